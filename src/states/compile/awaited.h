@@ -1,10 +1,10 @@
 /*
  * awaited - services that requisites name: `require: [{kepler: web/api healthy 30s}]`.
  *
- * Such a target is not a state that somebody has declared. A state kepler.condition with the same
- * words is added for it, which looks at the service when its turn comes; requisites find it as
- * they find any other state. It runs after the states that manage services, and after what else
- * its dependents require (states/compile/implied.h).
+ * Such a target is not a declared state. A state kepler.condition with the same words is added for
+ * it, which looks at the service when its turn comes; requisites find it as they find any other
+ * state. It runs after the states that manage services, and after what else its dependents require
+ * (states/compile/implied.h).
  *
  * `kepler: ID` of a declared state means that state, whatever it is called.
  *

@@ -24,7 +24,7 @@
 
 /* Groups of one user that user_info shows. */
 #define USER_GROUPS_MAX 1024
-/* Limit on what the account databases return for one name. */
+/* Limit for the account database entry of one name. */
 #define ACCOUNT_TEXT_MAX ((size_t)64 << 10)
 
 static struct builtin_context *get_builtin_context(const struct plan_binding_args *bound)
@@ -128,7 +128,7 @@ static int call_fact_lookup(struct render *render, const struct plan_binding_arg
                              ".:", value_null(), ret);
 }
 
-/* What others share, as a list of {peel_id, value}. */
+/* Shared values of other machines, as a list of {peel_id, value}. */
 static int call_basket_get(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
@@ -196,8 +196,7 @@ static int get_grain(struct render *render, const struct plan_binding_args *boun
     return call_grains_get(render, &one, ret);
 }
 
-/* In Salt files a map of all that are asked for; in ours one fact, and what it is when there is
- * none. */
+/* In Salt files a map of all requested facts; in .zy files one fact, with a default. */
 static int call_grains_item(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {
@@ -491,7 +490,7 @@ static int call_user_info(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-/* In the order of names, as in Salt; none for who is not there. */
+/* Sorted by name, as in Salt; none for an unknown user. */
 static int call_list_groups(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {

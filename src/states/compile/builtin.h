@@ -1,9 +1,9 @@
 /*
  * builtin - the functions that templates of states can call, besides Jinja's own.
  *
- * Two tables: the globals (facts_get, pillar_get, outputs...) and those that are reached through
- * `salt`, under the names that Salt users know (grains.get, pillar.get, config.get...). Every other
- * name after `salt` is a module of the table that has a function.
+ * Two tables: the globals (facts_get, pillar_get, outputs...), and the functions of `salt` under
+ * Salt's names (grains.get, pillar.get, config.get...). Every other name after `salt` is a module
+ * with a function.
  *
  * Threads: as the rendering that calls them.
  */
@@ -29,7 +29,7 @@ struct value builtin_opts(struct arena *arena, const struct state_host *host);
 /* The globals; ends with a row without a name. */
 extern const struct function builtin_globals[];
 
-/* Those after `salt`, by full name; see states/compile/salt.h. Ends the same way. */
+/* The functions of `salt`, by full name; see states/compile/salt.h. Terminated the same way. */
 extern const struct function builtin_salt_functions[];
 
 #endif

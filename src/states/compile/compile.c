@@ -64,7 +64,7 @@ static bool has_secret_argument(const struct module *module, const struct value_
     return false;
 }
 
-/* Where mistakes in a state are reported: in dialects that allow it, an `own` mistake only
+/* Choose where to report a mistake in a state: in dialects that allow it, an `own` mistake only
  * fails that state. */
 static struct diags *diags_for(struct compiling *c, const struct plan_state *state,
                                struct diags *own)
@@ -248,8 +248,8 @@ static void index_compiled_states(struct compiling *c)
 
 /* --- requisites -------------------------------------------------------------------------- */
 
-/* Those that a state has, or those that it adds to others. Returns how many of the other kind there
- * are. */
+/* Read the requisites of a state, or those it adds to others. Returns the number of the other kind.
+ *  */
 static size_t read_requisites(struct compiling *c, uint32_t number, bool inverse)
 {
     const struct value_map *args = c->origins.p[number].args;
@@ -379,14 +379,14 @@ static void drop_repeated_warnings(struct diags *warnings)
     warnings->list.n = kept;
 }
 
-/* Nothing runs, so there is no later time to tell what would have failed one state only. */
-static void tell_warnings(struct compiling *c)
+/* Nothing runs, so mistakes that would fail one state only are reported now. */
+static void report_warnings(struct compiling *c)
 {
     VEC_EACH (&c->warnings->list, warning)
         VEC_PUSH_IN(c->arena, &c->diags->list, *warning);
 }
 
-/* Check arguments that are wrong regardless of what a missing file would have added. */
+/* Check arguments that are wrong whatever a missing file would have added. */
 static void check_given(struct compiling *c)
 {
     for (size_t i = 0; i < c->states.n; i++) {
@@ -505,7 +505,7 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
     (void)arrange_plan(c->arena, plan, c->host, c->diags);
     drop_repeated_warnings(c->warnings);
     if (diags_count(c->diags) > before) {
-        tell_warnings(c);
+        report_warnings(c);
         return -1;
     }
     contest_tell(plan, c->warnings);

@@ -39,7 +39,7 @@ int compile_wish(struct arena *arena, struct state_host *host, const struct comp
 /* The states of these references. */
 int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
                  const struct plan **ret, struct diags *diags);
-/* What the top file assigns to this machine. */
+/* The states that the top file assigns to this machine. */
 int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
                 struct diags *diags);
 /* The references of the top file: a map of environments to lists. */

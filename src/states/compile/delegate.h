@@ -23,7 +23,7 @@ struct value_map;
 
 /* The module whose states delegate. */
 #define DELEGATE_MODULE "module.run"
-/* Those whose states call functions, in both languages, when a watched state changed. */
+/* The modules whose states call functions, in both languages, when a watched state changed. */
 #define DELEGATE_WAITING  "module.wait"
 #define DELEGATE_WATCHING "module.watch"
 

@@ -57,9 +57,9 @@ struct dialect {
     bool ignores_repeats;    /* of one name in `names` */
     bool unique_ids;         /* two files cannot declare one ID */
     bool extends_families;   /* extend replaces the function that a family has, and finds names */
-    bool requires_all;       /* a requisite means every state with that ID or name, and `sls` also
-                                what the file includes */
-    bool fails_late;         /* a mistake in one state is the failure of that state */
+    bool requires_all;  /* a requisite means every state with that ID or name; `sls` covers included
+                           files */
+    bool fails_late;    /* a mistake in one state is the failure of that state */
     bool check_decides; /* check_cmd runs after every state, and its result is that of the state */
     bool salt_attributes; /* fire_event, aggregate...: warned of and ignored */
 };

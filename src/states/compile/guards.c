@@ -49,7 +49,7 @@ static const struct value *excluded_of(const struct guards_owner *owner)
     return value_map_find(owner->options, &key);
 }
 
-/* What of the state's arguments counts; those that are known only when it starts do not. */
+/* The arguments of the state that apply to its guards, except those known only when it starts. */
 static size_t gather_options(const struct guard_reading *r, struct value_map *ret)
 {
     const struct guards_owner *owner = r->owner;
@@ -151,7 +151,7 @@ static const struct module *find_guard_function(const struct guard_reading *r,
     return found;
 }
 
-/* What is beside `fun`. */
+/* The arguments beside `fun`. */
 static void add_named_argument(const struct guard_reading *r, const struct value *v,
                                struct value_map *ret)
 {

@@ -27,10 +27,10 @@ struct value_map;
 /* The argument of states of Salt that lists options which its guards do not have. */
 #define GUARD_EXCLUDES "cmd_opts_exclude"
 
-/* Whose guards they are. */
+/* The owner of the guards. */
 struct guards_owner {
     struct arena *arena;
-    const struct value_map *options; /* arguments of a state of Salt; NULL: not one */
+    const struct value_map *options; /* arguments of a Salt state, or NULL */
     const char *runas;               /* of that state, or NULL */
     struct diags *warnings, *diags;
 };

@@ -227,7 +227,7 @@ static int filter_dns_check(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-/* What is at an address, as Salt's http.query has it. */
+/* The response of an address, like Salt's http.query. */
 static int filter_http_query(struct render *render, const struct plan_binding_args *bound,
                              struct value *ret)
 {
@@ -334,7 +334,7 @@ const struct builtins *host_filters_builtins(struct arena *arena)
     while (filter_builtins.filters[count])
         count++;
     tables = ARENA_ARRAY(arena, const struct function *, count + 2);
-    tables[0] = host_functions; /* first: some replace those that have no clock */
+    tables[0] = host_functions; /* first: some replace filters without a clock */
     memcpy(tables + 1, filter_builtins.filters, count * sizeof(*tables));
     tables[count + 1] = NULL;
     *all = filter_builtins;

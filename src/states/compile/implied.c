@@ -20,7 +20,7 @@ struct numbers {
     VEC(uint32_t) list;
 };
 
-/* What the states of a run provide, by name. */
+/* The resources that the states of a run provide, by name. */
 struct implying {
     struct arena *arena;
     struct plan *plan;

@@ -16,7 +16,7 @@
 struct arena;
 struct plan_state;
 
-/* How many states listen. */
+/* The number of listening states. */
 uint32_t listen_count(const struct plan_state *states, uint32_t count);
 
 /* Append the listeners of `count` states, where there is room for listen_count. */

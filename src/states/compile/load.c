@@ -57,7 +57,7 @@ static int parse_plain(struct load *load, const char *path, struct str text, str
     return yaml_parse(load->arena, path, text, &options, ret, load->diags);
 }
 
-/* From here on nobody shows what the file marks with !secret. */
+/* From here on the !secret values of the file are masked. */
 static void hide_document_secrets(struct load *load, struct value *doc)
 {
     if (!secret_tag_mark(load->arena, doc))

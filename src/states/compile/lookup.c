@@ -189,7 +189,7 @@ bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets
     return true;
 }
 
-/* --- as Salt has it ------------------------------------------------------------------------ */
+/* --- Salt lookups -------------------------------------------------------------------------- */
 
 /* Two ascending lists as one. */
 static struct plan_targets join_targets(struct arena *arena, struct plan_targets a,

@@ -34,10 +34,9 @@ struct lookup {
     struct arena *arena;
     struct map table;
     VEC(struct lookup_names) states;
-    size_t indexed; /* of `states`, in `table` */
-    struct map
-        refs; /* every file of the run by each reference to it; const char *, its first one */
-    struct map below; /* files by the first reference of those that brought them into the run */
+    size_t indexed;   /* of `states`, in `table` */
+    struct map refs;  /* reference to the file's first reference (const char *) */
+    struct map below; /* files by the first reference of their includers */
 };
 
 void lookup_init(struct lookup *lookup, struct arena *arena);
@@ -63,8 +62,8 @@ struct plan_targets lookup_family(const struct lookup *lookup, struct str descen
 struct plan_targets lookup_id(const struct lookup *lookup, struct str id);
 /* All states of a file; false when it is not part of the run. */
 bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets *ret);
-/* As Salt has it: those with this ID and those with this name, of a family or of any when that is a
- * NULL view; a file with those that it brought into the run. */
+/* Like Salt: states with this ID or name, of a family (a NULL view: any); a file stands for its
+ * states and those it includes. */
 struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena,
                                struct str descendants, struct str id);
 bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str ref,

@@ -30,7 +30,7 @@ static struct value copy_keys(struct render *render, const struct value_map *map
 
 /* --- settings ------------------------------------------------------------------------- */
 
-/* A map of what is at each of the paths; the default where there is nothing. */
+/* A map of the values at all paths; missing ones get the default. */
 static int pick_value_items(struct render *render, const struct value *tree,
                             const struct value_list *paths, struct value otherwise,
                             struct value *ret)
@@ -109,7 +109,7 @@ static int call_pillar_raw(struct render *render, const struct plan_binding_args
     return 0;
 }
 
-/* The same tree with the kinds of its values instead of them. */
+/* The same tree with types instead of values. */
 static struct value hide_setting_values(struct render *render, const struct value *v)
 {
     if (v->kind == VALUE_MAP) {
@@ -179,7 +179,7 @@ static int call_grains_has_value(struct render *render, const struct plan_bindin
     return 0;
 }
 
-/* Compared as they print; what is missing is empty. */
+/* Compared as text; a missing value is empty. */
 static int call_grains_equals(struct render *render, const struct plan_binding_args *bound,
                               struct value *ret)
 {

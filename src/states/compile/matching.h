@@ -1,5 +1,5 @@
 /*
- * matching - choices by which machines an expression matches: match.filter_by and ifelse.
+ * matching - choices by target expression: match.filter_by and ifelse.
  *
  * Threads: as the rendering that calls them.
  */
@@ -8,8 +8,8 @@
 
 #include "language/jinja/function.h"
 
-/* Behind `salt`, and globals; the `user` of both is a struct builtin_context. They end with a line
- * without name. */
+/* The functions of `salt`, and globals; `user` is a struct builtin_context. Terminated by a row
+ * without a name. */
 extern const struct function matching_functions[];
 extern const struct function matching_globals[];
 

@@ -114,7 +114,7 @@ static int add_names_entry(struct arena *arena, const struct decl *decl, const s
     return 0;
 }
 
-/* The same name again, which counts once in Salt's files. */
+/* A repeated name; Salt files ignore it. */
 static bool is_repeated_name(const struct decl *decl, struct map *seen, const struct value *item)
 {
     return decl->dialect->ignores_repeats && item->kind == VALUE_STR &&

@@ -7,7 +7,7 @@
 
 /* Maximum size of one argument. */
 #define OUTPUT_TEXT_MAX ((size_t)16 << 20)
-/* Of the number in a mark. */
+/* Maximum digits of the number in a mark. */
 #define MARK_DIGITS_MAX 10
 /* Deeper values are not searched; YAML does not create them. */
 #define OUTPUT_DEPTH_MAX 200

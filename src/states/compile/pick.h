@@ -16,8 +16,8 @@ struct output_list;
 struct plan_state;
 struct plan_targets;
 
-/* Keep these and what they need, in order, and renumber them and their outputs. Returns how
- * many there are. */
+/* Keep these states and what they need, in order; renumber them and their outputs. Returns the new
+ * count. */
 uint32_t pick_states(struct arena *arena, struct plan_state *states, uint32_t count,
                      const struct plan_targets *wanted, struct output_list *outputs);
 

@@ -102,15 +102,14 @@ struct plan_state {
     bool deferred;                 /* contains outputs('...'): decoded when it starts */
 
     struct plan_targets requisites[REQUISITES];
-    struct param_strs
-        absent; /* optional targets that are not part of the run: "require pkg:nginx" */
+    struct param_strs absent;  /* missing optional targets: "require pkg:nginx" */
     struct plan_targets asked; /* of Salt files: what must run first, in the order of the lists */
     const struct dialect *dialect; /* of its file */
     uint32_t sequence;             /* number of its declaration, as written */
     uint32_t position;             /* among the states whose order is the written one */
-    const char *mistake;           /* why it fails when it starts; NULL */
+    const char *mistake;           /* why it fails when it starts, or NULL */
     bool listener;                 /* reacts at the end for another state; shown only if it does */
-    bool listens;                  /* it names what it listens to; else others name it */
+    bool listens;                  /* it lists its sources; else the sources list it */
     uint32_t heard;                /* when its first `listen` or `listen_in` was read */
     struct plan_guards onlyif, unless, check_cmd;
     struct param_strs creates; /* paths: if all exist, nothing to do */
@@ -150,12 +149,11 @@ struct plan {
     const uint32_t *order;       /* state numbers by level, order, name: as results are listed */
     const uint32_t *level_start; /* level_count + 1 offsets into `order` */
     struct param_strs refs;      /* the request */
-    const struct output_list
-        *outputs;                  /* what deferred states wait for, see states/compile/output.h */
-    const struct diags *warnings;  /* unknown parameters, if those are not mistakes */
-    const struct map *names;       /* struct plan_state by full name */
-    const struct managed *managed; /* paths of all states; NULL: no state has a `clean` */
-    struct plan_marked marked;     /* a run with a plan of before has to hide them, too */
+    const struct output_list *outputs; /* outputs for deferred states; states/compile/output.h */
+    const struct diags *warnings;      /* unknown parameters, if those are not mistakes */
+    const struct map *names;           /* struct plan_state by full name */
+    const struct managed *managed;     /* paths of all states; NULL: no state has a `clean` */
+    struct plan_marked marked; /* secret texts, which a run of a cached plan must mask, too */
 };
 
 /* The number of the state with this full name, or -1. */
@@ -164,10 +162,10 @@ int64_t plan_find(const struct plan *plan, const char *name);
 /* Does any state fail at its start? */
 bool plan_has_mistakes(const struct plan *plan);
 
-/* Decode the arguments of a state from a body without marks: what the compiler does for all
- * states that are not deferred, and the runner for those that are, once output_fill has filled
- * the body. Unknown parameters are reported in `unknown` and are not mistakes; NULL: they are.
- * Returns -1 when it added to `diags`. */
+/* Decode the arguments of a state from a body without marks: the compiler does this for all states
+ * that are not deferred, the runner for the others after output_fill. Unknown parameters are
+ * reported in `unknown` and are not mistakes; NULL: they are. Returns -1 when it added to `diags`.
+ *  */
 int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
                 struct diags *unknown, const void **ret_args, struct diags *diags);
 

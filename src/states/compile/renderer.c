@@ -127,7 +127,7 @@ static bool is_stopped(void *user)
     return cancel_is_raised(renderer->host->cancel);
 }
 
-/* What is rendered may be another text next time. */
+/* The result may be another text next time. */
 static void note_question(void *user, const char *function)
 {
     const struct renderer *renderer = user;

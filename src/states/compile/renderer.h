@@ -34,7 +34,7 @@ struct value;
 struct renderer *renderer_new(struct state_host *host, struct output_list *outputs);
 /* For a rendering inside another one, whose context is `outer`. */
 struct renderer *renderer_new_inside(const struct builtin_context *outer);
-/* Every template means what it means in Salt, whatever its name is: for files of Salt's states. */
+/* Treat every template as a Salt template, whatever its name: for Salt's state files. */
 void renderer_speak_salt(struct renderer *renderer);
 void renderer_free(struct renderer *renderer);
 

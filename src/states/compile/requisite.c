@@ -230,7 +230,7 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
     return 0;
 }
 
-/* Suggest what might have been meant; false: nothing comes to mind. */
+/* Suggest a similar name; false: none is close. */
 static bool suggest_target(struct requisites *requisites, const struct value *key, struct str id)
 {
     const struct lookup *lookup = requisites->lookup;
@@ -375,8 +375,8 @@ static int read_requisite_target(struct requisites *requisites, uint32_t state,
     return 0;
 }
 
-/* Whether the target of an item may be missing. What a state does must not hang on targets that are
- * not there: those that decide by a change or a failure have to be. */
+/* May the target of an item be missing? Not if its change or failure decides whether the state
+ * runs. */
 static int read_optional(struct requisites *requisites, uint32_t state,
                          const struct requisite_form *form, const struct value *item, bool *ret)
 {
@@ -506,7 +506,7 @@ static int check_exclusion(const struct plan_state *state, const struct plan_sta
     return -1;
 }
 
-/* What comes before a state, as Salt goes through it: kind by kind, each list as it is written. */
+/* The requisites of a state in Salt's order: kind by kind, each list as written. */
 static struct plan_targets collect_asked(struct arena *arena, const struct requisite_set *set)
 {
     static const enum requisite kinds[] = {

@@ -79,7 +79,7 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
 struct requisite_item {
     const struct value *key; /* "file", "sls" */
     struct str id;
-    bool salt; /* every state that has the ID or the name, and files with what they include */
+    bool salt; /* every state with the ID or name; files with their includes */
 };
 
 /* All targets that one item names. Returns -1, and adds nothing to `diags`, when there are

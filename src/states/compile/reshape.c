@@ -96,7 +96,7 @@ static int command_arguments(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-/* In Salt files, what a command wrote: its output, its error output, or one after the other. */
+/* In Salt files, the output of a command, its error output, or both. */
 static int run_shell_command(struct render *render, const struct plan_binding_args *bound,
                              const char *module, const char *wanted, struct value *ret)
 {

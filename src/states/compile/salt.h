@@ -20,14 +20,14 @@ struct diags;
 struct render;
 struct state_host;
 
-/* Is it one of those that only templates have? */
+/* Is it a function that only templates have? */
 bool salt_has(struct str name);
-/* The one of that number, from 0; NULL: there are no more. */
+/* The function of this number, from 0; NULL: no more. */
 const struct function *salt_at(size_t i);
 /* Does it take any number of arguments? */
 bool salt_takes_many(struct str name);
 
-/* Call one of those from a command line: `words` is a list, `pairs` a map. */
+/* Call such a function from a command line: `words` is a list, `pairs` a map. */
 int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *name,
                       const struct value *words, const struct value *pairs, struct value *ret,
                       struct diags *diags);

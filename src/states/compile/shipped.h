@@ -1,8 +1,8 @@
 /*
- * shipped - what the packages of a run bring: units of services, and folders below /etc.
+ * shipped - the service units and /etc folders that the packages of a run install.
  *
- * Known are the lists of files that dpkg keeps of packages that are installed, or were once; and
- * for every package, installed or not, the unit and the folder that have its name.
+ * Sources are dpkg's file lists of packages that are or were installed; and for every package,
+ * installed or not, the unit and the folder of its name.
  *
  * Lists are read when the first question is asked. Memory: the arena. Threads: one at a time.
  */
@@ -24,8 +24,8 @@ struct shipped_states {
 
 struct shipped {
     struct arena *arena;
-    const char *lists;                   /* the folder of dpkg's lists; NULL: there is none */
-    struct stamps *stamps;               /* where reading them is noted; or NULL */
+    const char *lists;                   /* the folder of dpkg's lists, or NULL */
+    struct stamps *stamps;               /* records that they were read; or NULL */
     struct map packages, units, folders; /* by name: struct shipped_states */
     bool is_read;
 };

@@ -23,7 +23,7 @@ const struct value *slot_find(const struct value *v);
 /* Mistakes in slots that can be seen before anything runs. */
 int slot_check(struct arena *arena, const struct value *v, struct diags *diags);
 /* A copy of `v` with every slot filled. In a dry run functions that may change something are not
- * called: `ret_forecast` is then what the state cannot know yet; else it stays as it is. */
+ * called: `ret_forecast` then describes the unknown value; else it stays as it is. */
 int slot_fill(struct arena *arena, struct state_host *host, const struct value *v,
               struct value *ret, const char **ret_forecast, struct err *err);
 

@@ -16,7 +16,7 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-/* What a file or text may hold, and what a template may make of it. */
+/* Limits for a file or text, and for a rendered template. */
 #define TEXT_MAX ((size_t)16 << 20)
 
 static int need_map(struct render *render, const struct plan_binding_args *bound,
@@ -78,7 +78,7 @@ static const struct strategy {
     merge_fn *merge;
 } strategies[] = {
     { "smart", merging_make },        { "recurse", merging_make }, { "overwrite", merge_overwrite },
-    { "aggregate", merge_overwrite }, /* of what is not marked with !aggregate */
+    { "aggregate", merge_overwrite }, /* for values without !aggregate */
     { "list", merge_as_list },
 };
 
@@ -195,7 +195,7 @@ static struct value add_source_place(struct render *render, const struct source 
     return value_map(map);
 }
 
-/* What a template of Salt renders means what it means there, whatever its name is. */
+/* The output of a Salt template is parsed as in Salt, whatever its name. */
 static bool is_salt_source(const struct render *render, const struct source *source)
 {
     return render->yaml == YAML_DIALECT_SALT && !str_ends(str_from(source->name), STR(".zy"));
@@ -301,7 +301,7 @@ static int read_sls_source(struct render *render, const struct plan_binding_args
     return 0;
 }
 
-/* "#!jinja|yaml" in the first line goes before the default. */
+/* "#!jinja|yaml" in the first line overrides the default. */
 static void cut_shebang(struct source *source)
 {
     if (!str_starts(source->text, STR("#!")))
@@ -339,7 +339,7 @@ static int call_renderer(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-/* --- what a file of the tree defines -------------------------------------------------------- */
+/* --- variables of a file -------------------------------------------------------------------- */
 
 /* The value that a template prints as JSON; `path` and `data` are its variables. */
 static int run_import(struct render *render, const struct plan_binding_args *bound,

@@ -9,10 +9,10 @@
 
 #include "language/jinja/function.h"
 
-/* Renderings inside one another by slsutil.renderer. */
+/* Maximum nested renderings by slsutil.renderer. */
 #define SLSUTIL_DEPTH_MAX 8
 
-/* By their whole name; the `user` is a struct builtin_context. Ends with a line without name. */
+/* By full name; `user` is a struct builtin_context. Terminated by a row without a name. */
 extern const struct function slsutil_functions[];
 
 #endif

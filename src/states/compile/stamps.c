@@ -15,7 +15,8 @@ void stamps_doubt(struct stamps *stamps)
         stamps->is_doubtful = true;
 }
 
-/* Of what the content of a file depends on; a file that is read has another atime. */
+/* Compare everything that changes with the content of a file, but not atime, which reading changes.
+ *  */
 static bool is_same_stamp(const struct fs_info *a, const struct fs_info *b)
 {
     if (a->kind != b->kind || a->kind == FS_NONE)

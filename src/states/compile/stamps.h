@@ -1,14 +1,14 @@
 /*
- * stamps - what a plan was made from, to tell later whether it would be made the same again.
+ * stamps - the inputs of a plan, to tell later whether compiling would give the same plan.
  *
- * While a plan is compiled, whoever looks at a file adds its path first; a path without a file
- * counts, too. Whoever asks the machine for anything else raises a doubt. Facts, settings and the
- * request are known to those who compile, and do not belong here.
+ * While a plan is compiled, code that reads a file adds its path first, even if the file is
+ * missing. Code that inspects the machine otherwise raises a doubt. The compiler knows facts,
+ * settings and the request; they do not belong here.
  *
  *     stamps_init -> { stamps_add, stamps_doubt }... -> stamps_can_last -> stamps_hold...
  *
- * A file is known by device, inode, size and times. One that has changed within STAMPS_SETTLED
- * could change once more without another time, so it is a doubt.
+ * A file is identified by device, inode, size and times. One changed within STAMPS_SETTLED could
+ * change again without a new time, so it is a doubt.
  *
  * Memory: the arena. Threads: one at a time; stamps_hold any.
  */
@@ -47,9 +47,9 @@ void stamps_add(struct stamps *stamps, const char *path);
 /* The plan may be another one next time. NULL is fine. */
 void stamps_doubt(struct stamps *stamps);
 
-/* Is everything that the plan was made from known here? */
+/* Are all inputs of the plan recorded, without doubt? */
 bool stamps_can_last(const struct stamps *stamps);
-/* Is every file as it was? */
+/* Are all files unchanged? */
 bool stamps_hold(const struct stamps *stamps);
 
 #endif

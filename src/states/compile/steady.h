@@ -1,9 +1,9 @@
 /*
- * steady - the functions of templates that give the same result again.
+ * steady - template functions with repeatable results.
  *
- * What they say depends on their arguments, on facts and settings, and on files of the tree alone.
- * A plan that was made with these functions only can be used again (states/compile/stamps.h); every
- * function that is not in the table is taken for one that looks at the machine.
+ * Their results depend only on arguments, facts, settings and files of the tree. A plan made with
+ * only these functions can be reused (states/compile/stamps.h); any other function counts as one
+ * that inspects the machine.
  */
 #ifndef STATES_COMPILE_STEADY_H
 #define STATES_COMPILE_STEADY_H

@@ -32,7 +32,7 @@ static int find_top_file(struct load *load, const char **ret)
     return -1;
 }
 
-/* Those of the settings: the configuration of masters is not here. */
+/* Opts of the settings: the configuration of masters is unknown here. */
 static const struct value *find_groups(const struct state_host *host)
 {
     const struct value *groups = host->settings ? value_get(host->settings, "nodegroups") : NULL;

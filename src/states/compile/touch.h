@@ -1,5 +1,5 @@
 /*
- * touch - what a state touches, as far as known before it runs.
+ * touch - the paths and packages of a state, as far as known before it runs.
  *
  * States of Salt files run one after the other. Neighbours may run together if the result cannot
  * differ: if each touches only its own path (MODULE_LOCAL), and the paths are neither equal nor

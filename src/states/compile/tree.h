@@ -42,7 +42,7 @@ struct tree;
 
 /* The tree below `root`, which must be a folder. */
 struct tree *tree_new(const char *root, struct err *err);
-/* Note from now on, for one thread, which files are looked at (states/compile/stamps.h). */
+/* From here on record the files that this thread reads (states/compile/stamps.h). */
 void tree_note(struct tree *tree, struct stamps *stamps);
 /* A tree in memory; tree_add adds files. For tests. */
 struct tree *tree_new_in_memory(void);

@@ -1,6 +1,6 @@
 /*
- * unsupported - states and functions of Salt that cannot exist here, each with the reason: they are
- * refused by name, never as unknown.
+ * unsupported - Salt states and functions that cannot exist here, with the reason for each: they
+ * are refused by name, not as unknown.
  *
  * Threads: any.
  */
@@ -9,7 +9,7 @@
 
 #include "core/base/str.h"
 
-/* Why there is no such state or function; NULL: it is not a name of Salt that we know. */
+/* Why the state or function is not supported; NULL: not a known Salt name. */
 const char *unsupported_reason(struct str name);
 
 #endif

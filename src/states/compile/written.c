@@ -99,8 +99,8 @@ static uint32_t *sort_written(struct writing *w, uint32_t *ret_count)
 
 /* --- the line ------------------------------------------------------------------------------ */
 
-/* Those that it names, in the order of its lists; then what else must come before it, as written.
- * One may be both: the second time, it is in the line already. */
+/* Place the states that it names, in list order; then its other predecessors, as written. A state
+ * in both is placed already the second time. */
 static void push_requisites(struct writing *w, uint32_t state)
 {
     const struct plan_targets *asked = &w->plan->states[state].asked;

@@ -1,9 +1,9 @@
 /*
  * written - the order in which states of Salt files run, as edges of the graph.
  *
- * Salt numbers states as they are written (an include before its includer, `names` in their order),
- * sorts by `order`, and runs them one after the other; before a state come those that it requires
- * and that have not run yet. The result is a line through all such states. It is cut into windows
+ * Salt numbers states as they are written (an include before its includer, `names` in their
+ * order), sorts by `order`, and runs them one after the other; the requisites of a state that have
+ * not run yet come before it. The result is a line through all such states. It is cut into windows
  * of neighbours that may run together (states/compile/touch.h): each state of a window waits for
  * the last of the window before (REQUISITE_ORDER), so a window is a level.
  *

@@ -62,7 +62,7 @@ static int nest_fact(struct arena *arena, struct str key, const struct value *va
     return 0;
 }
 
-/* What would be overwritten: a text where the path needs a map. */
+/* Refuse to overwrite a text where the path needs a map. */
 static int check_fact_path(const struct value *map, struct str key, struct err *err)
 {
     for (size_t at = str_find_char(key, '.', 0); at != STR_NONE;

@@ -1,5 +1,5 @@
 /*
- * custom - facts that the administrator wrote into a file.
+ * custom - custom facts from a file of the administrator.
  *
  * A map in YAML; no file means no facts. Threads: any; writers one at a time.
  */
@@ -11,7 +11,7 @@ struct diags;
 struct value;
 
 #define CUSTOM_FILE_MAX ((size_t)1 << 20)
-/* Parts of the path of one fact. */
+/* Maximum parts in the path of a fact. */
 #define CUSTOM_DEPTH_MAX 32
 
 /* Sets a map, empty when there is no file. Returns -1 when it added to `diags`. */

@@ -8,7 +8,7 @@
 /* The first processor is enough: all of /proc/cpuinfo is slow on a machine that has many. */
 #define CPUINFO_MAX ((size_t)4 << 10)
 
-/* How many numbers "0-3,8,10-11" names. */
+/* Count the numbers in "0-3,8,10-11". */
 static int64_t count_ranges(struct str ranges)
 {
     int64_t count = 0;

@@ -13,7 +13,7 @@
 #define MOUNTS_MAX           1000
 #define DEVICES_MAX          1000
 
-/* Without a device, and yet on a disk of this machine. The root always counts. */
+/* File systems without a device, but on a disk of this machine. The root always counts. */
 static const char *const local_kinds[] = { "zfs", "bcachefs" };
 
 static bool is_nodev(struct str filesystems, struct str kind)
@@ -25,7 +25,7 @@ static bool is_nodev(struct str filesystems, struct str kind)
         if (line.p && str_eq(line, kind))
             return str_is(flag, "nodev");
     }
-    return true; /* one that the kernel does not list comes from outside */
+    return true; /* a type that the kernel does not list is foreign */
 }
 
 static bool has_space(struct str filesystems, struct str folder, struct str kind)
@@ -70,7 +70,7 @@ static void add_space(struct scan *scan, struct value_map *mount, const char *fo
     scan_add_int(scan, mount, "total", total);
     scan_add_int(scan, mount, "used", used);
     scan_add_int(scan, mount, "free", available);
-    /* As df: what is kept for root counts neither way. */
+    /* Like df: blocks reserved for root count neither as used nor as free. */
     scan_add(scan, mount, "used_percent",
              value_double(used + available > 0 ? (double)used * 100.0 / (double)(used + available)
                                                : 0.0));

@@ -1,4 +1,4 @@
-/* What the machine is made of, or pretends to be: maker, serial number, virtual. */
+/* Hardware or virtual machine: manufacturer, serial number, virtual. */
 #include <string.h>
 
 #include "states/facts/scan.h"
@@ -12,7 +12,7 @@ struct kind {
 
 /* --- containers ------------------------------------------------------------------------ */
 
-/* Files that only a container has, and what `container=` in the environment of its init says. */
+/* Files that only containers have, and the `container=` value in the environment of their init. */
 static const struct {
     const char *path;
     struct kind kind;
@@ -67,7 +67,7 @@ static bool find_container(struct scan *scan, struct kind *ret)
 
 /* --- hypervisors ------------------------------------------------------------------------ */
 
-/* What the firmware says, in `sys_vendor` or `product_name`. */
+/* The texts of the firmware, in `sys_vendor` or `product_name`. */
 static const struct {
     const char *words;
     struct kind kind;

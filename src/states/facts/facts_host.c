@@ -1,4 +1,5 @@
-/* Names of the machine and who runs this program: id, host, fqdn, machine_id, username, path... */
+/* Names of the machine and the user of this process: id, host, fqdn, machine_id, username, path...
+ *  */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static void add_environment_facts(struct scan *scan)
         scan_add_text(scan, scan->facts, "cwd", str_from(cwd));
 }
 
-/* --- how it is set up ------------------------------------------------------------------ */
+/* --- configuration --------------------------------------------------------------------- */
 
 static void add_dns(struct scan *scan)
 {

@@ -18,7 +18,7 @@
 #define DISCARD_PORT  9
 #define FLAG_GATEWAY  2
 
-/* The lists that addresses go into. */
+/* The lists of addresses. */
 struct links {
     struct scan *scan;
     struct value_map *network;
@@ -157,7 +157,7 @@ static void add_interfaces(struct links *links)
     freeifaddrs(all);
 }
 
-/* --- the way out ------------------------------------------------------------------------ */
+/* --- default routes --------------------------------------------------------------------- */
 
 /* The source address of outgoing connections. A connected UDP socket sends nothing; the
  * destination is a documentation address. */

@@ -48,7 +48,7 @@ static const struct distribution distributions[] = {
     { "nixos",               "nixos",     "NixOS",         "NixOS" },
 };
 
-/* What packages and Go call a machine, by the kernel's word for it. */
+/* Package and Go names of an architecture, by the kernel's name. */
 static const struct {
     const char *machine, *go, *debian;
 } architectures[] = {
@@ -162,7 +162,8 @@ static void add_version_info(struct scan *scan, struct str version)
         scan_add(scan, scan->facts, "osmajorrelease", info->items[0]);
 }
 
-/* Salt's mixture: the short name for some, the full one for the others; Ubuntu with its month. */
+/* Salt's format: the short name for some distributions, the full one for others; Ubuntu with its
+ * month. */
 static void add_finger(struct scan *scan, const char *os, struct str full, struct str version)
 {
     static const char *const short_names[] = { "Debian", "Raspbian" };

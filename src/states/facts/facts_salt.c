@@ -1,4 +1,4 @@
-/* What Salt says of itself and of the system it runs in, for formulas that compare it. */
+/* Facts about Salt and its runtime, for formulas that compare them. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -7,10 +7,10 @@
 #include "states/facts/scan.h"
 #include "core/sys/fs.h"
 
-/* The release whose documentation state files are read by. */
+/* The Salt release that state files are compatible with. */
 #define SALT_MAJOR 3007
 #define SALT_MINOR 1
-/* The one of its Python. */
+/* Its Python version. */
 #define PYTHON_MAJOR 3
 #define PYTHON_MINOR 10
 #define PYTHON_MICRO 14
@@ -56,7 +56,7 @@ static struct str systemd_version(const struct scan *scan, const char *folder)
 
 static void add_systemd(struct scan *scan)
 {
-    /* Those with few names come first. */
+    /* Shorter names come first. */
     static const char *const folders[] = { "usr/lib/x86_64-linux-gnu/systemd",
                                            "usr/lib/aarch64-linux-gnu/systemd", "usr/lib/systemd",
                                            "lib/systemd" };
@@ -105,7 +105,7 @@ static void add_server_id(struct scan *scan)
                      (int64_t)digest[30] << 8 | digest[31]);
 }
 
-/* The addresses by which others reach the machine under its full name. */
+/* The addresses of the machine's full name. */
 static void add_grain_addresses(struct scan *scan, const char *from, const char *to,
                                 const char *own)
 {
@@ -151,7 +151,7 @@ static struct str cut_command_word(const struct scan *scan, struct str *rest)
     return (struct str){ word, n };
 }
 
-/* Each word of the command line of the kernel: [name, value], the value null without one. */
+/* Each word of the kernel command line: [name, value]; the value may be null. */
 static void add_kernel_parameters(struct scan *scan)
 {
     struct str rest = scan_line(scan, "proc/cmdline");
@@ -171,7 +171,7 @@ static void add_kernel_parameters(struct scan *scan)
     }
 }
 
-/* The full names that /etc/hosts has for addresses of the machine: the name server is not asked. */
+/* The full names of the machine's addresses in /etc/hosts, without a DNS query. */
 static void add_full_names(struct scan *scan)
 {
     struct str text = scan_read(scan, "etc/hosts", HOSTS_MAX);
@@ -190,7 +190,7 @@ static void add_full_names(struct scan *scan)
     }
 }
 
-/* "0x10de" by the list of those who make graphics; another one by its number. */
+/* The vendor of "0x10de" from the list of graphics vendors; others by number. */
 static struct str vendor_name(struct str id)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * scan - one look at a machine: its files, and the facts found so far.
+ * scan - one scan of a machine: its files, and the facts found so far.
  *
  *     scan_open -> { facts_os(scan), ... } -> scan_close
  *
@@ -34,19 +34,18 @@ void scan_close(struct scan *scan);
 
 /* An open file, or -1. */
 int scan_open_file(const struct scan *scan, const char *path, int flags);
-/* The first `max` bytes; a NULL view when there is no such file. */
+/* The first `max` bytes; a NULL view when the file is missing. */
 struct str scan_read(const struct scan *scan, const char *path, size_t max);
-/* The first line, without blanks around it; a NULL view when it is empty or missing. */
+/* The first line, trimmed; a NULL view when it is empty or missing. */
 struct str scan_line(const struct scan *scan, const char *path);
 bool scan_exists(const struct scan *scan, const char *path);
 
-/* The value of `key` in lines such as "MemTotal:  16 kB" or "ID=debian"; without blanks and one
- * pair of quotes around it. A NULL view when there is none. */
+/* The value of `key` in lines such as "MemTotal:  16 kB" or "ID=debian", trimmed and unquoted. A
+ * NULL view when missing. */
 struct str scan_field(const struct scan *scan, struct str text, const char *key, char separator);
 /* The number at the start of the text; 0 when there is none. */
 int64_t scan_number(struct str text);
-/* The next word of `rest`, without blanks; a NULL view at its end.
- */
+/* The next word of `rest`; a NULL view at the end. */
 struct str scan_word(struct str *rest);
 
 /* Add a fact, or one of a nested map. Texts are copied; a NULL view adds nothing. */

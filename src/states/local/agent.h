@@ -1,5 +1,5 @@
 /*
- * agent - the functions that only an agent has: those of its schedule and its beacons.
+ * agent - functions that only an agent has: schedule and beacons.
  *
  * The only list of their names; the agent has a handler for each (fleet/peel/schedule_admin.h).
  *
@@ -15,10 +15,10 @@ struct agent_function {
     const char *name, *summary;
 };
 
-/* Sorted by name; ends with a row without one. */
+/* Sorted by name; terminated by a row without a name. */
 extern const struct agent_function agent_functions[];
 
-/* NULL: the agent has no such function of its own. */
+/* NULL: not an agent function. */
 const struct agent_function *agent_function_find(const char *name);
 /* For "did you mean". */
 void agent_function_offer(struct suggest *near);

@@ -1,9 +1,9 @@
 /*
- * functions - what can be called besides the modules of the table, as rows of the manual: the
- * functions of states (states/local/verb.h), those of templates (states/compile/salt.h), and on an
- * agent its own (states/local/agent.h).
+ * functions - all functions besides modules, as rows of the manual: state functions
+ * (states/local/verb.h), template functions (states/compile/salt.h), and agent functions
+ * (states/local/agent.h).
  *
- * Handed to the host, so that the functions of sys.* can list them.
+ * The host passes them to the sys.* functions.
  *
  * Memory: the arena. Threads: any.
  */
@@ -13,7 +13,7 @@
 struct arena;
 struct manual_function;
 
-/* Sorted by name, each name once; ends with a row without one. */
+/* Sorted by name, without duplicates; terminated by a row without a name. */
 const struct manual_function *functions_list(struct arena *arena);
 const struct manual_function *functions_list_agent(struct arena *arena);
 

@@ -28,10 +28,10 @@
 #include "states/state/module.h"
 #include "states/state/secrets.h"
 
-/* Of the text of mistakes. */
+/* Limit for the error text. */
 #define ERROR_MAX ((size_t)1 << 20)
 
-/* Positional arguments that stand for none. */
+/* The positional argument for "none". */
 #define NO_NAME "ad-hoc"
 
 /* One call of perform(). */
@@ -64,7 +64,7 @@ static void fail_with_call_diags(struct local_call *call)
     set_call_failure(call, arena_str(call->arena, str_trim_right(buf_view(&text))).p);
 }
 
-/* A function has one result, whose details hold what it said. */
+/* A function has one result; its details hold the return value. */
 static void set_call_success(struct local_call *call, const char *name, struct value said)
 {
     struct state_result one = { .name = name, .outcome = OUTCOME_UNCHANGED };
@@ -76,7 +76,7 @@ static void set_call_success(struct local_call *call, const char *name, struct v
     call->answer->success = true;
 }
 
-/* A run may do what the stored dry run said, and nothing else. */
+/* Bind the run to the stored dry run. */
 static bool bind_plan(struct local_call *call, const struct plan *plan)
 {
     struct state_host *host = &call->session->host;
@@ -97,7 +97,7 @@ static bool bind_plan(struct local_call *call, const struct plan *plan)
     return true;
 }
 
-/* What was shown can be applied later. */
+/* Store the dry run, so that it can be applied later. */
 static void keep_plan(struct local_call *call)
 {
     struct err err;
@@ -150,7 +150,7 @@ static struct param_strs list_call_words(struct local_call *call)
     return (struct param_strs){ 1, word };
 }
 
-/* For heartbeats and reports. */
+/* Store the last run, for heartbeats and reports. */
 static void keep_last_run_report(struct local_call *call, struct param_strs refs)
 {
     const struct lastrun_request request = { call->request->function, refs,
@@ -231,7 +231,7 @@ static const char *take_word_argument(struct local_call *call, const char *key)
                                                                            : NULL;
 }
 
-/* A run of its own text has no reference, so heartbeats do not tell of it. */
+/* A run of a template text has no reference, so heartbeats do not report it. */
 static void call_state_template_str(struct local_call *call)
 {
     const char *text = take_word_argument(call, "tem");
@@ -345,7 +345,7 @@ static void state_show(struct local_call *call)
         set_call_success(call, call->request->function, show_plan(call->arena, plan));
 }
 
-/* Mistakes mean no. */
+/* Diagnostics mean no. */
 static void state_sls_exists(struct local_call *call)
 {
     struct compile_wish wish = { 0 };
@@ -379,7 +379,7 @@ static void state_id_exists(struct local_call *call)
                          value_bool(wish_has_ids(plan, wish_read_ids(call->arena, ids))));
 }
 
-/* As text, by one of the functions of states/local/show.h. */
+/* Show the plan as text, with a function of states/local/show.h. */
 static void show_plan_text(struct local_call *call,
                            void (*print)(const struct plan *plan, struct buf *out))
 {
@@ -487,7 +487,7 @@ _Static_assert(ARRAY_LEN(verbs) == VERB_KINDS, "every verb has a row");
 static const char *const quick_families[] = { "facts.", "grains.", "settings.", "pillar.", "sys." };
 /* clang-format on */
 
-/* NULL: not one of an agent. */
+/* NULL: not an agent function. */
 static const struct verb *find_local_verb(const char *name)
 {
     const struct verb *verb = verb_find(name);

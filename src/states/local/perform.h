@@ -1,9 +1,9 @@
 /*
- * perform - one function on this machine, as a request that came from elsewhere.
+ * perform - runs one requested function on this machine.
  *
- * The agent's side of what `zester --local` does by hand: functions of states (state.apply,
- * state.highstate, ...), states by hand and functions of modules, by one name. The outcome is
- * always a list of results, or an error when nothing ran; secrets are masked in both.
+ * The agent's counterpart of `zester --local`: state functions (state.apply, state.highstate,
+ * ...), single states and module functions, by name. The answer is always a list of results, or an
+ * error when nothing ran; secrets are masked in both.
  *
  *     perform_class -> session_init with what it needs -> perform
  *
@@ -22,11 +22,11 @@ struct run_sink;
 struct session;
 
 enum perform_class {
-    PERFORM_QUICK,   /* answers from what is in memory */
-    PERFORM_READ,    /* looks at the machine, changes nothing */
+    PERFORM_QUICK,   /* answers from memory */
+    PERFORM_READ,    /* reads from the machine, changes nothing */
     PERFORM_ACT,     /* may change the machine: one at a time */
-    PERFORM_STATES,  /* the same, and needs the tree of states */
-    PERFORM_SHOW,    /* reads the tree of states, changes nothing */
+    PERFORM_STATES,  /* the same, and needs the state tree */
+    PERFORM_SHOW,    /* reads the state tree, changes nothing */
     PERFORM_UNKNOWN, /* no such function */
 };
 
@@ -36,28 +36,26 @@ struct perform_request {
     const char *function;
     const char *id;    /* the positional argument; "": none */
     struct value args; /* a map; null: none */
-    const char *job;   /* the id of the run, and of the plan of a dry run; NULL: none */
-    /* Has this machine done the job of that id? NULL: no jobs are known. */
+    const char *job;   /* ID of the run and of the plan of a dry run, or NULL */
+    /* Has this machine run the job of that ID? NULL: no jobs are known. */
     bool (*has_run)(void *self, const char *job);
     void *self;
-    const char
-        *plan; /* the id of a dry run that it must match (states/run/plan_store.h); NULL: none */
+    const char *plan; /* the plan that it must match (states/run/plan_store.h), or NULL */
 };
 
 struct perform_answer {
     struct run_result result;
     bool success, test;
     const char *error;   /* NULL: none */
-    const char *trouble; /* beside the answer, for the log: the plan was not stored; NULL: none */
-    const struct lastrun
-        *last_run; /* what is kept of it (states/run/lastrun.h); NULL: nothing is */
+    const char *trouble; /* a warning for the log, such as a plan that was not stored; or NULL */
+    const struct lastrun *last_run; /* the stored summary (states/run/lastrun.h), or NULL */
 };
 
 /* `sink` may be NULL. */
 void perform(struct session *session, const struct perform_request *request,
              const struct run_sink *sink, struct perform_answer *ret_answer);
 
-/* The only place for the words of a function that does not exist. */
+/* The message for an unknown function; the only place for it. */
 const char *perform_unknown(struct arena *arena, const char *name);
 
 #endif

@@ -89,7 +89,7 @@ static bool is_same_compile_wish(const struct compile_wish *a, const struct comp
     return true;
 }
 
-/* The same request; files are another matter. */
+/* Compare requests; files are checked by stamps. */
 static bool is_plan_of(const struct plan_cache_plan *plan, const struct plan_cache_request *request)
 {
     const struct state_host *host = request->host;
@@ -104,7 +104,7 @@ static bool is_plan_of(const struct plan_cache_plan *plan, const struct plan_cac
 
 /* --- places ----------------------------------------------------------------------- */
 
-/* The plan of before, held; NULL: there is none. */
+/* Find and hold the cached plan, or NULL. */
 static struct plan_cache_plan *find_plan(struct plan_cache *plan_cache,
                                          const struct plan_cache_request *request)
 {
@@ -121,8 +121,7 @@ static struct plan_cache_plan *find_plan(struct plan_cache *plan_cache,
     return found;
 }
 
-/* The place of the plan of the same request; else an empty one; else that of the plan which was not
- * used for the longest time. */
+/* Choose the slot of the same request, else an empty one, else the least recently used one. */
 static struct plan_cache_plan **choose_plan_place(struct plan_cache *plan_cache,
                                                   const struct plan_cache_request *request)
 {
@@ -156,7 +155,7 @@ static void put_plan(struct plan_cache *plan_cache, const struct plan_cache_requ
 
 /* --- compiling -------------------------------------------------------------------- */
 
-/* With a tree of its own: what a run reads later from the tree of the host is not kept. */
+/* Uses its own tree, so that files read later by the run are not cached. */
 static int compile_plan(struct plan_cache_plan *plan, struct state_host *host, struct diags *diags)
 {
     const struct tree *tree = host->tree;

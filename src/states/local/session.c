@@ -119,7 +119,7 @@ static bool is_missing_path(const char *path)
     return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_NONE;
 }
 
-/* The requested one; else ours; else Salt's, when only that exists. */
+/* The requested one; else ours; else Salt's, if only that exists. */
 static const char *find_session_folder(const char *given, const char *ours, const char *salts)
 {
     if (given)
@@ -165,7 +165,7 @@ void session_hide_secrets(const struct session *session, const struct value *v)
     secrets_add_marked(session->host.secrets, v);
 }
 
-/* Facts are published: everybody reads them. */
+/* Facts are published: all machines can read them. */
 static int refuse_secret(const struct state_host *host, const char *key, const struct value *v,
                          struct err *err)
 {
@@ -186,7 +186,7 @@ static int set_fact(const struct state_host *host, const char *key, const struct
     return facts_set(host->facts_file, str_from(key), v, err);
 }
 
-/* What is known of the machine may have changed, so nothing that was handed in counts. */
+/* The machine may have changed, so given facts are dropped. */
 static int reload_session_facts(struct state_host *host, struct err *err)
 {
     struct session *session = container_of(host, struct session, host);
@@ -199,8 +199,7 @@ static int reload_session_facts(struct state_host *host, struct err *err)
     return 0;
 }
 
-/* The file of the administrator has been read before; what is wrong with it since then is left out
- * with the rest of it. */
+/* The custom facts were read before; if the file is invalid now, it is left out. */
 static void collect_facts(struct session *session)
 {
     struct diags ignored = DIAGS_INIT(&session->facts_arena);
@@ -226,7 +225,7 @@ static const struct host_facts *learn_facts(void *user)
     return &session->learned;
 }
 
-/* Facts that were handed in; else the id alone, and whether the others can be collected. */
+/* Use the given facts; else only the ID, and check that the others can be collected. */
 static int init_facts(struct session *session, const struct session_options *options,
                       struct diags *diags)
 {
@@ -271,7 +270,7 @@ static int load_session_settings(struct session *session, const struct session_o
     return -1;
 }
 
-/* Those that were handed in, else those of the folder, which need not exist. */
+/* Use the given settings, else those of the folder, which need not exist. */
 static int learn_settings(struct session *session, const struct session_options *options,
                           struct diags *diags)
 {

@@ -52,7 +52,7 @@ static void show_texts(struct arena *arena, struct value_map *map, const char *k
         value_map_set(arena, map, value_text(key), value_list(list));
 }
 
-/* Attributes besides arguments; only those that are set. */
+/* Attributes besides arguments, if set. */
 static void show_attributes(struct arena *arena, struct value_map *map,
                             const struct plan_state *state)
 {
@@ -68,7 +68,7 @@ static void show_attributes(struct arena *arena, struct value_map *map,
         value_map_set(arena, map, value_text("failhard"), value_bool(true));
 }
 
-/* As they were written, without what is shown separately. */
+/* As written, without the parts shown separately. */
 static struct value show_arguments(struct arena *arena, const struct plan_state *state)
 {
     struct value_map *map = value_map_new(arena, 4);
@@ -118,7 +118,7 @@ struct value show_plan(struct arena *arena, const struct plan *plan)
     return list;
 }
 
-/* Does a requisite of the state, of a kind below `kinds`, name the target? */
+/* Does the state have a requisite of a kind below `kinds` on the target? */
 static bool names_target(const struct plan_state *state, unsigned kinds, uint32_t target)
 {
     for (unsigned kind = 0; kind < kinds; kind++)
@@ -128,8 +128,8 @@ static bool names_target(const struct plan_state *state, unsigned kinds, uint32_
     return false;
 }
 
-/* Nobody wrote these: they are shown where they are the reason for the order, not where a requisite
- * of the state, or of one that it waits for anyway, says it already. */
+/* Implied requisites are shown only where they decide the order, not where an explicit requisite,
+ * direct or indirect, already does. */
 static bool is_said_already(const struct plan *plan, const struct plan_state *state, unsigned kind,
                             uint32_t target)
 {

@@ -1,5 +1,5 @@
 /*
- * show - a plan as data and as text, for those who want to see it before it runs.
+ * show - prints a plan as data or text, to inspect it before a run.
  *
  * Memory: the arena; texts of the plan are borrowed. Threads: any.
  */
@@ -12,7 +12,7 @@ struct arena;
 struct buf;
 struct plan;
 
-/* A list of its states in the order of the run: name, file, level, arguments, requisites. */
+/* A list of its states in run order: name, file, level, arguments, requisites. */
 struct value show_plan(struct arena *arena, const struct plan *plan);
 /* "Level 0: a", with the requisites of each state. */
 void show_levels(const struct plan *plan, struct buf *out);

@@ -1,8 +1,7 @@
 /*
- * verb - the functions of states (state.apply, state.revert, ...): their names, and what each
- * needs.
+ * verb - state functions (state.apply, state.revert, ...): their names and needs.
  *
- * The only list of them: `zester --local` and the agent each have a handler for a kind of verb.
+ * The only list of them: `zester --local` and the agent each have handlers by kind.
  *
  * Threads: any.
  */
@@ -42,17 +41,17 @@ struct verb {
     const char *name;
     enum verb_kind kind;
     enum perform_class class;        /* PERFORM_UNKNOWN: not for agents */
-    const char *signature, *summary; /* for sys.doc, as those of language/jinja/function.h */
+    const char *signature, *summary; /* for sys.doc, in the form of language/jinja/function.h */
 };
 
-/* Ends with a row without a name. */
+/* Terminated by a row without a name. */
 extern const struct verb verb_table[];
 
 /* NULL: no such verb. */
 const struct verb *verb_find(const char *name);
-/* Does it read the tree of states? */
+/* Does it read the state tree? */
 bool verb_needs_tree(const struct verb *verb);
-/* As suggestions for a mistyped name; never one that takes something back. */
+/* Add suggestions for a mistyped name, but never a function that reverts. */
 void verb_offer(struct suggest *near);
 
 #endif

@@ -62,7 +62,7 @@ static const struct param wish_params[] = {
 };
 /* clang-format on */
 
-/* Known, for those who mistype it. */
+/* Listed for suggestions. */
 static const char *const read_already[] = { "test", NULL };
 
 static const struct param no_params[] = {
@@ -93,8 +93,8 @@ static void lay_over(struct session *session, const struct value *settings)
     session->settings_version = 0;
 }
 
-/* Settings were made before the function was read, and those of a peel with what its master sealed
- * for it. */
+/* Settings are loaded before the function is read, so another settings environment comes too late.
+ *  */
 static int read_environments(struct session *session, const struct wish_args *got,
                              struct diags *diags)
 {

@@ -9,7 +9,7 @@
 #include "core/base/str.h"
 #include "core/sys/fs.h"
 
-/* Of one process; the kernel allows more, but longer ones are not searched. */
+/* Limit for one process; the kernel allows more, but longer ones are not searched. */
 #define LINE_MAX_BYTES ((size_t)4 << 20)
 
 static bool is_process_number(const char *name)
@@ -17,7 +17,7 @@ static bool is_process_number(const char *name)
     return name[0] != '\0' && strspn(name, "0123456789") == strlen(name);
 }
 
-/* Arguments end in NUL there. One that cannot be read is gone, or not ours to see. */
+/* Arguments end in NUL there. An unreadable process is gone, or not visible to us. */
 static bool has_process_text(struct arena *arena, const char *pid, struct str text)
 {
     struct err ignored;

@@ -35,7 +35,7 @@ static bool is_orchestrator_reply(const struct message *answer, const char *name
     return strcmp(answer->name, name) == 0;
 }
 
-/* What the daemon refuses is an answer. */
+/* A refusal of the daemon is an answer, too. */
 static int query_daemon(const struct tool *tool, int kind, const void *args, struct message *ret,
                         struct err *err)
 {
@@ -107,7 +107,7 @@ static struct str name_config(struct arena *arena, const char *path)
     return str_is(name, "kepler") ? path_basename(path_dirname(arena, path)) : name;
 }
 
-/* A name in its parts. */
+/* The parts of a service name. */
 struct parts {
     const char *config; /* canonical path; NULL: not given */
     struct str project; /* short name; a NULL view: not given */
@@ -290,7 +290,7 @@ struct str orchestrator_condition(int condition)
     return word;
 }
 
-/* The texts of a list, as one; NULL: there are none. */
+/* Join the texts of a list; NULL: none. */
 static const char *join_reply_texts(struct arena *arena, const struct value *list)
 {
     const char *all = NULL;
@@ -333,7 +333,7 @@ int orchestrator_wait(const struct tool *tool, const struct orchestrator_wait *w
     if (ask_condition(tool, wait, &answer, err) < 0) {
         if (err->code != ERR_TIMEOUT || wait->timeout == 0)
             return -1;
-        again.timeout = 0; /* what it waits for is known by the daemon */
+        again.timeout = 0; /* the daemon knows the reason */
         if (ask_condition(tool, &again, &answer, err) < 0)
             return -1;
     }

@@ -28,7 +28,7 @@
 struct err;
 struct message;
 
-/* Conditions of a service, as choices of a parameter: those of depends_on without "service_". */
+/* Conditions of a service, as parameter choices: those of depends_on without "service_". */
 #define ORCHESTRATOR_CONDITIONS "started|healthy|completed_successfully|unhealthy|failed|stopped"
 
 /* Is there a daemon? */
@@ -44,7 +44,7 @@ int orchestrator_ask(const struct tool *tool, int kind, const void *args, struct
 struct orchestrator_service {
     const char *config; /* its canonical path; NULL: unknown */
     const char *service;
-    const struct value *status; /* a map, as `kepler ps --json` has it; NULL: unknown service */
+    const struct value *status; /* a map as in `kepler ps --json`; NULL: unknown service */
 };
 
 /* Find a service by any of its names. Fails when several configs have it. */
@@ -57,38 +57,39 @@ struct orchestrator_services {
 /* All services of all configs that the daemon knows; those of a config stand together. */
 int orchestrator_list(const struct tool *tool, struct orchestrator_services *ret, struct err *err);
 
-/* How a service got its status: a map, as 'kepler why --json' has it. Fails with ERR_NOT_FOUND when
- * there is no such service. */
+/* The history of a service's status: a map as in 'kepler why --json'. Fails with ERR_NOT_FOUND for
+ * an unknown service. */
 int orchestrator_why(const struct tool *tool, const char *name,
                      struct orchestrator_service *ret_service, struct value *ret_why,
                      struct err *err);
 
-/* A change of the status of a service. */
+/* A status change of a service. */
 struct orchestrator_change {
     const char *service;
     const char *from, *to, *cause;
     int64_t wall;   /* nanoseconds since 1970 */
-    int64_t number; /* counts up, until the config is loaded anew with 'kepler run' */
+    int64_t number; /* increases until 'kepler run' loads the config again */
 };
 struct orchestrator_changes {
     VEC(struct orchestrator_change) list;
 };
-/* The last changes of these services of a config, of each the oldest first. Appends. */
+/* The last changes of these services of a config, oldest first for each. Appends. */
 int orchestrator_history(const struct tool *tool, const char *config, struct param_strs services,
                          struct orchestrator_changes *ret, struct err *err);
 /* A pattern for the files that grow when a status changes; NULL: unknown. */
 const char *orchestrator_history_files(struct arena *arena);
 
-/* What to wait for. */
+/* A wait for a condition. */
 struct orchestrator_wait {
     const char *config;
-    struct param_strs services; /* none: all, each as far as the condition applies to it */
+    struct param_strs services; /* none: all to which the condition applies */
     int condition;              /* number in ORCHESTRATOR_CONDITIONS */
     int64_t timeout;            /* nanoseconds; 0: answer at once */
 };
 
-/* Until the condition is met, can no longer be met, or the time is up. `ret_unmet` is NULL when
- * it is met, else says what is missing; `ret_final`, which may be NULL: waiting does not help. */
+/* Wait until the condition is met, can no longer be met, or the time is up. `ret_unmet` is NULL
+ * when met, else describes what is missing; `ret_final` (may be NULL) is set when waiting longer
+ * does not help. */
 int orchestrator_wait(const struct tool *tool, const struct orchestrator_wait *wait,
                       const char **ret_unmet, bool *ret_final, struct err *err);
 
@@ -98,9 +99,9 @@ struct str orchestrator_condition(int condition);
 /* --- configs -------------------------------------------------------------------------------- */
 
 struct orchestrator_config {
-    bool known;                   /* something of it is stored, or it is loaded */
-    const char *digest;           /* SHA-256 of what is loaded; NULL: it is not loaded */
-    struct str text;              /* what is loaded, if asked for; else a NULL view */
+    bool known;                   /* it is loaded, or has stored data */
+    const char *digest;           /* SHA-256 of the loaded config; NULL: not loaded */
+    struct str text;              /* the loaded text, if requested; else a NULL view */
     const struct value *services; /* a map of their statuses; NULL: unknown */
 };
 
@@ -116,10 +117,10 @@ int orchestrator_check(const struct tool *tool, const char *config, struct str t
 struct orchestrator_start {
     const char *config;
     struct param_strs services; /* none: all */
-    bool anew;                  /* stop what runs, and load the config again */
-    struct str text;            /* load this, not what the file holds; a NULL view: the file */
+    bool anew;                  /* stop all services and load the config again */
+    struct str text;            /* load this text instead of the file; a NULL view: the file */
 };
-/* Start services. Those that are named have come up when it returns, or it fails. */
+/* Start services. When it returns, the named services are up; otherwise it fails. */
 int orchestrator_start(const struct tool *tool, const struct orchestrator_start *start,
                        struct err *err);
 /* Stop these services, or all; `forget`: the daemon also drops the config and all it stored. */

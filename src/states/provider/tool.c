@@ -12,7 +12,7 @@
 #include "core/sys/account.h"
 #include "core/sys/process.h"
 
-/* How much of a program's output goes into its error. */
+/* Limit for the program output in an error. */
 #define TAIL_MAX 600
 #define USUAL    "/usr/local/bin:/usr/bin:/bin"
 #define SYSTEM   "/usr/local/sbin:/usr/sbin:/sbin"

@@ -7,7 +7,7 @@
  *     const struct tool tool = { .arena = arena, .cancel = cancel };
  *     tool_run(&tool, TOOL("groupadd", "--system", name), NULL, NULL, err);
  *
- * Memory: what they print is in the arena. Threads: any.
+ * Memory: output is in the arena. Threads: any.
  */
 #ifndef STATES_PROVIDER_TOOL_H
 #define STATES_PROVIDER_TOOL_H
@@ -26,7 +26,7 @@ struct process_result;
 
 struct tool {
     struct arena *arena;
-    const struct cancel *cancel; /* NULL: nobody cancels */
+    const struct cancel *cancel; /* or NULL */
     const char *runas;           /* the user, unless the options name one; NULL: our own */
     int64_t timeout;             /* time limit of one run in nanoseconds; 0: none */
 };

@@ -31,7 +31,7 @@ struct step {
 
 /* --- arguments ----------------------------------------------------------------------- */
 
-/* Details that are a text stand for what a dry run cannot know. */
+/* A text as details stands for values that a dry run cannot know. */
 static const struct value *find_state_output(void *user, uint32_t state)
 {
     struct step *step = user;
@@ -42,7 +42,7 @@ static const struct value *find_state_output(void *user, uint32_t state)
     return details;
 }
 
-/* With a forecast among the arguments, an error says nothing about the real run. */
+/* With a forecast in the arguments, an error does not predict the real run. */
 static int ignore_failure(struct step *step, int rc, const struct err *err)
 {
     if (rc == 0 || !step->forecast || err->code == ERR_CANCELED)
@@ -81,7 +81,7 @@ static int find_step_arguments(struct step *step, struct err *err)
 
 /* --- canceling ----------------------------------------------------------------------- */
 
-/* Until the end of the work, walks, reads and copies of this thread can be canceled. */
+/* Makes walks, reads and copies of this thread cancelable until the work ends. */
 static const struct cancel *begin_step_work(const struct step *step)
 {
     cancel_begin();
@@ -96,7 +96,7 @@ static int end_work(const struct cancel *before, int rc, struct err *err)
 
 /* --- check --------------------------------------------------------------------------- */
 
-/* Every path of `creates` is there. */
+/* Do all paths of `creates` exist? */
 static int is_created(const struct plan_state *state, bool *ret, struct err *err)
 {
     struct fs_info info;
@@ -110,8 +110,8 @@ static int is_created(const struct plan_state *state, bool *ret, struct err *err
     return 0;
 }
 
-/* Sets run.differs. Forced states are checked in a dry run only, for what to report: a
- * module that acts because it is forced says so. */
+/* Sets run.differs. Forced states are checked in a dry run only, for the report: a module reports
+ * what the forced apply would do. */
 static int check_state_changes(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
@@ -140,7 +140,7 @@ static int check_state_changes(struct step *step, struct err *err)
 
 /* --- apply --------------------------------------------------------------------------- */
 
-/* What apply hides, a revert must hide, too. */
+/* A revert must hide the same content as apply. */
 static bool hides_content(const struct step *step)
 {
     struct shown {
@@ -184,7 +184,7 @@ static int begin_attempt_step(struct step *step, struct err *err)
     return undo_begin(world->undo, &state, &attempt->change.number, err);
 }
 
-/* A module that failed has left what it did to files, and what its notes are about. */
+/* A failed module has left its file changes and its noted changes. */
 static enum attempt_traces find_traces(const struct step *step, int rc, const struct err *err)
 {
     const struct state_run *run = &step->attempt->run;
@@ -215,8 +215,8 @@ static void end_attempt(struct step *step, int rc, const struct err *err)
     attempt->run.change = NULL;
 }
 
-/* The differences that check found are what is being changed. Returns the words for them. */
-static struct str tell_as_done(struct attempt *attempt)
+/* Move the differences of check to the text of the change. Returns that text. */
+static struct str report_as_done(struct attempt *attempt)
 {
     struct state_run *run = &attempt->run;
     const struct str found = arena_str(run->arena, buf_view(&run->text));
@@ -229,8 +229,8 @@ static struct str tell_as_done(struct attempt *attempt)
     return found;
 }
 
-/* They still are, since it failed. What apply has said comes after them, or replaces them. */
-static void tell_as_found(struct attempt *attempt, struct str found)
+/* Restore the differences after a failure. The text of apply follows or replaces them. */
+static void report_as_found(struct attempt *attempt, struct str found)
 {
     struct buf *text = &attempt->run.text;
     const struct str done = buf_view(&attempt->done.text);
@@ -257,12 +257,12 @@ static int apply_state_changes(struct step *step, struct err *err)
     if (begin_attempt_step(step, err) < 0)
         return -1;
     if (!(step->state->module->flags & MODULE_IDLE))
-        (void)host_facts(run->host); /* learned at the latest now, before anything changes */
-    found = tell_as_done(step->attempt);
+        (void)host_facts(run->host); /* collect facts now at the latest, before anything changes */
+    found = report_as_done(step->attempt);
     before = begin_step_work(step);
     rc = end_work(before, step->state->module->apply(run, step->args, err), err);
     if (rc < 0 || run->unchanged)
-        tell_as_found(step->attempt, found);
+        report_as_found(step->attempt, found);
     end_attempt(step, rc, err);
     if (rc < 0)
         return -1;
@@ -270,7 +270,7 @@ static int apply_state_changes(struct step *step, struct err *err)
     return step->state->dialect->check_decides ? 0 : guard_check(run, step->state, err);
 }
 
-/* What check_cmd says about a state that was run; one that was canceled was not. */
+/* Apply check_cmd to the result of a state; not to a canceled one. */
 static int decide_changes(struct step *step, int rc, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
@@ -286,7 +286,7 @@ static int decide_changes(struct step *step, int rc, struct err *err)
     return 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------ */
+/* --- the attempt ---------------------------------------------------------------------- */
 
 /* May it change something, by the plan that the run is held to? That has names without secrets. */
 static bool is_planned(const struct step *step)
@@ -311,7 +311,7 @@ static int stay_within(struct step *step, struct err *err)
     return err_set(err, ERR_INVALID, "would change now, but not in the plan");
 }
 
-/* What an earlier try changed is checked again, although there is nothing left to change. */
+/* check_cmd runs again after a try that changed something, although nothing is left to change. */
 static int check_past(struct step *step, struct err *err)
 {
     const bool checks =
@@ -320,7 +320,7 @@ static int check_past(struct step *step, struct err *err)
     return checks ? guard_check(&step->attempt->run, step->state, err) : 0;
 }
 
-/* What its arguments are, and whether its guards let it run. */
+/* Decode the arguments and ask the guards. */
 static int prepare_state(struct step *step, bool *ret_met, struct err *err)
 {
     const struct cancel *before = begin_step_work(step);
@@ -331,8 +331,7 @@ static int prepare_state(struct step *step, bool *ret_met, struct err *err)
     return end_work(before, rc, err);
 }
 
-/* Beside what the module has plan binding: all that the state declares, and the unmasked
- * difference. */
+/* Hash the bound data of the module, the whole declaration and the unmasked difference. */
 static int hash_change(struct step *step, struct err *err)
 {
     AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
@@ -375,7 +374,7 @@ static int run_guarded_step(struct step *step, struct err *err)
     return decide_changes(step, apply_state_changes(step, err), err);
 }
 
-/* Ready for another state; memory is used again. */
+/* Prepare for another state; memory is reused. */
 static void reset_attempt(struct attempt *attempt, const struct attempt_world *world,
                           const struct plan_state *state, bool forced)
 {
@@ -421,7 +420,7 @@ static void forget_past(struct attempt *attempt)
     arena_clear(&past->arena);
 }
 
-/* What a try has changed stays true when the next one finds it done. */
+/* A change by one try remains a change when the next try finds it done. */
 static void keep_past(struct attempt *attempt)
 {
     struct attempt_past *past = &attempt->past;
@@ -432,7 +431,7 @@ static void keep_past(struct attempt *attempt)
     if (attempt->traces > past->traces)
         past->traces = attempt->traces;
     if (attempt->traces != TRACES_CHANGED)
-        return; /* what a command said until it failed is part of the failure */
+        return; /* the output of a failed command is part of the failure */
     buf_add_str(&past->text, buf_view(&attempt->run.text));
     if (!attempt->run.details)
         return;
@@ -441,7 +440,7 @@ static void keep_past(struct attempt *attempt)
     past->details = details.map;
 }
 
-/* The words of the last try come last, and its details win. */
+/* The text of the last try comes last, and its details win. */
 void attempt_sum_up(struct attempt *attempt)
 {
     const struct attempt_past *past = &attempt->past;

@@ -11,7 +11,7 @@
 #include "states/state/host.h"
 #include "states/state/outcome.h"
 
-/* The place of each state, from 1, by its name; the first of several. */
+/* State name to the position of its first result, counted from 1. */
 static struct map index_state_results(struct arena *arena, const struct run_result *result)
 {
     struct map places = MAP_INIT_IN(arena);
@@ -58,7 +58,7 @@ static void note_reverted_state(struct arena *arena, struct state_result *state,
                   value_text(is_back ? "true" : "false"));
 }
 
-/* What nobody in the run answers for: a journal that cannot be read. */
+/* Failures without a state in the run: an unreadable journal. */
 static void add_fallback_failure(struct arena *arena, struct run_result *result, const char *name,
                                  const char *error)
 {

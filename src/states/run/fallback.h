@@ -1,11 +1,11 @@
 /*
- * fallback - a run that failed is reverted, when that was asked for.
+ * fallback - automatic revert of a failed run, when requested.
  *
  *     run_plan -> fallback_revert
  *
- * What the run has changed is restored, as far as its states can be reverted; the result stays that
- * of the run, which failed. What became of each state is in its words and details
- * (`reverted`), and a state that could not be reverted has failed.
+ * Restores what the run changed, as far as its states can be reverted. The result stays that of
+ * the failed run. Each state reports its revert in its text and details (`reverted`); a state that
+ * could not be reverted has failed.
  *
  * Memory: the arena. Threads: as revert_run.
  */
@@ -16,7 +16,7 @@ struct arena;
 struct run_result;
 struct state_host;
 
-/* Does nothing after a dry run, a success, or a run that was canceled, which is to end soon. */
+/* Does nothing after a dry run, a success, or a canceled run, which must end soon. */
 void fallback_revert(struct arena *arena, struct state_host *host, struct run_result *result);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * fetched - what came over the network, kept in the data folder under its hash.
+ * fetched - downloads, cached in the data folder under their hash.
  *
- * Nothing is kept in a dry run. What was not used for FETCHED_AGE goes, and beyond
- * FETCHED_BYTES_MAX what was not used for the longest time; the newest stays, whatever its size.
+ * A dry run keeps nothing. Files not used for FETCHED_AGE are removed, and above FETCHED_BYTES_MAX
+ * the least recently used; the newest stays, whatever its size.
  *
- * Memory: the arena of the call. Threads: any; also of several processes.
+ * Memory: the arena of the call. Threads: any, in several processes, too.
  */
 #ifndef STATES_RUN_FETCHED_H
 #define STATES_RUN_FETCHED_H
@@ -21,11 +21,10 @@ struct state_host;
 #define FETCHED_BYTES_MAX ((uint64_t)2 << 30)
 #define FETCHED_AGE       (30 * 24 * 3600 * CLOCK_SECOND)
 
-/* What is kept under the hash, if it is whole; NULL: nothing. */
+/* The cached file for the hash, if intact; else NULL. */
 const char *fetched_find(struct arena *arena, const struct state_host *host,
                          const struct source_hash *hash);
-/* Fetch it into its file, which is there only when the hash is right, and drop what is too old or
- * too much. Not for a dry run. */
+/* Download into the cache, verify the hash, and prune the cache. Not for a dry run. */
 int fetched_make(struct arena *arena, const struct state_host *host, const char *url,
                  const struct source_hash *hash, const char **ret_path, struct err *err);
 

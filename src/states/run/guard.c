@@ -14,7 +14,7 @@
 #include "core/sys/account.h"
 #include "core/sys/process.h"
 
-/* Kept of what a guard says; enough to explain a failure. */
+/* Limit for guard output; enough to explain a failure. */
 #define OUTPUT_MAX 4096
 #define STATUS_MAX 64
 
@@ -57,8 +57,8 @@ static int run_guard(struct state_run *run, const struct plan_state *state, cons
     return 0;
 }
 
-/* In a dry run the user of the guards may be made by a state before this one: they cannot run.
- */
+/* In a dry run an earlier state may still have to create the user of the guards: they cannot run.
+ *  */
 static bool is_user_to_come(struct state_run *run, const struct plan_state *state)
 {
     const struct account *account = NULL;
@@ -68,7 +68,7 @@ static bool is_user_to_come(struct state_run *run, const struct plan_state *stat
            account_find(run->arena, state->guard_user, &account, &ignored) == 0 && !account;
 }
 
-/* Python's idea of a yes; service.status answers in words, of which one is no. */
+/* Python's truth; service.status answers in words, one of which means no. */
 static bool is_yes(const struct plan_guard *guard, const struct value *answer)
 {
     if (guard->is_status)
@@ -111,7 +111,7 @@ static int ask_guard(struct state_run *run, const struct plan_state *state,
     return 0;
 }
 
-/* Is every answer as wanted: yes for onlyif, no for unless? */
+/* Are all answers as required: yes for onlyif, no for unless? */
 static int ask_list(struct state_run *run, const struct plan_state *state, const char *word,
                     const struct plan_guards *guards, bool wants, bool *met, struct err *err)
 {

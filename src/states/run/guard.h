@@ -1,9 +1,8 @@
 /*
- * guard - commands and functions that decide about a state.
+ * guard - commands and functions that decide whether a state runs.
  *
- * onlyif: every one must end well, or say yes; unless: none may. check_cmd runs after
- * apply and must end well. A command that cannot be started, or a function that
- * fails, is an error, not an answer.
+ * onlyif: all must succeed; unless: none may. check_cmd runs after apply and must succeed. A
+ * command that cannot be started, or a function that fails, is an error, not an answer.
  *
  * Threads: any.
  */
@@ -16,13 +15,13 @@ struct err;
 struct plan_state;
 struct state_run;
 
-/* What a state reports if its guards say no. */
+/* The report of a state whose guards are not met. */
 #define GUARD_NOT_MET "skipped: guard condition not met"
 
 /* Do onlyif and unless let the state run? */
 int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_met,
               struct err *err);
-/* Run check_cmd after apply. Fails when it fails. */
+/* Run check_cmd after apply. */
 int guard_check(struct state_run *run, const struct plan_state *state, struct err *err);
 
 #endif

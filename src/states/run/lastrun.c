@@ -96,7 +96,7 @@ static void bound_texts(struct arena *arena, struct param_strs *texts)
     texts->p = cut;
 }
 
-/* A time that cannot be is none. */
+/* An impossible time is 0. */
 static void bound_time(struct value_time *time)
 {
     if (time->seconds < 0 || time->seconds > INT64_MAX / CLOCK_SECOND - 1)
@@ -240,7 +240,7 @@ static void mark_states(struct arena *arena, const struct run_result *result,
     }
 }
 
-/* The references of a run: what was asked for, without any the top file. */
+/* The requested references; without any, the top file. */
 static void mark_run(struct arena *arena, const struct lastrun *run, struct standing_marks *ret)
 {
     struct standing_mark mark = { .name = STANDING_HIGHSTATE,
@@ -263,7 +263,7 @@ static void mark_run(struct arena *arena, const struct lastrun *run, struct stan
         }
 }
 
-/* For services that wait for a state. */
+/* Record the standing of states, for services that wait for one. */
 static int keep_standing(struct arena *arena, const char *data_dir, const struct lastrun *run,
                          const struct run_result *result, struct secrets *secrets, struct err *err)
 {
@@ -275,7 +275,7 @@ static int keep_standing(struct arena *arena, const char *data_dir, const struct
     return standing_keep(data_dir, &ended, err);
 }
 
-/* What the run came to, without what is written down of it. */
+/* Fill the summary without storing it. */
 static struct lastrun sum_up(struct arena *arena, const struct lastrun_request *request,
                              const struct run_result *result, const char *error)
 {
@@ -297,7 +297,7 @@ static struct lastrun sum_up(struct arena *arena, const struct lastrun_request *
     return run;
 }
 
-/* A run that did not succeed keeps the time of the last one that did. */
+/* A failed run keeps the time of the last success. */
 static void find_converged(struct arena *arena, const char *data_dir, struct lastrun *run)
 {
     struct lastrun before = { 0 };
@@ -322,8 +322,8 @@ static int open_lastrun_log(struct record_log_writer *writer, const struct recor
     return fs_mkdirs(data_dir, 0700, err) < 0 || record_log_open(writer, log, err) < 0 ? -1 : 1;
 }
 
-/* A dry run may end while another run does: what one has read the other would overwrite, so the
- * file is locked from before it is read. */
+/* A dry run may end together with another run, and each would overwrite the other's data; so the
+ * file is locked before it is read. */
 int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun_request *request,
                  const struct run_result *result, const char *error, struct lastrun *ret_run,
                  struct err *err)
@@ -349,7 +349,7 @@ int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun
 void lastrun_print_outcome(struct buf *out, const struct lastrun *run)
 {
     struct lastrun outcome = *run;
-    struct err ignored; /* it is none then, and news */
+    struct err ignored; /* then there is no digest, which counts as a change */
 
     outcome.id = "";
     outcome.time = outcome.converged = (struct value_time){ 0 };

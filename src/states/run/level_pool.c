@@ -1,12 +1,10 @@
 /*
- * The calling thread begins with the tasks itself. Helpers are called when it waits for
- * something, or when what is left takes longer than starting threads and sharing the table of open
- * files with them: a level of unchanged states needs none. Where begin and end are reported
- * meanwhile, the calling thread does only that.
+ * The calling thread starts with the tasks itself. Workers join when it blocks, or when the rest
+ * takes longer than starting threads and sharing the file table with them: a level of unchanged
+ * states needs none. When start and end are reported, the calling thread does only that.
  *
- * Each worker that begins puts one more job for the rest into the pool's queue; the
- * pool starts it when a core is free or a worker blocks. So there is always exactly
- * one job waiting while tasks are left, whatever their number.
+ * Each starting worker queues one more pool job for the rest; the pool starts it when a core is
+ * free or a worker blocks. So exactly one job is waiting while tasks are left.
  */
 #include "states/run/level_pool.h"
 
@@ -20,15 +18,15 @@
 #include "core/sys/pool.h"
 #include "core/sys/quota.h"
 
-/* The calling thread learns for so long what the tasks are like, in nanoseconds. */
+/* How long the calling thread measures the tasks, in nanoseconds. */
 #define ALONE_MIN (INT64_C(2) * 1000000)
-/* Tasks that would take longer than this alone, judged by those before, get helpers. Two threads
- * save half of it, and a quarter of that is lost to the locks of the kernel. */
+/* Tasks with a longer estimate, by the pace so far, get workers. Two threads save half of the time,
+ * and a quarter of that is lost to kernel locks. */
 #define REST_MAX (INT64_C(4) * 1000000)
 
 struct level_pool {
     struct level_pool_options options;
-    struct pool *pool; /* made when helpers are needed for the first time */
+    struct pool *pool; /* created when workers are first needed */
     struct named_locks named_locks;
     struct mailbox box;
     bool has_box;
@@ -79,7 +77,7 @@ static void run_pool_task(struct level_pool *level_pool, struct level_pool_task 
     post_to_worker(level_pool, &task->end, task, true);
 }
 
-/* Run it and those that waited for it in its lane; or leave it to whoever is in there. */
+/* Run the task and those queued behind it, or leave it to the holder of the lock. */
 static void take_task(struct level_pool *level_pool, struct level_pool_task *task)
 {
     const char *named_lock = task->named_lock;
@@ -102,7 +100,7 @@ static void run_pool_worker(void *self)
         take_task(level_pool, level_pool->tasks[i]);
 }
 
-static void tell_until_done(struct level_pool *level_pool)
+static void report_until_done(struct level_pool *level_pool)
 {
     size_t ended = 0;
 
@@ -138,7 +136,7 @@ static bool make_pool(struct level_pool *level_pool, unsigned limit)
     return level_pool->pool;
 }
 
-/* The calling thread is one of those that work, unless it tells. */
+/* The calling thread is one of the workers, unless it reports. */
 static bool call_helpers(struct level_pool *level_pool)
 {
     const unsigned working = level_pool->options.tell ? 0 : 1;
@@ -173,7 +171,7 @@ static void run_alone(struct level_pool *level_pool, struct level_pool_task *tas
         level_pool->options.tell(level_pool->options.user, task, true);
 }
 
-/* Will the tasks that are left take long, at the pace of those that are done? */
+/* Will the rest take long, at the pace so far? */
 static bool is_long(int64_t spent, size_t done, size_t left)
 {
     return spent > ALONE_MIN && spent / (int64_t)done * (int64_t)left > REST_MAX;
@@ -194,11 +192,11 @@ static void work_here(struct level_pool *level_pool)
     pool_leave();
 }
 
-static void tell_here(struct level_pool *level_pool)
+static void report_here(struct level_pool *level_pool)
 {
     if (call_helpers(level_pool))
-        tell_until_done(level_pool);
-    else /* no room for a thread: this one does it all */
+        report_until_done(level_pool);
+    else /* no thread available: this one does it all */
         for (size_t i = 0; i < level_pool->count; i++)
             run_alone(level_pool, level_pool->tasks[i]);
 }
@@ -215,7 +213,7 @@ void level_pool_run(struct level_pool *level_pool, struct level_pool_task *const
     level_pool->is_helped = false;
     atomic_store(&level_pool->next, 0);
     if (level_pool->has_box)
-        tell_here(level_pool);
+        report_here(level_pool);
     else
         work_here(level_pool);
     if (level_pool->pool)

@@ -1,10 +1,9 @@
 /*
- * level pool - runs the tasks of a level at once and reports when each begins and ends.
+ * level pool - runs the tasks of a level concurrently and reports start and end of each.
  *
- * The calling thread takes one task after the other; when it waits for something, or the tasks
- * take long, workers go on with the rest. So a few quick tasks need no worker, many need as many as
- * there are cores, and slow ones as many as there are tasks. Where `tell` is called meanwhile,
- * workers do all of it.
+ * The calling thread runs one task after the other; when it blocks, or the tasks take long,
+ * workers take over the rest. So a few quick tasks need no worker, many need one per core, and
+ * slow ones one per task. When `tell` is set, workers do all of the work.
  *
  *     level_pool_new -> level_pool_run... -> level_pool_free
  *
@@ -31,13 +30,13 @@ struct level_pool_mail {
 
 /* Embedded in a task. */
 struct level_pool_task {
-    const char *named_lock; /* those of one named lock run one after the other; NULL */
+    const char *named_lock; /* tasks with the same lock name run one at a time; or NULL */
     struct named_lock_ticket ticket;
     struct level_pool_mail begin, end;
 };
 
 struct level_pool_options {
-    unsigned limit; /* tasks at once; 0: no limit of ours */
+    unsigned limit; /* concurrent tasks; 0: no limit */
     void (*run)(void *user, struct level_pool_task *task);
     void (*tell)(void *user, struct level_pool_task *task, bool ended); /* NULL: none */
     void *user;
@@ -46,8 +45,8 @@ struct level_pool_options {
 struct level_pool *level_pool_new(const struct level_pool_options *options, struct err *err);
 void level_pool_free(struct level_pool *level_pool);
 
-/* Run all of them; returns when all are done. Where the system allows no more threads the calling
- * one runs them, one after the other. */
+/* Run all tasks; returns when all are done. If no thread can be created, the calling thread runs
+ * them one by one. */
 void level_pool_run(struct level_pool *level_pool, struct level_pool_task *const *tasks,
                     size_t count);
 

@@ -1,15 +1,14 @@
 /*
- * named lock - those that may not run at the same time wait in a line, not in a worker.
+ * named lock - mutual exclusion by name, with waiters in a queue instead of a worker.
  *
- * A named lock has a name (`module.lock`). The first to enter a free named lock continues at once;
- * others queue in it, and whoever leaves takes the next one along. So a thousand package
- * states need one worker, not a thousand.
+ * The first task to enter a free lock (`module.lock`) continues at once; others queue, and the
+ * task that leaves runs the next one. So a thousand package states need one worker, not a
+ * thousand.
  *
- *     named_lock_enter(...) ? run it : leave it there
+ *     named_lock_enter(...) ? run the task : it is queued
  *     after running: while ((next = named_lock_leave(...))) run next
  *
- * Memory: the named locks are their own, since those who wait share nothing else; tickets are their
- * owners'. Threads: any.
+ * Memory: locks are on the heap; tickets belong to the callers. Threads: any.
  */
 #ifndef STATES_RUN_NAMED_LOCK_H
 #define STATES_RUN_NAMED_LOCK_H
@@ -34,11 +33,10 @@ struct named_locks {
 void named_locks_init(struct named_locks *named_locks);
 void named_locks_done(struct named_locks *named_locks);
 
-/* True: go on, the named lock is yours. False: the ticket is in the line. A NULL name is always
- * free. */
+/* True: the caller holds the lock. False: the ticket is queued. A NULL name is always free. */
 bool named_lock_enter(struct named_locks *named_locks, const char *name,
                       struct named_lock_ticket *ticket);
-/* Leave; returns who has it now and must be run by the caller, or NULL. */
+/* Leave the lock. Returns the next holder, which the caller must run, or NULL. */
 struct named_lock_ticket *named_lock_leave(struct named_locks *named_locks, const char *name);
 
 #endif

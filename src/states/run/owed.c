@@ -19,7 +19,7 @@
 
 #define DEBT_SIZE_MAX 65536
 #define DEBT_VERSION  2
-/* The first byte of a debt from before there were frames: a map of four. */
+/* The first byte of an old debt without a frame: a map of four. */
 #define OLD_DEBT '\x84'
 
 /* A debt while a run is under way. */
@@ -39,10 +39,10 @@ struct owed {
     const char *folder, *run_id;
     pthread_mutex_t mutex;
     struct map states;  /* struct entries by name of the state */
-    struct map damaged; /* by file: whose they are is known when somebody asks for that state */
+    struct map damaged; /* by file; assigned when its state is looked up */
     bool has_folder;
     bool has_old;        /* there was a debt before this run */
-    atomic_bool has_any; /* there is a debt, or there was one */
+    atomic_bool has_any; /* there is or was a debt */
 };
 
 /* clang-format off */
@@ -87,7 +87,7 @@ static void name_debt(const struct owed_debt *debt, char *ret_hex)
     name_file(debt->state, debt->files.n > 0 ? debt->files.p[0] : NULL, debt->source, ret_hex);
 }
 
-/* The record of a file, also of one from before there were frames. */
+/* Parse a debt file, with or without a frame. */
 static int find_payload(struct str bytes, struct str *ret, struct err *err)
 {
     struct frame_scan scan = { .bytes = bytes };
@@ -212,7 +212,7 @@ static bool is_debt_named(const struct owed_debt *debt, const char *words)
            (rest.p && str_is(rest, debt->state) && has_listed_text(&debt->files, file));
 }
 
-/* The debts that the words mean must be those of one state. */
+/* The name must match the debts of one state only. */
 static int select_debts(const struct owed_debts *debts, const char *words, struct owed_debts *ret,
                         struct arena *arena, struct err *err)
 {
@@ -232,7 +232,7 @@ static int select_debts(const struct owed_debts *debts, const char *words, struc
     return 0;
 }
 
-/* A file whatever is in it. */
+/* A file, regardless of its content. */
 static int remove_debt_file(const char *path, bool *ret_found, struct err *err)
 {
     struct fs_info info;
@@ -243,7 +243,7 @@ static int remove_debt_file(const char *path, bool *ret_found, struct err *err)
     return fs_unlink(path, err);
 }
 
-/* A state whose only debt is damaged is known by its name if an older version wrote it. */
+/* The damaged debt of an older version identifies its state by the name alone. */
 int owed_waive(const char *data_dir, const char *state, bool *ret_found, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -436,7 +436,8 @@ static struct param_strs copy_debt_files(struct arena *arena, const struct param
     return (struct param_strs){ files->n, copy };
 }
 
-/* Under the mutex: others that expect the same debt must not go on before it is on disk. */
+/* Under the mutex: another thread that expects the same debt must not go on before it is on disk.
+ *  */
 static int add_debt(struct owed *owed, const struct owed_state *state, const char *source,
                     struct err *err)
 {
@@ -476,10 +477,10 @@ int owed_expect(struct owed *owed, const struct owed_state *state, const char *s
     return rc;
 }
 
-/* Which debts of a state end. */
+/* Selects the debts of a state to settle. */
 struct removal {
-    const char *made_by;          /* by this one, in this run; NULL: whoever did, and whenever */
-    const struct param_strs *but; /* not what these have made; NULL: all */
+    const char *made_by;          /* made by this source, in this run; NULL: any */
+    const struct param_strs *but; /* not those made by these; NULL: settle all */
 };
 
 static bool is_meant_by(const struct removal *removal, const struct entry *entry)

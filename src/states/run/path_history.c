@@ -72,7 +72,7 @@ bool path_history_knows(const struct path_history *path_history, const char *pat
     return false;
 }
 
-/* The oldest image of the same path that is older than this one and was put back. */
+/* The oldest restored image of the path that is older than this one. */
 static const struct undo_image *find_older(const struct path_history *path_history,
                                            const struct undo_image *image, bool whole)
 {

@@ -1,10 +1,9 @@
 /*
- * path history - what the states of one run did to each path, and how much of it has been reverted.
+ * path history - the changes of one run to each path, and how far they are reverted.
  *
- * States of a level run at the same time, and several of them may change one path: a folder that
- * one copies and another writes to. A revert undoes one state after the other, so it meets what a
- * neighbour left, and must not bring back what it found when that neighbour has gone back further
- * already.
+ * States of a level run concurrently, and several may change one path: one copies a folder,
+ * another writes into it. A revert undoes one state at a time, so it meets changes of other
+ * states, and must not restore an image when an older one has been restored already.
  *
  *     path_history_init -> { path_history_knows, path_history_is_past, path_history_attributes,
  * path_history_restored }...
@@ -25,8 +24,8 @@ struct undo_run;
 
 struct path_history {
     struct arena *arena;
-    struct map paths; /* to those who changed one */
-    bool *restored;   /* by number of the state */
+    struct map paths; /* path to its changes */
+    bool *restored;   /* by state number */
 };
 
 void path_history_init(struct path_history *path_history, struct arena *arena,
@@ -34,13 +33,13 @@ void path_history_init(struct path_history *path_history, struct arena *arena,
 /* The state was reverted. */
 void path_history_restored(struct path_history *path_history, uint32_t number);
 
-/* Did a state of the run find or leave this mark at the path, or leave there what nobody knows? */
+/* Did a state of the run find or leave this mark at the path, or leave an unknown mark? */
 bool path_history_knows(const struct path_history *path_history, const char *path,
                         const char *mark);
-/* Was the path put back already to what it was before this image? */
+/* Was an older image of the path restored already? */
 bool path_history_is_past(const struct path_history *path_history, const struct undo_image *image);
-/* Older attributes of the path that were put back already, and have to be put back again once the
- * content is; NULL: none. */
+/* Older attributes of the path that were restored already, and must be restored again after the
+ * content; or NULL. */
 const struct undo_image *path_history_attributes(const struct path_history *path_history,
                                                  const struct undo_image *image);
 

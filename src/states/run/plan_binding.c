@@ -14,7 +14,7 @@
 
 /* --- the key -------------------------------------------------------------------------- */
 
-/* Two dry runs may make it at once: the one that is there counts. */
+/* Two dry runs may create it at once: the existing one wins. */
 static int make_binding_key(struct arena *arena, const char *data_dir, const char *path,
                             struct str *ret, struct err *err)
 {
@@ -35,7 +35,7 @@ void plan_binding_find_key(const char *data_dir, struct plan_binding_key *ret_ke
     char hex[SHA256_HEX_SIZE];
     const char *path;
     struct str bytes;
-    struct err ignored; /* without a key there are no hashes, which who reads the plan notices */
+    struct err ignored; /* without a key there are no hashes; the reader of the plan reports that */
 
     *ret_key = (struct plan_binding_key){ 0 };
     if (!data_dir)
@@ -123,7 +123,7 @@ bool plan_binding_has(const struct plan_binding *plan_binding, const char *name)
     return map_has(&plan_binding->changes, str_from(name));
 }
 
-/* Why a change is not the one of the plan; NULL: it is. */
+/* Why a change differs from the plan; NULL: it does not. */
 static const char *find_mismatch(const struct plan_binding_change *planned,
                                  const struct state_result *now)
 {

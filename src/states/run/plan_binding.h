@@ -1,18 +1,16 @@
 /*
- * plan binding - a dry run that was stored, and that a run is held to.
+ * plan binding - binds a run to a stored dry run.
  *
- *     plan_binding_read -> plan_binding_compare with a dry run of now -> state_host.plan binding
- * for the run
+ *     plan_binding_read -> plan_binding_compare with a new dry run -> state_host.plan_binding
  *
- * A change is known by its `diff` and by a hash of all that it is made of: what is there, what
- * would be there and what the state declares, also where the report hides it (secrets,
- * show_changes, binary and large content). The hash has a key that never leaves the data folder:
- * without it a short secret could be found by trying.
+ * A change is identified by its `diff` and a hash of all its input: the current content, the new
+ * content and the declaration, including what the report hides (secrets, show_changes, binary and
+ * large content). The hash is keyed, and the key never leaves the data folder: otherwise a short
+ * secret could be guessed.
  *
- * Before the run, a dry run must say the same of every state that would change, or
- * nothing begins. During the run only states that were expected to change may do so,
- * since changes may lead to more than was foreseen: one that has to change beyond that
- * fails instead.
+ * Before the run, a new dry run must report the same changes, or nothing runs. During the run only
+ * states in the plan may change, since changes may cause further ones: a state outside the plan
+ * that would have to change fails instead.
  *
  * Memory: the arena. Threads: any, once it is read.
  */
@@ -32,15 +30,14 @@ struct err;
 struct run_result;
 struct value;
 
-/* Made by the first dry run, in the data folder. */
+/* Created by the first dry run, in the data folder. */
 #define PLAN_BINDING_KEY_FILE "plan.key"
 #define PLAN_BINDING_KEY_SIZE 32
 #define PLAN_BINDING_ID_SIZE  9
 
 struct plan_binding_key {
     unsigned char bytes[PLAN_BINDING_KEY_SIZE];
-    char id[PLAN_BINDING_ID_SIZE]; /* tells keys apart; "": none, since the folder cannot be written
-                                    */
+    char id[PLAN_BINDING_ID_SIZE]; /* identifies the key; "": none, the folder is not writable */
 };
 
 struct plan_binding_change {
@@ -62,14 +59,14 @@ void plan_binding_find_key(const char *data_dir, struct plan_binding_key *ret_ke
 const char *plan_binding_hash(struct arena *arena, const struct plan_binding_key *key,
                               const unsigned char hash[static SHA256_SIZE]);
 
-/* From the record of a dry run of the machine `peel_id`, as --format json and yaml print it. */
+/* Read the record of a dry run of `peel_id`, as --format json and yaml print it. */
 int plan_binding_read(struct arena *arena, const struct value *record, const char *peel_id,
                       struct plan_binding *ret, struct err *err);
 void plan_binding_add(struct arena *arena, struct plan_binding *plan_binding, const char *name,
                       const struct plan_binding_change *change);
-/* May the state change? */
+/* Is the state in the plan? */
 bool plan_binding_has(const struct plan_binding *plan_binding, const char *name);
-/* Report what a dry run of now would do beyond it, or differently. */
+/* Report changes of the dry run `now` that are missing from the plan or differ from it. */
 int plan_binding_compare(const struct plan_binding *plan_binding, const struct run_result *now,
                          struct diags *diags);
 

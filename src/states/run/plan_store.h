@@ -1,13 +1,11 @@
 /*
- * plan store - the dry runs of jobs, each under the id of its job, so that a later run can be held
- * to what was shown.
+ * plan store - stores dry runs of jobs by job ID, so that a later run can be bound to one.
  *
  * One file a plan, in <data_dir>/plans: one frame with a record (core/data/record.h) of the states
  * that would change and how. The newest PLAN_STORE_MAX are kept, none longer than PLAN_STORE_AGE.
- * Secrets are masked in them, as in everything that is shown.
+ * Secrets are masked.
  *
- *     plan_store_keep after a dry run -> plan_store_find before a run -> plan_binding_compare
- * (states/run/plan_binding.h)
+ *     plan_store_keep after a dry run -> plan_store_find and plan_binding_compare before a run
  *
  * Memory: the arena. Threads: any.
  */
@@ -23,7 +21,7 @@ struct run_result;
 
 #define PLAN_STORE_FOLDER "plans"
 #define PLAN_STORE_MAX    50
-/* As long as the record of the job. */
+/* As long as the job record is kept. */
 #define PLAN_STORE_AGE (INT64_C(7) * 86400)
 /* Bytes of one plan. */
 #define PLAN_STORE_SIZE_MAX ((size_t)32 << 20)

@@ -62,7 +62,7 @@ static void find_names(struct reactions *reactions, struct arena *arena, struct 
     reactions->names = names;
 }
 
-/* In doubt it is there: then its debts are its own. */
+/* When in doubt it exists: then its debts stay its own. */
 static bool has_source_file(const void *user, const char *file)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -95,7 +95,7 @@ void reactions_close(struct reactions *reactions)
     reactions->owed = NULL;
 }
 
-/* The state, in the words of a debt. */
+/* The state as a watcher. */
 static struct owed_state describe_owed_state(const struct reactions *reactions, struct arena *arena,
                                              uint32_t number)
 {
@@ -141,7 +141,7 @@ int reactions_expect(struct reactions *reactions, uint32_t state, struct err *er
     return 0;
 }
 
-/* Does it run only when that one changes? */
+/* Does the state run only when the target changes? */
 static bool needs_change(const struct plan_state *state, uint32_t source)
 {
     for (enum requisite kind = 0; kind < REQUISITES; kind++) {
@@ -155,7 +155,7 @@ static bool needs_change(const struct plan_state *state, uint32_t source)
     return false;
 }
 
-/* If a debt cannot be crossed out, the reaction happens without need, which is the safe side. */
+/* If a debt cannot be removed, the reaction runs once more, which is safe. */
 void reactions_conclude(struct reactions *reactions, uint32_t state, enum attempt_traces traces)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;

@@ -1,9 +1,9 @@
 /*
- * reactions - who reacts to whom in a run, and what of it is still owed (states/run/owed.h).
+ * reactions - the watchers of each state in a run, and their debts (states/run/owed.h).
  *
  *     reactions_open -> { reactions_find before a state is asked,
  *                         reactions_expect before it is applied,
- *                         reactions_conclude when it has changed what it could,
+ *                         reactions_conclude after it was applied,
  *                         reactions_settle when it has reacted }... -> reactions_close
  *
  * Memory: the arena of the run. Threads: any, between open and close.
@@ -34,14 +34,14 @@ int reactions_open(struct reactions *reactions, struct arena *arena, const struc
                    struct err *err);
 void reactions_close(struct reactions *reactions);
 
-/* What the state owes from earlier runs; nothing if it no longer watches anything. */
+/* The debts of a state from earlier runs; none if it no longer watches anything. */
 void reactions_find(struct reactions *reactions, struct arena *arena, uint32_t state,
                     struct owed_found *ret_found);
-/* Whoever watches this state owes a reaction from now on. */
+/* The state is about to be applied: record a debt for each of its watchers. */
 int reactions_expect(struct reactions *reactions, uint32_t state, struct err *err);
-/* And does not after all, unless something was changed. */
+/* The state was applied: drop those debts unless it changed something. */
 void reactions_conclude(struct reactions *reactions, uint32_t state, enum attempt_traces traces);
-/* The state no longer owes anything: it has reacted. */
+/* The state has reacted: settle its debts. */
 void reactions_settle(struct reactions *reactions, uint32_t state);
 /* It had no reason to react, unless a watched state failed after it had changed something: then
  * that is still due. */

@@ -10,7 +10,7 @@
 #include "states/run/run_id.h"
 #include "states/state/host.h"
 
-/* "a,b" are the runs of either, as it is for those who apply. */
+/* "a,b" means the runs of either reference, as in state.apply. */
 static bool has_ref(const struct undo_run *run, const char *refs)
 {
     struct str rest = str_from(refs);
@@ -67,7 +67,7 @@ static int find_by_ref(struct recorded *recorded, const struct recorded_want *wa
         struct undo_run run;
 
         if (undo_load(recorded->arena, place, &run, err) < 0) {
-            if (err->code == ERR_NOT_FOUND) /* it was cut off before its journal began */
+            if (err->code == ERR_NOT_FOUND) /* it was killed before its journal began */
                 continue;
             return -1;
         }
@@ -86,8 +86,8 @@ static int find_by_ref(struct recorded *recorded, const struct recorded_want *wa
 
 /* No run is kept of it. That is fine for a state file that never changed anything, and a
  * mistake for an unknown name. */
-static int judge_unknown(struct arena *arena, const struct recorded_want *wanted,
-                         struct suggest *near, struct err *err)
+static int explain_unknown_name(struct arena *arena, const struct recorded_want *wanted,
+                                struct suggest *near, struct err *err)
 {
     const struct str ref = str_from(wanted->target);
     const char *found = NULL, *nearest = NULL;
@@ -118,10 +118,9 @@ static int report_missing_record(const struct recorded_want *wanted, struct err 
                    wanted->target);
 }
 
-/* A run that changed nothing leaves no record, and the oldest records are removed: which of both
- * is it? */
-static int judge_missing(struct arena *arena, const struct recorded_want *wanted, int64_t seconds,
-                         struct err *err)
+/* A missing record: the run changed nothing, or its record was removed as too old. */
+static int explain_missing_record(struct arena *arena, const struct recorded_want *wanted,
+                                  int64_t seconds, struct err *err)
 {
     struct undo_places places;
     struct ksuid oldest;
@@ -138,7 +137,7 @@ static int judge_missing(struct arena *arena, const struct recorded_want *wanted
     return report_missing_record(wanted, err);
 }
 
-/* The run of a job whose id is not that of the run. */
+/* Find the run of a job whose ID is not the run's. */
 static int find_by_job(struct recorded *recorded, const struct recorded_want *wanted,
                        struct err *err)
 {
@@ -174,11 +173,11 @@ int recorded_find(struct recorded *recorded, const struct recorded_want *wanted,
             return -1;
         return recorded->known.n > 0 || recorded->nameless.n > 0
                    ? 0
-                   : judge_unknown(recorded->arena, wanted, &near, err);
+                   : explain_unknown_name(recorded->arena, wanted, &near, err);
     }
     if (undo_read(recorded->arena, wanted->host->data_dir, wanted->target, &run, err) < 0)
         return err->code == ERR_NOT_FOUND
-                   ? judge_missing(recorded->arena, wanted, ksuid.seconds, err)
+                   ? explain_missing_record(recorded->arena, wanted, ksuid.seconds, err)
                    : -1;
     if (!run.reverted)
         VEC_PUSH_IN(recorded->arena, &recorded->list, run);

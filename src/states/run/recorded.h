@@ -1,6 +1,5 @@
 /*
- * recorded - the runs in the undo journals that a person means: by the id of a run or of its job,
- * or by what was applied.
+ * recorded - finds runs in the undo journals by run ID, job ID or reference.
  *
  * Memory: all of it in the arena. Threads: one at a time.
  */
@@ -19,7 +18,7 @@ struct state_host;
 struct recorded {
     struct arena *arena;
     VEC(struct undo_run) list;     /* not reverted yet; newest first */
-    VEC(struct undo_run) nameless; /* damaged, so that nobody can know what they applied */
+    VEC(struct undo_run) nameless; /* damaged: their references are unknown */
     VEC(struct undo_run) known;    /* all runs of the reference, reverted or not; newest first */
 };
 
@@ -31,15 +30,14 @@ struct recorded {
 struct recorded_want {
     const struct state_host *host;
     const char *target; /* a run id, a reference, or several with commas */
-    bool has_run;       /* it is the id of a job or run that ran here */
+    bool has_run;       /* the target is the ID of a job or run on this machine */
 };
 
-/* Fill an empty one. Fails with ERR_NOT_FOUND for a name that nobody has applied and that is not a
- * state file, and for a run whose record is gone. */
+/* Fills an empty struct. Fails with ERR_NOT_FOUND for a name that was never applied and is not a
+ * state file, and for a run whose record was removed. */
 int recorded_find(struct recorded *recorded, const struct recorded_want *wanted, struct err *err);
 
-/* The run of the reference that came after `run` and found this version of the path; NULL: none
- * did. */
+/* The run of the reference after `run` that found this version of the path, or NULL. */
 const struct undo_run *recorded_find_newer(const struct recorded *recorded,
                                            const struct undo_run *run, const char *path,
                                            const char *mark);

@@ -43,7 +43,7 @@ struct reverting {
     const struct revert_options *options;
     const struct run_sink *sink;
     struct run_result *result;
-    struct recorded recorded; /* the runs that are meant */
+    struct recorded recorded; /* the runs to revert */
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
     struct undo_run *run;
     struct path_history path_history; /* of that run */
@@ -51,10 +51,10 @@ struct reverting {
     struct draft_log *drafts;
     struct restore restore; /* of that run */
     struct map folders;     /* "path\nowner" of each that has an image; once it is needed */
-    const struct undo_run *stuck_run; /* whose state `stuck` met an error of the system; NULL */
+    const struct undo_run *stuck_run; /* the run in which `stuck` met a system error, or NULL */
     const struct undo_entry *stuck;
-    struct map failed; /* paths of states of newer runs that could not be reverted: a run */
-    VEC(struct full_folder) full; /* another state of the run may have things in it */
+    struct map failed;            /* paths of newer runs that were not reverted, and their run */
+    VEC(struct full_folder) full; /* another state of the run may have created files in it */
     bool complete;                /* every state of the run so far */
     bool unmarked;                /* some of them are not marked as restored */
 };
@@ -79,8 +79,8 @@ static void add_revert_failure(struct reverting *r, const struct undo_run *run, 
     VEC_PUSH_IN(r->arena, &r->result->states, failure);
 }
 
-/* It may have been of this reference, and nobody can know. */
-static void tell_nameless(struct reverting *r, const struct undo_run *run)
+/* It may belong to this reference; its journal does not tell. */
+static void report_nameless_run(struct reverting *r, const struct undo_run *run)
 {
     add_revert_failure(
         r, run,
@@ -111,7 +111,7 @@ static void learn_folders(struct reverting *r, const struct undo_run *run)
         }
 }
 
-static bool knows_folder(void *self, const char *path, uid_t owner)
+static bool is_known_folder(void *self, const char *path, uid_t owner)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct reverting *r = self;
@@ -124,7 +124,7 @@ static bool knows_folder(void *self, const char *path, uid_t owner)
     return map_has(&r->folders, str_from(arena_printf(&scratch, "%s\n%u", path, owner)));
 }
 
-/* Would set-id bits come back, or an owner to whom they speak? */
+/* Would set-id bits, or the owner they apply to, be restored? */
 static bool gives_rights(const struct image *image, const struct fs_info *now)
 {
     const struct fs_info *was = &image->info;
@@ -133,8 +133,8 @@ static bool gives_rights(const struct image *image, const struct fs_info *now)
            (now->mode != was->mode || now->uid != was->uid || now->gid != was->gid);
 }
 
-/* Is there what the run has left, or what it found? A newer run that found something else is the
- * one before which it was changed. */
+/* Is the path still as the run left or found it? A newer run that found another version tells when
+ * it was changed. */
 static int check_path_owner(const struct reverting *r, const struct undo_image *image,
                             struct site *site, struct arena *scratch, struct err *err)
 {
@@ -161,8 +161,9 @@ static int check_path_owner(const struct reverting *r, const struct undo_image *
                    path, r->run->place.id, newer->place.id);
 }
 
-/* The difference from what is there now to what was. */
-static void tell_content(struct state_run *run, const struct image *image, struct site *site)
+/* Add the difference between the current and the restored content. */
+static void report_content_change(struct state_run *run, const struct image *image,
+                                  struct site *site)
 {
     struct str now = { NULL, 0 };
     struct err ignored;
@@ -178,8 +179,8 @@ static void tell_content(struct state_run *run, const struct image *image, struc
         state_diff_content(run, image->path, now, image->content);
 }
 
-/* States of a level that make the same folders each find some of them made: who made one is not
- * always the last who has something in it. Such a folder is looked at again at the end. */
+/* States of a level that create the same folders each find some of them existing, so the creator of
+ * a folder is not always its last user. Such a folder is checked again at the end. */
 static bool is_full_folder(const struct image *image, struct site *site)
 {
     struct err ignored;
@@ -214,7 +215,7 @@ static int put_checked(struct reverting *r, struct state_run *run, const struct 
     if (restore_find(&r->restore, &image->image, &site, err) < 0 ||
         check_path_owner(r, image, &site, run->arena, err) < 0)
         return -1;
-    tell_content(run, &image->image, &site);
+    report_content_change(run, &image->image, &site);
     if (restore_put(&r->restore, &image->image, &site, &words, changed, err) < 0)
         return -1;
     if (is_full_folder(&image->image, &site)) {
@@ -242,8 +243,8 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
     return 0;
 }
 
-/* What an older run found comes after what a newer one did: otherwise reverting the newer one later
- * would bring back what is no longer wanted. */
+/* An older run must wait for the revert of a newer one: otherwise reverting the newer one later
+ * would restore outdated content. */
 static int check_newer(const struct reverting *r, const struct undo_entry *entry, struct err *err)
 {
     VEC_EACH (&entry->images, image) {
@@ -353,7 +354,7 @@ static int revert_with_retry(struct reverting *r, struct state_run *run,
             err->code = ERR_CANCELED;
             return err_wrap(err, "canceled before the next attempt");
         }
-        if (!*changed) /* what is restored already is not told again */
+        if (!*changed) /* do not report restored states again */
             buf_clear(&run->text);
         rc = revert_once(r, run, entry, changed, err);
     }
@@ -396,7 +397,8 @@ static void add_revert_words(struct reverting *r, struct state_result *result, s
                      : arena_printf(r->arena, "%.*s\n%.*s", STR_ARG(result->diff), STR_ARG(text)));
 }
 
-/* Marks of values are not in the journal: if no parameter says what is secret, all of it is. */
+/* The journal has no value marks: unless a parameter is declared secret, everything counts as
+ * secret. */
 static void hide_entry_secrets(struct reverting *r, const struct undo_entry *entry)
 {
     const struct module *module = module_find(str_from(entry->module));
@@ -459,7 +461,7 @@ struct place_in_run {
     uint64_t sequence;
 };
 
-/* The last level first; in a level, who changed something last. */
+/* The last level first; in a level, the last change first. */
 static int compare_backwards(const void *a, const void *b)
 {
     const struct place_in_run *left = a, *right = b;
@@ -481,8 +483,8 @@ static void skip_state(struct reverting *r, const struct undo_entry *entry)
     result->skip_reason = SKIP_CANCELED;
 }
 
-/* A disk that is full or broken has left the state half reverted. What came before it was done to
- * what it found, so it waits until that is back. */
+/* A full or broken disk has left the state half reverted. Earlier changes depend on its old
+ * content, so they wait until it is restored. */
 static bool is_entry_blocked(const struct reverting *r, const struct undo_entry *entry)
 {
     return r->stuck && (r->stuck_run != r->run || entry->level < r->stuck->level);
@@ -530,8 +532,8 @@ static int restore_full_folders(struct reverting *r, struct err *err)
     return 0;
 }
 
-/* What was not reverted is not forgotten: the run stays, to be tried again with a journal from a
- * backup; unless the caller insists. */
+/* The run is kept, to be tried again with a journal from a backup, unless the caller forces the
+ * revert. */
 static void report_undo_damage(struct reverting *r)
 {
     const struct undo_run *run = r->run;
@@ -601,9 +603,9 @@ static int revert_one(struct reverting *r, struct undo_run *run, struct err *err
     return rc;
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- the revert ----------------------------------------------------------------------------- */
 
-static void tell_nothing(struct reverting *r)
+static void report_nothing_to_revert(struct reverting *r)
 {
     const struct state_result nothing = {
         .name = arena_printf(r->arena, "state.revert:%s", r->options->target),
@@ -623,7 +625,7 @@ static int revert_entries(struct reverting *r, struct err *err)
     if (recorded_find(&r->recorded, &wanted, err) < 0)
         return -1;
     VEC_EACH (&recorded->nameless, run)
-        tell_nameless(r, run);
+        report_nameless_run(r, run);
     r->result->revert = true;
     if (recorded->list.n > 0)
         r->result->run_id = recorded->list.p[0].place.id;
@@ -636,7 +638,7 @@ static int revert_entries(struct reverting *r, struct err *err)
             return -1;
         }
     if (r->result->states.n == 0)
-        tell_nothing(r);
+        report_nothing_to_revert(r);
     run_result_count(r->result);
     r->result->duration = clock_real() - began;
     emit_revert_event(r, (struct run_event){ .kind = RUN_FINISHED, .run = r->result });
@@ -662,7 +664,7 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
     if (!host->data_dir)
         return err_set(err, ERR_INVALID, "revert requires the data folder of the runs");
     restore_init(&r.restore, arena, NULL);
-    r.restore.knows = knows_folder;
+    r.restore.knows = is_known_folder;
     r.restore.self = &r;
     if (runlock_take(&lock, host, sink, err) < 0)
         return -1;

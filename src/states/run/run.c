@@ -62,16 +62,16 @@ static void run_pool_state(void *user, struct level_pool_task *level_pool_task)
         on_task(user, level_pool_task, true);
 }
 
-/* Must workers wake the thread of the run when a state begins and ends? */
-static bool needs_telling(const struct runner *runner)
+/* Must workers wake the calling thread when a state starts and ends? */
+static bool needs_waking(const struct runner *runner)
 {
     return runner->sink && !runner->sink->brief && !runner->sink->any_thread;
 }
 
-/* --- what attempts ask for -------------------------------------------------------------- */
+/* --- callbacks for attempts ------------------------------------------------------------- */
 
-/* Details of an earlier state. What does not exist yet, or would change in a dry run, is a text
- * that stands for all of them. */
+/* Details of an earlier state. If they do not exist yet, or would change in a dry run, a text
+ * stands for all of them. */
 static const struct value *on_details(void *user, uint32_t state)
 {
     struct runner *runner = user;
@@ -107,7 +107,7 @@ static int on_apply(void *user, uint32_t state, struct err *err)
     return reactions_expect(&runner->reactions, state, err);
 }
 
-/* A state does the work of another one: so that nobody who watches that one is forgotten. */
+/* A state does the work of another one: record the debts to its watchers. */
 static int on_peer(void *user, const char *name, struct err *err)
 {
     struct runner *runner = user;
@@ -216,7 +216,7 @@ static struct state_gate ask_gate(struct runner *runner, uint32_t state,
     return state_gate_ask(runner->arena, &runner->view, state, &debts);
 }
 
-/* Will it run for sure, with the arguments that it has now? */
+/* Will it run in any case, with its current arguments? */
 static bool is_certain(const struct plan_state *state)
 {
     return !state->deferred && !state->dry && !state->alone && state->onlyif.n == 0 &&
@@ -255,8 +255,8 @@ static void drop_groups(struct runner *runner)
     runner->groups = (struct map)MAP_INIT;
 }
 
-/* All at once, except those that run alone: they wait for those before them, and those
- * after wait for them. */
+/* Run all at once, except states that run alone: they wait for earlier ones, and later ones wait
+ * for them. */
 static void run_tasks(struct runner *runner, struct level_pool *level_pool,
                       struct level_pool_task *const *ready, const struct runner_task *tasks,
                       size_t count)
@@ -302,7 +302,7 @@ static void run_level(struct runner *runner, struct level_pool *level_pool,
     drop_groups(runner);
 }
 
-/* A state of the level that just ended that stops everything; NULL. */
+/* A state of the last level that ends the run, or NULL. */
 static const struct state_result *find_failhard(const struct runner *runner)
 {
     const struct plan *plan = runner->plan;
@@ -314,8 +314,8 @@ static const struct state_result *find_failhard(const struct runner *runner)
     return NULL;
 }
 
-/* Between two levels nobody reads facts. If they cannot be collected, the state that asked for it
- * fails. */
+/* No state reads facts between two levels. If they cannot be collected, the requesting state fails.
+ *  */
 static void reload_run_facts(struct runner *runner, uint32_t position)
 {
     struct state_result *result = &runner->results[position];
@@ -328,7 +328,7 @@ static void reload_run_facts(struct runner *runner, uint32_t position)
     }
 }
 
-/* What states asked for that are done now. Dry runs send nothing. */
+/* Send the event of a finished state. Dry runs send nothing. */
 static void end_level(struct runner *runner)
 {
     const struct plan *plan = runner->plan;
@@ -350,7 +350,7 @@ static int run_levels(struct runner *runner, struct err *err)
     const struct level_pool_options options = {
         .limit = runner->host->parallel,
         .run = run_pool_state,
-        .tell = needs_telling(runner) ? on_task : NULL,
+        .tell = needs_waking(runner) ? on_task : NULL,
         .user = runner,
     };
     struct level_pool *level_pool = level_pool_new(&options, err);
@@ -429,8 +429,7 @@ static uint32_t count_shown(struct runner *runner)
     return shown;
 }
 
-/* Requisites that people wrote, and those that follow from what a state needs; the order of the
- * lines of a file is not one. */
+/* Explicit and implied requisites, without the written order. */
 static size_t count_needs(const struct plan_state *state)
 {
     size_t count = 0;

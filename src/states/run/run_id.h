@@ -1,8 +1,8 @@
 /*
- * run_id - the id of a run, which leads back to the job that asked for it.
+ * run_id - run IDs, which identify the job of a run.
  *
- * A job whose id is a KSUID gives it to its run. Ids of other jobs (those of reactions) are hashes:
- * the payload of the run's id is made from them.
+ * A run uses the ID of its job if that is a KSUID. Other job IDs (of reactions) are hashes: the
+ * payload of the run ID is derived from them.
  *
  * Memory: the caller's. Threads: any.
  */

@@ -10,7 +10,7 @@
 #include "core/sys/lock.h"
 #include "core/sys/path.h"
 
-/* What is shown of the other's command line. */
+/* Limit for the other process's command line. */
 #define COMMAND_MAX 4096
 
 /* "process 17 (zester state.apply web)" */

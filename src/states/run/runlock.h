@@ -1,11 +1,10 @@
 /*
- * runlock - two runs on one machine do not overlap.
+ * runlock - keeps runs on one machine from overlapping.
  *
- * A file in the data folder is locked for the time of a run that changes things. The
- * second run says so once, waits, and continues when the first is done; or gives up
- * after host->lock_wait. Dry runs need no lock.
+ * A real run locks a file in the data folder. A second run reports the wait once, and continues
+ * when the first is done, or gives up after host->lock_wait. Dry runs need no lock.
  *
- * Threads: any; the lock ends with the process, however that ends.
+ * Threads: any; the kernel releases the lock when the process ends.
  */
 #ifndef STATES_RUN_RUNLOCK_H
 #define STATES_RUN_RUNLOCK_H
@@ -19,7 +18,7 @@ struct state_host;
 
 #define RUNLOCK_WAIT (600 * INT64_C(1000000000))
 
-/* Makes the data folder. Fails with ERR_BUSY, which names the holder, and with ERR_CANCELED. */
+/* Creates the data folder. Fails with ERR_BUSY, which names the holder, and with ERR_CANCELED. */
 int runlock_take(struct lock *lock, const struct state_host *host, const struct run_sink *sink,
                  struct err *err);
 

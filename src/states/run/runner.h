@@ -1,5 +1,5 @@
 /*
- * runner - what a run knows while it runs; shared by run.c and runner_state.c only.
+ * runner - the data of a running run, shared by run.c and runner_state.c only.
  *
  * The thread that called run_plan walks the levels and asks the state gates; workers run
  * single states and write the result of each to its place. What workers share (the
@@ -35,30 +35,30 @@ struct runner {
     const struct plan *plan;
     const struct run_sink *sink;
     bool test;
-    struct plan_binding_key key; /* of the hashes of a dry run */
+    struct plan_binding_key key; /* key for the hashes of a dry run */
     char run_id[KSUID_SIZE];
     struct undo *undo;
     struct draft_log *drafts;
     struct reactions reactions;
-    struct attempt_world world, ahead; /* the second never applies: for prereq */
+    struct attempt_world world, ahead; /* `ahead` never applies: for prereq */
 
     struct state_gate_view view;
     struct state_result *results; /* in order of execution */
-    uint32_t *position;           /* of each state in there */
-    const struct value **details; /* by state, unmasked; NULL: nobody reads them */
-    struct value no_details;      /* of a state that said nothing */
-    uint32_t level;               /* that runs now */
-    struct map groups;            /* of that level: name of a lock to struct state_group */
+    uint32_t *position;           /* index of each state in `results` */
+    const struct value **details; /* by state, unmasked; NULL: not read by any state */
+    struct value no_details;      /* details of a state that set none */
+    uint32_t level;               /* the current level */
+    struct map groups;            /* of that level: lock name to struct state_group */
 
     pthread_mutex_t mutex;
-    struct arena *arena;         /* of the results; under the mutex while a level runs */
-    struct runner_spare *spares; /* attempts to use again */
+    struct arena *arena;         /* for results; under the mutex while a level runs */
+    struct runner_spare *spares; /* attempts for reuse */
     bool canceled;
 };
 
-/* Run one state and write its result. In a worker. */
+/* Run one state in a worker and write its result. */
 void runner_execute(struct runner *runner, struct runner_task *task);
-/* The result of a state that does not run. */
+/* Write the result of a skipped state. */
 void runner_skip(struct runner *runner, uint32_t state, const struct state_gate *state_gate);
 void runner_free_spares(struct runner *runner);
 

@@ -1,4 +1,4 @@
-/* One state of a run: the look ahead of prereq, attempts, and what became of it. */
+/* Runs one state: look ahead for prereq, attempts, result. */
 #include "states/run/runner.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void runner_free_spares(struct runner *runner)
     runner->spares = NULL;
 }
 
-/* --- what became of it ---------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------- */
 
 static struct state_result *result_of(struct runner *runner, uint32_t state)
 {
@@ -178,9 +178,9 @@ static void set_cause(struct runner *runner, struct state_gate *state_gate, cons
     (void)pthread_mutex_unlock(&runner->mutex);
 }
 
-/* Would one of the states that come later change? Then this one is forced. A target that cannot
- * be checked is neither a pending change nor an answer: if no other target decides, the state
- * fails, so that neither it nor the target acts on a guess. */
+/* Would a later target of prereq change? Then this state is forced. A target that cannot be checked
+ * gives no answer: unless another target decides, the state fails, so that neither acts on a guess.
+ *  */
 static int look_ahead(struct runner *runner, struct runner_task *task, struct attempt *attempt,
                       struct err *err)
 {

@@ -38,7 +38,7 @@ static int fetch_source(struct arena *arena, const struct state_host *host, cons
     return fetch(arena, source, &options, ret, err);
 }
 
-/* What was fetched once is kept under its hash. A damaged copy is fetched again. */
+/* Downloads are cached under their hash. A damaged copy is fetched again. */
 static int find_remote(struct arena *arena, const struct state_host *host, const char *source,
                        const struct source_hash *hash, struct source_content *ret, struct err *err)
 {
@@ -92,7 +92,7 @@ static int read_any_source(struct arena *arena, const struct state_host *host, c
                            ret, err);
 }
 
-/* A file of checksums comes as it is: who names it trusts it. */
+/* A checksum file is not verified: the state trusts it. */
 static int read_checksums(struct arena *arena, const struct state_host *host, const char *source,
                           const struct source_trust *trust, struct source_hash *ret,
                           struct err *err)
@@ -124,7 +124,7 @@ static int find_hash(struct arena *arena, const struct state_host *host, const c
     return 0;
 }
 
-/* What is on this machine; ERR_LIMIT above `max` bytes. */
+/* Read a local file; ERR_LIMIT above `max` bytes. */
 static int read_local_source(struct arena *arena, const struct state_host *host, const char *source,
                              const struct source_hash *want, size_t max, struct str *ret_bytes,
                              struct err *err)
@@ -161,7 +161,7 @@ int source_read(struct arena *arena, const struct state_host *host, const char *
     return read_local_source(arena, host, source, &want, SOURCE_SIZE_MAX, ret_bytes, err);
 }
 
-/* --- large ones --------------------------------------------------------------------- */
+/* --- large sources ------------------------------------------------------------------ */
 
 int source_locate(struct arena *arena, const struct state_host *host, const char *source,
                   const char **ret_path, struct err *err)
@@ -173,7 +173,7 @@ int source_locate(struct arena *arena, const struct state_host *host, const char
     return tree_locate(host->tree, arena, source, ret_path, err);
 }
 
-/* Will it still be what was hashed when it is read again? */
+/* Is the file safe from other users between hashing and reading? */
 static bool is_guarded(const char *path, const struct fs_info *info)
 {
     AUTO_SITE struct site site = SITE_INIT;

@@ -36,7 +36,7 @@ static bool has_not_failed(const struct state_result *result)
     return !has_failed_result(result);
 }
 
-/* The first target of the kind of which `is` holds; NULL when there is none. */
+/* The first target of the kind for which `is` holds, or NULL. */
 static const struct state_result *find_first_target(const struct asking *a, enum requisite kind,
                                                     result_fn *is)
 {
@@ -68,7 +68,7 @@ static const char *target_name(const struct asking *a, enum requisite kind)
     return a->view->names[targets->p[0]];
 }
 
-/* Does a change of this name count for the kind? */
+/* Does the state name this source under the kind? */
 static bool has_watched_target(const struct asking *a, enum requisite kind, const char *name)
 {
     const struct plan_targets *targets = &a->state->requisites[kind];
@@ -79,7 +79,7 @@ static bool has_watched_target(const struct asking *a, enum requisite kind, cons
     return false;
 }
 
-/* What was due, and whose source the state no longer names, is due all the same. */
+/* A debt to a source that the state no longer names is still due. */
 static bool is_dropped_debt(const struct asking *a, const struct owed_debt *debt)
 {
     for (enum requisite kind = 0; kind < REQUISITES; kind++)
@@ -88,7 +88,7 @@ static bool is_dropped_debt(const struct asking *a, const struct owed_debt *debt
     return true;
 }
 
-/* A debt that counts like a change of a target of this kind; NULL: none. */
+/* A debt that counts as a change of a target of this kind, or NULL. */
 static const struct owed_debt *find_debt(const struct asking *a, enum requisite kind)
 {
     VEC_EACH (&a->debts->list, debt)
@@ -208,7 +208,7 @@ static void note_debts(struct asking *a)
     }
 }
 
-/* What has to succeed before, whether it changed or not. */
+/* Targets that must succeed, changed or not. */
 static bool ask_order(struct asking *a)
 {
     for (enum requisite kind = 0; kind < REQUISITES; kind++) {

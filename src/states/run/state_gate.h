@@ -1,8 +1,8 @@
 /*
- * state gate - may a state run, after what became of those before it?
+ * state gate - decides from the results of its requisites whether a state may run.
  *
- * All requisites of a state must agree. They are asked in this order, and the
- * first that says no gives the reason:
+ * All requisites of a state must agree. They are checked in this order, and the first refusal
+ * gives the reason:
  *
  *     kind         says no when                               reason
  *     require      one of them is broken                      require_failed
@@ -14,11 +14,11 @@
  *     onfail       none of them failed                        onfail_not_met
  *     onfail_all   one of them did not fail                   onfail_not_met
  *
- * Broken is failed, or skipped because something failed or was cut short, so skips go on through
- * the graph. A state skipped because its own condition was not met is a success without change.
- * onfail requires a failure, not a skip. A change of a watched state forces apply.
+ * Broken means failed, or skipped after a failure or a cancel, so skips spread through the graph.
+ * A state skipped by its own unmet condition is a success without change. onfail requires a
+ * failure, not a skip. A change of a watched state forces apply.
  *
- * Nothing here has effects; prereq, which must look at the machine, is in run.c.
+ * Nothing here has effects; prereq, which must check the machine, is in runner_state.c.
  */
 #ifndef STATES_RUN_STATE_GATE_H
 #define STATES_RUN_STATE_GATE_H
@@ -37,19 +37,19 @@ struct state_gate_view {
     const struct plan *plan;
     const char *const *names; /* by number of a state, without secrets */
     const struct state_result *results;
-    const uint32_t *position; /* by number of a state: where its result is */
-    bool test;                /* a dry run: what changed would change */
+    const uint32_t *position; /* by state number: index of its result */
+    bool test;                /* a dry run: changed means would change */
 };
 
 struct state_gate {
     enum skip_reason skip; /* SKIP_NONE: it may run */
     bool forced;
-    bool reacts;       /* to a change of a watched state, now or in an earlier run */
-    const char *cause; /* in words; NULL: nothing special */
+    bool reacts;       /* reacts to a change of a watched state, now or in an earlier run */
+    const char *cause; /* in words, or NULL */
 };
 
-/* `debts` are what the state owes from earlier runs: each counts like a change of what it was made
- * by. Texts are in the arena. */
+/* `debts` are those of earlier runs: each counts as a change of its source. Texts are in the arena.
+ *  */
 struct state_gate state_gate_ask(struct arena *arena, const struct state_gate_view *view,
                                  uint32_t state, const struct owed_found *debts);
 

@@ -13,8 +13,8 @@
 #define LOG_NAME  "drafts"
 #define UNDO_NAME "undo"
 
-/* The data folder, the folders in it, and the one of the last run, which may have been killed. What
- * cannot be read or removed is left to the next run. */
+/* Clean the data folder, its folders, and the folder of the last run, which may have been killed.
+ * Errors are left to the next run. */
 static void sweep_data(struct arena *arena, const char *data_dir)
 {
     struct undo_places places;

@@ -1,18 +1,18 @@
 /*
- * tidy - removes what runs that were killed left behind, at the beginning of the next one.
+ * tidy - removes the drafts of killed runs at the start of the next run.
  *
- * Drafts beside files of the machine stand in a log (core/sys/draft_log.h). Those among our own
- * data are found by their names, since nobody else writes there; daemons may be writing at this
- * moment, so only drafts that no process holds are removed.
+ * Drafts beside system files are in a log (core/sys/draft_log.h). Drafts in our own data folder
+ * are found by name; since daemons may be writing there, only drafts that no process holds are
+ * removed.
  *
- * The caller holds the lock of runs (states/run/runlock.h).
+ * The caller holds the run lock (states/run/runlock.h).
  */
 #ifndef STATES_RUN_TIDY_H
 #define STATES_RUN_TIDY_H
 
 struct draft_log;
 
-/* The log for the drafts of this run: draft_log_close ends it. */
+/* Returns the draft log of this run, for draft_log_close. */
 struct draft_log *tidy_begin(const char *data_dir);
 
 #endif

@@ -89,7 +89,7 @@ static int call_settings_file_exists(struct render *render, const struct plan_bi
     return 0;
 }
 
-/* --- what others share ------------------------------------------------------------- */
+/* --- shared values ----------------------------------------------------------------- */
 
 static int ask_shared(struct render *render, const struct plan_binding_args *bound, struct str type,
                       struct value *ret)

@@ -1,8 +1,8 @@
 /*
- * ask - functions that templates of settings can call: facts_get('os.family'),
- * pillar_get('ports:http', 80), settings_get('ports.http'), and Salt's
- * salt['grains.get']('roles', []); what other machines share: basket('web*', 'roles'),
- * salt['mine.get']('web*', 'roles'). Other functions are those of the host.
+ * ask - functions of settings templates: facts_get('os.family'), pillar_get('ports:http', 80),
+ * settings_get('ports.http'), and Salt's salt['grains.get']('roles', []); values shared by other
+ * machines: basket('web*', 'roles'), salt['mine.get']('web*', 'roles'). The host supplies all
+ * other functions.
  *
  * Memory and threads: those of the environment.
  */
@@ -17,18 +17,18 @@ struct folder;
 struct jinja;
 struct value;
 
-/* What the functions read; may change between renderings. */
+/* The data of the functions; may change between renderings. */
 struct ask {
     const struct value *facts, *grains, *settings;
-    dotted_fn *salt;             /* every other function of `salt`; NULL: there is none */
-    dotted_names_fn *salt_names; /* their names; NULL: none */
+    dotted_fn *salt;             /* all other functions of `salt`, or NULL */
+    dotted_names_fn *salt_names; /* their names, or NULL */
     void *salt_user;
-    settings_basket_fn *basket; /* NULL: nobody shares anything */
+    settings_basket_fn *basket; /* NULL: no shared values */
     void *basket_user;
-    const struct folder *folder; /* the files of settings, for pillar.file_exists */
+    const struct folder *folder; /* the settings files, for pillar.file_exists */
 };
 
-/* Add the functions. `ask` is borrowed, what is made for it is in the arena. */
+/* Add the functions. `ask` is borrowed; allocates in the arena. */
 void ask_add(struct jinja *jinja, struct arena *arena, struct ask *ask);
 
 #endif

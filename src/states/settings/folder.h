@@ -1,9 +1,9 @@
 /*
- * folder - the files of settings: references and paths below one folder.
+ * folder - the settings files of one folder, by reference or path.
  *
  *     a.b  ->  a/b.zy, a/b/init.zy, a/b.sls, a/b/init.sls    the first that exists
  *
- * Contents that are in memory can stand for those on disk.
+ * Contents in memory may replace those on disk.
  *
  * Memory: the arena. Threads: any.
  */
@@ -20,8 +20,7 @@ struct map;
 
 struct folder {
     const char *root;
-    const struct map
-        *files; /* struct str by path; a NULL view is read from `root`; NULL: all are */
+    const struct map *files; /* path to struct str; NULL, or a NULL view: read from `root` */
 };
 
 struct folder_file {
@@ -30,22 +29,22 @@ struct folder_file {
     bool is_init; /* a/b/init.zy */
 };
 
-/* The file of a reference; `path` is NULL when there is none. Fails with ERR_INVALID for a text
- * that is not a reference. */
+/* The file of a reference; `path` is NULL when missing. Fails with ERR_INVALID for an invalid
+ * reference. */
 int folder_find(struct arena *arena, const struct folder *folder, struct str ref,
                 struct folder_file *ret_file, struct err *err);
 
-/* A reference with slashes, without an ending. */
+/* A reference with slashes, without a suffix. */
 const char *folder_path(struct arena *arena, struct str ref);
 
-/* The nearest reference to a missing one, or NULL. */
+/* The reference nearest to a missing one, or NULL. */
 const char *folder_suggest(struct arena *arena, const struct folder *folder, struct str ref);
 
-/* A file by its path below the folder; a NULL view when it is missing or outside of the folder. */
+/* A file by its path below the folder; a NULL view when it is missing or outside. */
 int folder_read(struct arena *arena, const struct folder *folder, struct str path,
                 struct str *ret_text, struct err *err);
 
-/* True when there is a file of settings right in the folder. */
+/* Is there a settings file directly in the folder? */
 bool folder_has_files(struct arena *arena, const struct folder *folder);
 
 #endif

@@ -81,7 +81,7 @@ int placeholder_mark(struct placeholder_marks *marks, struct str text, struct st
     return 0;
 }
 
-/* The next mark of a text: its name, and what follows it. False: there is none. */
+/* Find the next mark of a text, its name and the rest. False: none. */
 static bool find_placeholder_mark(const struct placeholder_marks *marks, struct str *rest,
                                   struct str *before, struct str *name)
 {
@@ -149,7 +149,7 @@ static int fill_pair(const struct filling *filling, struct value_pair *pair, uns
     return fill_placeholder_value(filling, &pair->value, depth, diags);
 }
 
-/* All mistakes, each at its place. */
+/* Reports all mistakes, each at its position. */
 static int fill_placeholder_value(const struct filling *filling, struct value *v, unsigned depth,
                                   struct diags *diags)
 {

@@ -16,7 +16,7 @@
 #include "states/settings/secret_ref.h"
 
 #define BYTE_ORDER_MARK STR("\xef\xbb\xbf")
-/* Stands for a byte of an expression: text that is nothing special in YAML. */
+/* Replaces a byte of an expression; has no meaning in YAML. */
 #define FILLER 'x'
 
 const char *const sanitize_tags[] = { SANITIZE_ENCRYPTED, SANITIZE_SECRET_FROM, NULL };
@@ -33,7 +33,7 @@ static bool is_alone_on_line(struct str text, size_t start, size_t end)
     return (start == 0 || text.p[start - 1] == '\n') && (end == text.n || text.p[end] == '\n');
 }
 
-/* An expression becomes a word, unless it is all there is in its line. */
+/* An expression becomes a word, unless it is alone in its line. */
 static void fill_expression(struct str text, char *blank, size_t start, size_t end)
 {
     const char filler = is_alone_on_line(text, start, end) ? ' ' : FILLER;
@@ -42,7 +42,7 @@ static void fill_expression(struct str text, char *blank, size_t start, size_t e
         blank[i] = text.p[i] == '\n' ? '\n' : filler;
 }
 
-/* `text` with everything that is not data blanked out, byte by byte. */
+/* Blank out template syntax, byte by byte. */
 static int blank_tags(struct arena *arena, struct str text, struct str *ret, struct err *err)
 {
     struct lex *lex = ARENA_NEW(arena, struct lex);
@@ -117,7 +117,7 @@ static int check_span(const struct sanitizer *self, const struct yaml_span *span
     return 0;
 }
 
-/* A value of several lines leaves empty ones behind, so that mistakes are found where they are. */
+/* A value of several lines is replaced by empty lines, so that line numbers stay correct. */
 static void keep_span_lines(struct sanitizer *self, const struct yaml_span *span)
 {
     for (size_t i = span->start; i < span->end; i++)

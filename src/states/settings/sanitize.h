@@ -1,18 +1,18 @@
 /*
- * sanitize - a file of settings as every machine may read it: secrets become placeholders.
+ * sanitize - prepares a settings file for all machines: secrets become placeholders.
  *
  *     password: !encrypted hunter2
  *     password: !secret_from vault:db#password
  *     password: '__ZESTER_SECRET:db.zy:db.password__'
  *
- * The first is the secret itself, the second says where masters get it
- * (states/settings/secret_ref.h). A placeholder names the file and the path in it, so that equal
- * paths of two files are two secrets. The rest of the text stays as it is, byte for byte: comments,
- * template tags, order; and each line keeps its number. Files are templates, so tags are blanked
- * out before the text is read as YAML; positions stay.
+ * The first is the secret itself, the second refers to a back-end of the masters
+ * (states/settings/secret_ref.h). A placeholder names the file and the path in it, so equal paths
+ * of two files are two secrets. The rest of the text is unchanged, byte for byte: comments,
+ * template tags, order, line numbers. Files are templates, so tags are blanked out before the text
+ * is parsed as YAML; positions stay.
  *
- * When in doubt the file is refused: a value that has a template tag in it, a map or a key that is
- * tagged, !encrypted in a comment, a text that is not YAML around its tags.
+ * When in doubt the file is refused: a secret value with a template tag, a tagged map or key,
+ * !encrypted in a comment, invalid YAML around the tags.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -29,12 +29,12 @@ struct err;
 
 #define SANITIZE_ENCRYPTED   "!encrypted"
 #define SANITIZE_SECRET_FROM "!secret_from"
-/* Both; NULL ends them. */
+/* Both, terminated by NULL. */
 extern const char *const sanitize_tags[];
 
 struct sanitize_secret {
     const char *name; /* in the placeholder */
-    struct str text;  /* the secret, or a reference that can be parsed */
+    struct str text;  /* the secret, or a valid reference */
     bool is_reference;
 };
 
@@ -43,8 +43,8 @@ struct sanitized {
     VEC(struct sanitize_secret) secrets;
 };
 
-/* `path` is that of the file below the folder of settings. Fails with ERR_INVALID; no words of the
- * file are in the error. */
+/* `path` is relative to the settings folder. Fails with ERR_INVALID; the error quotes nothing from
+ * the file. */
 int sanitize_settings(struct arena *arena, const char *path, struct str text, struct sanitized *ret,
                       struct err *err);
 

@@ -23,7 +23,7 @@ static int check_tag(const struct value *v, struct diags *diags)
     return -1;
 }
 
-/* Depth: that of the document, which its reader has limited. */
+/* The reader of the document has limited its depth. */
 static int check_seal_tags(const struct value *v, struct diags *diags)
 {
     int result = check_tag(v, diags);

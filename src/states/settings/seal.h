@@ -1,8 +1,8 @@
 /*
- * seal - secrets in a document: which values must never be shown.
+ * seal - marks the secret values of a document.
  *
- * The tag !secret marks a value and all below it; the tag itself is removed. Marks do not travel
- * with values: where those are stored or sent, the secret texts are listed beside.
+ * The tag !secret marks a value and all below it; the tag itself is removed. Marks are lost when
+ * values are stored or sent; the secret texts are then listed separately.
  *
  * Memory: the arena. Threads: one, as long as the document changes.
  */
@@ -15,13 +15,13 @@ struct arena;
 struct diags;
 struct value;
 
-/* Mark what is tagged in the document, which is changed. Returns -1 when it added to `diags`: for
- * sealed values, and for unknown tags. */
+/* Mark tagged values, in place. Returns -1 when it added to `diags`: for sealed values, and for
+ * unknown tags. */
 int seal_mark(struct arena *arena, struct value *doc, struct diags *diags);
 
-/* Every text that is marked, or below something that is; borrowed. */
+/* List all texts that are marked, or below a marked value; borrowed. */
 struct param_strs seal_texts(struct arena *arena, const struct value *v);
-/* Mark these texts in a value that nobody else has seen yet. */
+/* Mark these texts in a value, in place; the caller must own it. */
 void seal_restore(struct value *v, const struct param_strs *texts);
 
 #endif

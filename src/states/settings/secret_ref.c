@@ -35,7 +35,7 @@ static bool has_odd_braces(struct str path)
     return false;
 }
 
-/* No part may be what a file system or a server would read as another place. */
+/* No part may be one that a file system or server would resolve elsewhere. */
 static bool has_odd_part(struct str path)
 {
     for (size_t at = 0; at <= path.n;) {

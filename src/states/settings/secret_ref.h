@@ -1,11 +1,11 @@
 /*
- * secret_ref - where the value of a setting is kept: in a secret back-end of the masters.
+ * secret_ref - a reference to a secret in a back-end of the masters.
  *
  *     password: !secret_from vault:databases/main#password
  *                            name  path           field
  *
- * The field is optional. "{id}" in the path stands for the name of the machine that the value is
- * for. Nothing else of a machine can be in a path, since a machine chooses its facts itself.
+ * The field is optional. "{id}" in the path stands for the ID of the target machine. Facts are not
+ * allowed in a path, since a machine chooses them itself.
  *
  * Pure. Memory: parts are views of the text. Threads: any.
  */
@@ -29,10 +29,10 @@ struct secret_ref {
     struct str field; /* empty: the whole value */
 };
 
-/* Can a back-end be called this? */
+/* Is this a valid back-end name? */
 bool secret_ref_is_name(struct str name);
 
-/* Fails with ERR_INVALID, which says what is wrong with which part. */
+/* Fails with ERR_INVALID, which names the invalid part. */
 int secret_ref_parse(struct str text, struct secret_ref *ret, struct err *err);
 
 /* The path for a machine, in the arena. */

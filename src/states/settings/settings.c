@@ -32,27 +32,27 @@ struct loader {
     struct folder folder;
     struct jinja *jinja;
     struct ask ask;
-    struct value facts, settings; /* settings: merged so far */
+    struct value facts, settings; /* merged so far */
     struct map seen;              /* reference and key -> itself */
     size_t files;
     struct str ref; /* of the file that is rendered */
     struct placeholder_marks marks;
 };
 
-/* A file that is included by the top file or by another one. */
+/* A file included by the top file or another file. */
 struct include {
     struct str ref;
-    const struct value *where;    /* what names it */
-    const struct value *defaults; /* more names for its template, or NULL */
+    const struct value *where;    /* the reference, for positions */
+    const struct value *defaults; /* extra template variables, or NULL */
     struct str key;               /* where its settings go, with colons; empty: the root */
     bool optional;
-    const struct include *outer; /* what includes it, or NULL */
+    const struct include *outer; /* the including file, or NULL */
     bool is_init;                /* set when it has been found */
 };
 
 /* --- rendering --------------------------------------------------------------------------- */
 
-/* The text of a file of this tree: only there placeholders count. */
+/* Mark the placeholders of a settings file; they are valid nowhere else. */
 static int mark_secrets(struct loader *loader, struct str *text, struct err *err)
 {
     if (!loader->options->open_secret || !text->p)
@@ -113,7 +113,7 @@ static struct value make_file_context(struct loader *loader, const struct value 
     return context;
 }
 
-/* A template that is imported without context sees what its file sees. */
+/* A template imported without context sees the variables of its file. */
 static const struct value *template_context(void *user, const char *template, struct arena *arena)
 {
     struct loader *loader = user;
@@ -184,7 +184,7 @@ static int read_settings_document(struct loader *loader, const char *path, struc
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-/* `doc` as the value of `key`, "a:b" from outside in. */
+/* Nest `doc` under `key`; "a:b" from outside in. */
 static struct value nest_value(struct loader *loader, struct str key, struct value doc)
 {
     while (key.n > 0) {
@@ -247,7 +247,7 @@ static int resolve_settings_ref(struct loader *loader, const struct include *fro
     return 0;
 }
 
-/* What follows a reference: {key: 'a:b', defaults: {...}}. */
+/* The options of a reference: {key: 'a:b', defaults: {...}}. */
 static int read_settings_rules(struct loader *loader, const struct value *rules,
                                struct include *include)
 {

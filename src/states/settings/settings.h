@@ -1,7 +1,7 @@
 /*
  * settings - values for a machine: Salt's pillar.
  *
- * A folder of files with a top file, which says what belongs to whom:
+ * A folder of files with a top file, which assigns them to machines:
  *
  *     top.zy            base: {'*': [common], 'web*': [web.nginx]}
  *     common.zy         ports: {http: 80}
@@ -16,11 +16,10 @@
  *       - users
  *       - users.bob: {key: 'accounts:bob', defaults: {shell: /bin/sh}}
  *
- * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with
- * !encrypted or !secret_from is an error: masters replace it by a placeholder
- * (states/settings/placeholder.h), which `open_secret` fills in before later files see it. A
- * placeholder counts only where it stands in a file that is loaded: one that comes from a fact, or
- * from another machine, is plain text.
+ * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with !encrypted or
+ * !secret_from is an error: masters replace it by a placeholder (states/settings/placeholder.h),
+ * which `open_secret` fills in before later files see it. Placeholders are valid only in the text
+ * of a loaded file: one from a fact or another machine is plain text.
  *
  * All mistakes of all files are reported at once. Memory: the arena. Threads: any.
  */
@@ -37,37 +36,36 @@
 #define SETTINGS_FILE_MAX     ((size_t)4 << 20)
 #define SETTINGS_RENDERED_MAX ((size_t)16 << 20)
 #define SETTINGS_FILES_MAX    5000 /* rendered for one machine */
-#define SETTINGS_DEPTH_MAX    32   /* files that include one another */
+#define SETTINGS_DEPTH_MAX    32   /* include depth */
 
-/* What machines of the fleet share: a map of their names to values. */
+/* Shared values of the fleet: a map of peel IDs to values. */
 struct settings_shared {
     const char *target, *type, *name;
-    const char *scope; /* a second target, from the settings so far; "": none */
+    const char *scope; /* a second target expression, over the settings so far; "": none */
 };
 typedef int settings_basket_fn(void *user, const struct settings_shared *question,
                                struct arena *arena, struct value *ret, struct err *err);
 
 struct settings_options {
-    const char *folder;            /* may be missing: then there are no settings */
-    const struct map *files;       /* see states/settings/folder.h; NULL: all are on disk */
-    struct target_subject subject; /* the machine: id and facts */
-    const struct value *grains;    /* facts in Salt's form, for templates; NULL: the facts */
-    const struct value *groups;    /* of targets, or NULL */
-    const char *environment;       /* of the machine (language/target/top.h), or NULL */
-    const struct builtins
-        *builtins;   /* names of templates; NULL: those of language/jinja/filters/builtins.h */
-    dotted_fn *salt; /* handles other salt['...'] calls; NULL: none */
-    dotted_names_fn *salt_names; /* their names */
+    const char *folder;              /* if missing, there are no settings */
+    const struct map *files;         /* see states/settings/folder.h; NULL: all are on disk */
+    struct target_subject subject;   /* the machine: id and facts */
+    const struct value *grains;      /* facts in Salt's form, for templates; NULL: the facts */
+    const struct value *groups;      /* for targets, or NULL */
+    const char *environment;         /* of the machine (language/target/top.h), or NULL */
+    const struct builtins *builtins; /* NULL: those of language/jinja/filters/builtins.h */
+    dotted_fn *salt;                 /* handles other salt['...'] calls; NULL: none */
+    dotted_names_fn *salt_names;     /* their names */
     void *salt_user;
-    settings_basket_fn *basket; /* for basket() and mine.get; NULL: nobody shares anything */
+    settings_basket_fn *basket; /* for basket() and mine.get; NULL: no shared values */
     void *basket_user;
     placeholder_fn *open_secret; /* NULL: placeholders stay as they are */
     void *secret_user;
-    bool strict_templates; /* an undefined name is an error, not nothing */
+    bool strict_templates; /* an undefined name is an error, not empty */
 };
 
-/* Sets a map. Returns -1 when it added to `diags`. A folder that has files but no top file is a
- * mistake. */
+/* Sets a map. Returns -1 when it added to `diags`. Settings files without a top file are a mistake.
+ *  */
 int settings_load(struct arena *arena, const struct settings_options *options,
                   const struct value **ret_settings, struct diags *diags);
 

@@ -1,5 +1,5 @@
 /*
- * accumulators - texts that states of a run collect for a file, by the name of the collection.
+ * accumulators - texts that the states of a run collect for a file, by collection name.
  *
  * file.accumulated adds to them; file.managed and file.blockreplace of the same file use them.
  *
@@ -20,10 +20,10 @@ struct accumulators *accumulators_new(void);
 /* NULL is fine. */
 void accumulators_free(struct accumulators *accumulators);
 
-/* A text that is there already is not added again. With NULL accumulators nothing happens. */
+/* Add a text once; duplicates are ignored. NULL accumulators: does nothing. */
 void accumulators_add(struct accumulators *accumulators, const char *file, const char *name,
                       struct str text);
-/* What was collected for a file: a map of names to lists of texts, in the arena; NULL: nothing. */
+/* The texts of a file as a map of names to lists, in the arena; NULL: none. */
 struct value_map *accumulators_get(struct accumulators *accumulators, struct arena *arena,
                                    const char *file);
 

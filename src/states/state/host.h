@@ -1,10 +1,9 @@
 /*
- * host - what the state engine is given from outside: the tree of files, facts and
- * settings of the machine, how to render, where to keep undo data, when to stop.
+ * host - the environment of the state engine: file tree, facts, settings, renderer, undo folder,
+ * cancel token.
  *
- * The command line makes one for `--local`; the agent will make one for each job.
- * Everything a module may ask for goes through here, so that a test can give a
- * scratch root and nothing else.
+ * The command line makes one for `--local`, the agent one for each job. Modules reach everything
+ * outside through it, so a test can supply a scratch root and nothing else.
  *
  * Memory: the caller owns it; it outlives compiling and running.
  * Threads: read by all workers at once; the parts that change have their own locks.
@@ -32,16 +31,16 @@ struct state_result;
 struct state_services;
 struct tree;
 
-/* A question to the machines of a fleet. */
+/* A basket query to the fleet. */
 struct state_basket {
-    const char *target, *type; /* type: "" is any expression */
+    const char *target, *type; /* type "": any target expression */
     const char *name;
 };
 
 /* An event of this machine. */
 struct state_event {
     const char *tag;
-    struct value data; /* a map that nobody else reads */
+    struct value data; /* a map, owned by the event */
     const char *id;    /* set once it is sent */
 };
 
@@ -50,58 +49,57 @@ struct host_facts {
 };
 
 struct state_host {
-    const char *peel_id;     /* this machine */
-    const char *environment; /* the one of the top file that counts; NULL: all of them do */
-    const char *settings_environment; /* the same of the settings */
+    const char *peel_id;              /* this machine */
+    const char *environment;          /* the only environment of the top file to use; NULL: all */
+    const char *settings_environment; /* the same for settings */
     const struct tree *tree;          /* states/compile/tree.h: files of states and templates */
-    struct stamps
-        *stamps; /* states/compile/stamps.h: of what is read by the compiler; NULL: none */
-    const struct state_services *services; /* states/state/services.h: what modules may ask for */
+    struct stamps *stamps; /* states/compile/stamps.h: files the compiler read, or NULL */
+    const struct state_services *services; /* states/state/services.h: services for modules */
     const char *data_dir;                  /* undo journal, owed work, caches */
-    /* Ask with host_facts and host_grains. Maps; `facts` is NULL: `learn_facts` has them, and
-     * `grains`, facts in Salt's form, is NULL: the facts. */
+    /* Maps; read them with host_facts and host_grains. When `facts` is NULL, `learn_facts` collects
+     * them; `grains` (facts in Salt's form) defaults to the facts. */
     const struct value *facts, *grains;
     const struct host_facts *(*learn_facts)(void *user); /* from any thread */
     void *facts_user;
     const struct value *settings;      /* never NULL */
-    struct secrets *secrets;           /* states/state/secrets.h: texts that are never shown */
-    struct variables *variables;       /* states/state/variables.h; NULL: nobody sets variables */
-    struct accumulators *accumulators; /* states/state/accumulators.h; NULL: nobody collects */
+    struct secrets *secrets;           /* states/state/secrets.h: texts to mask */
+    struct variables *variables;       /* states/state/variables.h, or NULL */
+    struct accumulators *accumulators; /* states/state/accumulators.h, or NULL */
     struct cancel *cancel;             /* core/sys/cancel.h: set to end the run */
-    bool strict_params;                /* unknown parameters are errors; else warnings */
-    bool strict_templates;     /* an undefined value in a template is an error; else it is empty */
-    bool test;                 /* dry run */
-    unsigned parallel;         /* states that run at once; 0: as many as a level has */
-    const char *package_lists; /* folder of dpkg's lists of the files of packages; NULL: unknown */
-    const char *facts_file;    /* where set_fact writes; NULL: the usual place */
-    /* NULL: nobody may */
+    bool strict_params;                /* unknown parameters are errors, not warnings */
+    bool strict_templates;             /* an undefined template value is an error, not empty */
+    bool test;                         /* dry run */
+    unsigned parallel;                 /* states that run at once; 0: the whole level */
+    const char *package_lists;         /* folder of dpkg's file lists; NULL: unknown */
+    const char *facts_file;            /* where set_fact writes; NULL: the default file */
+    /* NULL: not supported. */
     int (*set_fact)(const struct state_host *host, const char *key, const struct value *v,
                     struct err *err);
-    /* Collect facts and grains again, between two levels; NULL: they stay as they are. */
+    /* Collect facts and grains again, between two levels; NULL: not supported. */
     int (*reload_facts)(struct state_host *host, struct err *err);
-    /* The event of a state that has ended; NULL: there is no fleet. */
+    /* Send the event of a finished state; NULL: no fleet. */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
     void *fire_user;
-    /* An event that a state asks for: on disk when it returns; NULL: there is no fleet. */
+    /* Send an event for a state; it is on disk when this returns. NULL: no fleet. */
     int (*send_event)(const struct state_host *host, struct arena *arena, struct state_event *event,
                       struct err *err);
-    /* What other machines share: a map of their ids to values; NULL: there is no fleet. */
+    /* Basket values of other machines: a map of peel IDs to values. NULL: no fleet. */
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);
-    struct state_fleet
-        *fleet;      /* states/state/fleet.h: jobs for other machines; NULL: there is no fleet */
-    bool steps_only; /* with a fleet: any state that is not a job for it is a mistake */
-    /* What can be called besides modules (states/state/manual.h), until a row without a name; NULL:
-     * nothing. */
+    struct state_fleet *fleet; /* states/state/fleet.h: jobs for other machines; NULL: no fleet */
+    bool steps_only;           /* with a fleet: only fleet job states are allowed */
+    /* Functions besides modules (states/state/manual.h), terminated by a row without a name; NULL:
+     * none. */
     const struct manual_function *(*list_functions)(struct arena *arena);
-    const char *run_id; /* a KSUID for the next run; NULL, or anything else: a new one */
+    const char *run_id; /* a KSUID for the next run; otherwise a new one is made */
     const struct plan_binding *plan_binding; /* the approved changes; NULL: any change */
     bool plans; /* hash the changes of a dry run, which may become a plan */
-    void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
+    void (*log)(enum log_level level, struct str text); /* for log.*, or NULL */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };
 
-/* Never NULL. A run asks before its first change, so facts are those of the machine before it. */
+/* Never NULL. A run collects facts before its first change, so they describe the machine before the
+ * run. */
 const struct value *host_facts(const struct state_host *host);
 /* The same in Salt's form. */
 const struct value *host_grains(const struct state_host *host);

@@ -8,8 +8,8 @@
 #include "core/sys/path.h"
 
 struct managed_path {
-    const char *tree; /* the state that owns all below it; NULL: none does */
-    bool shared;      /* several of them do */
+    const char *tree; /* the state that owns its tree, or NULL */
+    bool shared;      /* several states own it */
 };
 
 void managed_init(struct managed *managed, struct arena *arena)
@@ -35,8 +35,8 @@ static const char *find_managed_path(const struct module *module, const void *ar
     return path && path[0] == '/' ? path : NULL;
 }
 
-/* The entry of a path. The folders above it are entries as well: an empty one may be on the way to
- * what a state is about to put there. */
+/* Parent folders are entries, too: an empty one may be needed for a file that a state is about to
+ * create. */
 static struct managed_path *enter_managed_path(struct managed *managed, const char *path)
 {
     struct managed_path *entry = map_find(&managed->paths, str_from(path));

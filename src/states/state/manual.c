@@ -81,7 +81,7 @@ static void print_example(const struct module *module, struct buf *out)
     }
 }
 
-/* A state that does not say its primary parameter has its ID for it. */
+/* Without its primary parameter, a state uses its ID. */
 static const char *primary_of(const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
@@ -90,7 +90,7 @@ static const char *primary_of(const struct module *module)
                                                                                    : NULL;
 }
 
-/* Paragraphs as lines of a screen; lines that begin with a blank stay as they are. */
+/* Wrap paragraphs for the screen; lines that begin with a blank stay as they are. */
 static void print_wrapped_text(struct str text, struct buf *out)
 {
     while (text.p && text.n > 0) {

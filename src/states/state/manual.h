@@ -1,5 +1,5 @@
 /*
- * manual - what people read about modules, from their tables.
+ * manual - the module manual, generated from the parameter tables.
  */
 #ifndef STATES_STATE_MANUAL_H
 #define STATES_STATE_MANUAL_H
@@ -10,20 +10,20 @@
 struct buf;
 struct module;
 
-/* A function that is not a module: what the caller of the engine has besides. */
+/* A function outside the module table, supplied by the caller of the engine. */
 struct manual_function {
     const char *name, *signature, *summary; /* the signature as in language/jinja/function.h */
 };
 
-/* What each does, and its signature. `name` is a function or a family; NULL: a line for each. False
- * when there is none of that name. */
+/* Print signature and summary. `name` is a function or a family; NULL: one line for each. False
+ * when no name matches. */
 bool manual_print_functions(const struct manual_function *list, const char *name, struct buf *out);
 
-/* Every module with its one line, by family. */
+/* Every module with its summary, by family. */
 void manual_print_index(struct buf *out);
-/* A module, or all of a family ("file"). False when there is none of that name. */
+/* One module, or a whole family ("file"). False when no name matches. */
 bool manual_print(struct str name, struct buf *out);
-/* The same for machines. */
+/* The same as data. */
 struct value manual_value(struct arena *arena, const struct module *module);
 /* The whole reference as Markdown. */
 void manual_print_markdown(struct buf *out);

@@ -1,4 +1,4 @@
-/* module - finding one in the table that the build made. */
+/* module - lookups in the generated module table. */
 #include "states/state/module.h"
 
 #include "core/base/buf.h"
@@ -22,7 +22,7 @@ const struct module *module_find(struct str name)
     return NULL;
 }
 
-/* Arguments of modules that stand for the name, or for several. */
+/* Arguments that give the name, or several names. */
 static bool is_instead_of_name(struct str key)
 {
     static const char *const keys[] = { "name",         "names",    "pkgs",  "sources",

@@ -1,8 +1,8 @@
 /*
- * outcome - what became of one state in a run, and of the run as a whole.
+ * outcome - the results of one state and of a whole run.
  *
- * The names and skip reasons are those that users and scripts match on. All
- * merging of "what happened" is done here, so that no two places disagree.
+ * Users and scripts match on the names and skip reasons. Results are merged only here, so that all
+ * reports agree.
  */
 #ifndef STATES_STATE_OUTCOME_H
 #define STATES_STATE_OUTCOME_H
@@ -30,7 +30,7 @@ enum skip_reason {
     SKIP_ONFAIL_NOT_MET,
     SKIP_PREREQ_NOT_MET,
     SKIP_FAILHARD_ABORT,
-    SKIP_CANCELED, /* its text is empty, as documented */
+    SKIP_CANCELED, /* its text is empty */
 };
 #define SKIP_REASONS (SKIP_CANCELED + 1)
 
@@ -42,31 +42,30 @@ struct state_result {
     uint32_t level;
     enum state_outcome outcome;
     enum skip_reason skip_reason;
-    bool dry;          /* with test: true: it is only looked at, also in a run that acts */
-    bool would_change; /* and this was seen */
+    bool dry;          /* test: true: only checked, even in a real run */
+    bool would_change; /* of a dry state: the check found a difference */
     int64_t duration;  /* nanoseconds */
     struct str diff;
-    const char *hash;    /* of what would change, with the key of this machine
-                            (states/run/plan_binding.h); NULL */
+    const char *hash;    /* keyed hash of the planned change (states/run/plan_binding.h), or NULL */
     const char *error;   /* NULL: none */
-    struct place at;     /* where it is declared; no file: nowhere */
-    const char *handler; /* of a failure: the state that handled it (onfail_stop: false); NULL */
-    const char *cause;   /* which requisite decided, in words; NULL */
-    struct value_map *details; /* text to anything; NULL: none */
-    const uint32_t *needs;     /* places of the states that its requisites name */
+    struct place at;     /* the declaration; no file: unknown */
+    const char *handler; /* the state that handled the failure (onfail_stop: false), or NULL */
+    const char *cause;   /* the deciding requisite, in words; or NULL */
+    struct value_map *details; /* map with text keys, or NULL */
+    const uint32_t *needs;     /* positions of the states that its requisites name */
     uint32_t need_count;
 };
 
-/* Failed, or skipped because something failed or was cut short: what requires it must not run. A
- * condition that was not met (onchanges, onfail, prereq) is a success without change. */
+/* Failed, or skipped after a failure or a cancel: states that require it must not run. An unmet
+ * condition (onchanges, onfail, prereq) is a success without change. */
 bool state_result_is_broken(const struct state_result *result);
 
-/* What both together are: failed before changed before unchanged before skipped. */
+/* Merge two outcomes: failed before changed before unchanged before skipped. */
 enum state_outcome outcome_merge(enum state_outcome a, enum state_outcome b);
 
-/* A run that failed was reverted at its end (states/run/fallback.h). */
+/* The automatic revert of a failed run (states/run/fallback.h). */
 enum run_fallback {
-    FALLBACK_NONE, /* it was not, or nothing had changed */
+    FALLBACK_NONE, /* not reverted, or nothing to revert */
     FALLBACK_WHOLE,
     FALLBACK_PARTIAL, /* some states could not be reverted */
 };
@@ -74,20 +73,20 @@ enum run_fallback {
 struct run_result {
     const char *run_id;
     bool test, canceled;
-    bool revert;                /* it reverted other runs; run_id is the newest of them */
-    VEC(const char *) reverted; /* the ids of all of them, newest first */
+    bool revert;                /* a revert of other runs; run_id is the newest of them */
+    VEC(const char *) reverted; /* ids of the reverted runs, newest first */
     enum run_fallback fallback;
     uint32_t changed, failed, skipped;
     uint32_t handled;      /* failures that do not fail the run */
     uint32_t would_change; /* states with test: true */
     int64_t duration;
-    VEC(struct state_result) states; /* in the order of execution: level, order, name */
+    VEC(struct state_result) states; /* in execution order: level, order, name */
 };
 
-/* Count what `states` holds. */
+/* Count the results in `states`. */
 void run_result_count(struct run_result *result);
 
-/* No state failed, unless another handled it, and nothing was cut short. */
+/* No unhandled failure, and not canceled. */
 bool run_result_is_success(const struct run_result *result);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * pause - wait before another attempt, without a core, until canceled.
+ * pause - wait before the next attempt without using a core; a cancel ends the wait.
  */
 #ifndef STATES_STATE_PAUSE_H
 #define STATES_STATE_PAUSE_H

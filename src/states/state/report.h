@@ -3,8 +3,8 @@
  *
  *     { peel_id, status, success, test?, results: [...], summary: {...}, error? }
  *
- * A result has name, level, changed, duration (nanoseconds), and diff, details, error, place,
- * skipped, skip_reason, handled_by and cause when there are any. Everything was masked before.
+ * A result has name, level, changed, duration (nanoseconds), and optionally diff, details, error,
+ * place, skipped, skip_reason, handled_by and cause. All texts are already masked.
  *
  * Memory: the arena; shares texts with the result. Threads: any.
  */
@@ -18,11 +18,11 @@ struct state_result;
 
 struct value report_run(struct arena *arena, const char *peel_id, const struct run_result *result);
 struct value report_state(struct arena *arena, const struct state_result *result);
-/* "web.zy:12:3", where a state that failed is declared; "": unknown, or it did not fail. */
+/* The declaration of a failed state, "web.zy:12:3"; "": unknown, or not failed. */
 const char *report_place(struct arena *arena, const struct state_result *result);
-/* Places of the states that its requisites name, as a list; null: none. */
+/* Positions of the states that its requisites name, as a list; null: none. */
 struct value report_needs(struct arena *arena, const struct state_result *result);
-/* When there was no run: a compile error, a lock that was not available. */
+/* The report when no run took place: a compile error, or the lock was not available. */
 struct value report_error(struct arena *arena, const char *peel_id, const char *error);
 
 #endif

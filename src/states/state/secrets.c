@@ -1,6 +1,6 @@
 /*
- * All that is hidden of a text is marked byte by byte before any of it is replaced, so that neither
- * a secret inside another nor two that overlap leave a rest.
+ * All secret bytes of a text are marked before any is replaced, so that nested and overlapping
+ * secrets leave no rest.
  */
 #include "states/state/secrets.h"
 
@@ -18,10 +18,10 @@
 #include "core/data/params.h"
 #include "core/data/value.h"
 
-/* Parts of base64 are looked for only if they are long enough to mean nothing else. */
+/* Shorter parts of base64 are not searched: they would match unrelated text. */
 #define PART_SHORTEST 6
 
-/* Lists and maps inside one another; documents are never as deep. */
+/* Maximum nesting; documents are never that deep. */
 #define DEPTH_MAX 200
 
 #define BIT(form) (1U << (form))
@@ -34,7 +34,7 @@ struct secret {
 
 struct secrets {
     pthread_rwlock_t lock;
-    atomic_size_t count; /* read without the lock: mostly there is none */
+    atomic_size_t count; /* read without the lock: usually 0 */
     VEC(struct secret) list;
 };
 
@@ -118,7 +118,8 @@ static void add_one(struct secrets *secrets, struct str text)
     atomic_store(&secrets->count, secrets->list.n);
 }
 
-/* The letters that do not depend on what is before and after the text, when `before` bytes are. */
+/* Add the base64 letters that do not depend on the surrounding bytes, with `before` bytes in front.
+ *  */
 static void add_encoded_part(struct secrets *secrets, struct str text, size_t before,
                              enum base64_form form)
 {
@@ -134,7 +135,7 @@ static void add_encoded_part(struct secrets *secrets, struct str text, size_t be
     explicit_bzero(out.p, out.n);
 }
 
-/* Files of many programs contain passwords like this, alone or after the name of a user. */
+/* Many programs store passwords in base64, alone or after a user name. */
 static void add_encoded(struct secrets *secrets, struct str text)
 {
     static const enum base64_form alphabets[] = { BASE64_STANDARD, BASE64_URL };
@@ -150,7 +151,7 @@ static void add_encoded(struct secrets *secrets, struct str text)
             add_encoded_part(secrets, text, before, alphabets[i]);
 }
 
-/* What filters of templates make of it: upper, lower. */
+/* The results of the template filters upper and lower. */
 static void add_converted(struct secrets *secrets, struct str text)
 {
     AUTO_BUF struct buf upper = BUF_INIT(BUF_NO_LIMIT), lower = BUF_INIT(BUF_NO_LIMIT);
@@ -174,7 +175,7 @@ void secrets_add(struct secrets *secrets, struct str text)
         return;
     (void)pthread_rwlock_wrlock(&secrets->lock);
     add_one(secrets, text);
-    add_one(secrets, str_trim(text)); /* a last line end is often lost on the way */
+    add_one(secrets, str_trim(text)); /* the last newline is often lost */
     add_encoded(secrets, text);
     if (text.n >= SECRETS_SHORTEST)
         add_converted(secrets, str_trim(text));
@@ -202,7 +203,7 @@ void secrets_add_value(struct secrets *secrets, const struct value *v)
         add_deep(secrets, v, 0);
 }
 
-/* The parts that are marked, wherever they are. */
+/* Add marked parts at any depth. */
 static bool add_marked_secrets(struct secrets *secrets, const struct value *v, unsigned depth)
 {
     bool any = v->flags & VALUE_SECRET;
@@ -246,14 +247,14 @@ bool secrets_add_body(struct secrets *secrets, const struct param *params, const
 
 /* --- hiding ------------------------------------------------------------------- */
 
-/* The bytes of a text that are part of a secret, however that is written. */
+/* The bytes of a text that belong to a secret in any form. */
 struct hiding {
     const struct secrets *secrets;
     size_t size;
     char *hidden; /* one for each byte; NULL: none is hidden */
 };
 
-/* Where the text that was read is in the one that was given. */
+/* One layer of unescaping: maps its offsets to those of the layer before. */
 struct unescaped_layer {
     const struct unescaped *text;
     const struct reading *of; /* that was read itself; NULL: the given one */
@@ -375,7 +376,7 @@ struct str secrets_masked(struct secrets *secrets, struct arena *arena, struct s
     return str_eq(buf_view(&copy), text) ? text : buf_copy(&copy, arena);
 }
 
-/* A value of its own, which says something; its text may be too short to be looked for. */
+/* A non-empty value; its text may be too short to be masked. */
 static bool is_shown_whole(const struct value *v)
 {
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_NULL;

@@ -1,8 +1,8 @@
 /*
- * services - what modules ask for and the folders above supply: sources, templates, the journal.
+ * services - services for modules, supplied by folders above: sources, templates, the journal.
  *
- * A host (states/state/host.h) has a table of them; states/run/services.h is the real one. The
- * functions state_source, state_render and so on of states/state/module.h lead here.
+ * A host (states/state/host.h) has a table of them; states/run/services.h is the real one.
+ * state_source, state_render and others of states/state/module.h call it.
  */
 #ifndef STATES_STATE_SERVICES_H
 #define STATES_STATE_SERVICES_H

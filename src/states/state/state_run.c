@@ -1,4 +1,4 @@
-/* Functions of states/state/module.h: what modules say and ask while they run. */
+/* Functions of states/state/module.h that running modules call. */
 #include "states/state/module.h"
 
 #include <string.h>
@@ -35,8 +35,8 @@ static bool has_message_line(struct str text, struct str said)
     return false;
 }
 
-/* What follows `from` in the text is a new sentence, unless state_made has said it; who cleared
- * the text begins again. */
+/* The text after `from` is a new sentence, unless state_made reported it already. A cleared text
+ * starts over. */
 static void note_sentence(struct state_run *run, size_t from)
 {
     struct state_report *done = run->done;
@@ -52,7 +52,7 @@ static void note_sentence(struct state_run *run, size_t from)
     buf_add_str(&done->text, str_from_offset(buf_view(&run->text), from));
 }
 
-/* What apply says may be what check found, in the same words. */
+/* Apply may repeat the words of check. */
 static void PRINTF_LIKE(2, 0) add_sentence(struct state_run *run, const char *fmt, va_list args)
 {
     const size_t before = run->text.n;
@@ -90,7 +90,7 @@ void state_made(struct state_run *run, const char *fmt, ...)
     va_end(args);
 }
 
-/* With its length before it, so that two texts are never taken for one. */
+/* The length comes first, so that two texts never hash like one. */
 void state_bind(struct state_run *run, struct str bytes)
 {
     const uint64_t length = bytes.p ? bytes.n : UINT64_MAX;
@@ -240,7 +240,7 @@ int state_acts_for(struct state_run *run, const char *name, struct err *err)
     return run->group->begin(run->group->user, name, err);
 }
 
-/* --- what a module may ask for -------------------------------------------------------- */
+/* --- services for modules ------------------------------------------------------------- */
 
 int state_command(struct state_run *run, const struct process_spec *spec, int64_t timeout_ns,
                   struct process_result *ret, struct err *err)
@@ -267,7 +267,7 @@ int state_source(struct state_run *run, const char *source, const char *hash, st
     return state_source_trusted(run, source, &trust, ret, err);
 }
 
-/* Whatever a check reads decides what a run would do. */
+/* Everything that check reads affects the planned change. */
 int state_source_trusted(struct state_run *run, const char *source,
                          const struct source_trust *trust, struct str *ret, struct err *err)
 {

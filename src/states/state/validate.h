@@ -1,8 +1,8 @@
 /*
- * validate - texts that may be part of a line of a system file or on a command line.
+ * validate - checks texts that go into system files or command lines.
  *
- * For the `validate` of modules: what the parameter table cannot check. Memory: the arena
- * of the run. Threads: any.
+ * For the `validate` function of modules: checks beyond the parameter table. Memory: the arena of
+ * the run. Threads: any.
  */
 #ifndef STATES_STATE_VALIDATE_H
 #define STATES_STATE_VALIDATE_H
@@ -16,23 +16,23 @@ struct diags;
 struct state_run;
 struct value;
 
-/* What a text may hold. None may hold a line end or another control character. */
+/* Allowed content of a text. Control characters, including newlines, are never allowed. */
 enum validate_kind {
-    VALIDATE_LINE,     /* blanks are fine */
+    VALIDATE_LINE,     /* may contain blanks */
     VALIDATE_WORD,     /* no blanks, not empty */
-    VALIDATE_FIELD,    /* no colon: of passwd and group */
+    VALIDATE_FIELD,    /* a field of passwd or group: no colon */
     VALIDATE_USER,     /* the name of an account, or a number */
-    VALIDATE_ARGUMENT, /* a word that no program takes for an option */
+    VALIDATE_ARGUMENT, /* a word that no program parses as an option */
 };
 
-/* A diagnostic at the value of `key` in the body `where` if the text is not of that kind. A NULL
- * text is fine. */
+/* Report a text that is not of this kind, at the value of `key` in the body `where`. NULL is fine.
+ *  */
 int validate_text(const char *key, const char *text, enum validate_kind kind,
                   const struct value *where, struct diags *diags);
 int validate_texts(const char *key, struct param_strs texts, enum validate_kind kind,
                    const struct value *where, struct diags *diags);
 
-/* Letters, digits and _, no digit first: a valid name of an environment variable. */
+/* A valid environment variable name: letters, digits and _, not starting with a digit. */
 bool validate_is_variable(struct str name);
 
 /* "a, b and c" for messages, in the arena; "none" for none. */

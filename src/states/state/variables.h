@@ -1,5 +1,5 @@
 /*
- * variables - variables that states of a run give to the commands that come after them.
+ * variables - environment variables that states set for later commands of the run.
  *
  * The environment of the process itself is never changed: its threads read it.
  *
@@ -18,12 +18,12 @@ struct variables *variables_new(void);
 /* NULL is fine. */
 void variables_free(struct variables *variables);
 
-/* A NULL value: the variable is not there. With a NULL environment nothing happens. */
+/* A NULL value removes the variable. NULL variables: does nothing. */
 void variables_set(struct variables *variables, const char *name, const char *value);
-/* What a command would see; NULL: the variable is not there. In the arena. */
+/* The value that a command sees, in the arena; NULL: not set. */
 const char *variables_find(struct variables *variables, struct arena *arena, const char *name);
-/* "NAME=value" of the process with what was set on top, ends in NULL. NULL: nothing was set, and
- * the process's own will do. */
+/* The process environment with these variables on top, terminated by NULL. NULL: none was set; use
+ * the process environment. */
 const char *const *variables_make(struct variables *variables, struct arena *arena);
 
 #endif

@@ -49,8 +49,8 @@ int attributes_take(struct arena *arena, int fd, struct image *image, struct err
     return 0;
 }
 
-/* Those that users set. The others belong to the kernel or to a policy: they are put back if that
- * is allowed, and not missed if it is not. */
+/* Attributes that users set. Others belong to the kernel or a policy, and are restored if
+ * permitted. */
 static bool is_of_users(const char *name)
 {
     return strncmp(name, "user.", 5) == 0 || strncmp(name, "system.posix_acl_", 17) == 0;
@@ -65,7 +65,7 @@ static const struct value *find_xattr(const struct image *image, const char *nam
     return found && found->kind == VALUE_BYTES ? found : NULL;
 }
 
-/* A new file has those that its folder gives to all: a default access control list. */
+/* A new file inherits the default access control list of its folder. */
 static int drop_others(const struct image *image, const char *path, struct err *err)
 {
     AUTO_FREE char *names = NULL;
@@ -99,7 +99,7 @@ static int set_xattrs(const struct image *image, const char *path, struct err *e
     return 0;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- restoring ------------------------------------------------------------------------------- */
 
 int attributes_copy(const struct image *image, int fd, struct err *err)
 {
@@ -136,7 +136,7 @@ static int restore_capability(const struct image *image, int fd, struct err *err
     return 0;
 }
 
-/* What we have changed before may be touched whoever gave it that name. */
+/* A path that we changed before may be changed again. */
 static int hold_site(const struct image *image, const struct site *site, int *ret_fd,
                      struct err *err)
 {

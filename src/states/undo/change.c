@@ -21,7 +21,7 @@
 
 #define USUAL_UMASK 022
 
-/* How much of a path is kept; the map of paths holds the address of one of these. */
+/* The kept part of a path; the map of paths holds the address of one of these. */
 enum { KEPT_ATTRIBUTES, KEPT_WHOLE, KEPT_OPEN, KEPT_KINDS };
 static char kept[KEPT_KINDS];
 
@@ -71,7 +71,7 @@ static int keep_image(struct state_run *run, struct site *site, enum image_exten
     return keep_one(run, site, extent, left, err) < 0 ? -1 : settle_change(run, err);
 }
 
-/* From here on something may be different, also if it fails. */
+/* From here on the path may change, even if the call fails. */
 static void note_act(const struct state_run *run)
 {
     run->change->acted = true;
@@ -146,7 +146,7 @@ static int rewrite_site(struct state_run *run, struct site *site, const struct f
     return fill_change_draft(run, site, content, &options, err);
 }
 
-/* Where a walk of this state has led to, before it is written. */
+/* Checks a site of this state before it is written. */
 static int inspect_site_again(struct state_run *run, struct site *site, struct err *err)
 {
     if (allow_change(run, site->path, err) < 0 || site_look(site, err) < 0)
@@ -181,7 +181,7 @@ int change_write(struct state_run *run, const char *path, struct str content,
     return change_rewrite(run, path, NULL, content, attr, err);
 }
 
-/* The source may change while it is read: what counts is what was copied of it. */
+/* The source may change while it is read: compare with the copy. */
 static int commit_copy(struct state_run *run, struct draft *draft, int from, struct site *site,
                        struct err *err)
 {
@@ -255,8 +255,8 @@ int change_copy(struct state_run *run, const char *from, const char *path,
 
 /* --- folders, links, names --------------------------------------------------------- */
 
-/* Without a given owner, a folder in one of an unprivileged user belongs to that user: no
- * path leads on from there to somebody else's (core/sys/site.h). */
+/* Without a given owner, a folder in an unprivileged user's folder belongs to that user: paths may
+ * not lead from there to other owners (core/sys/site.h). */
 static struct fs_attr folder_attr(const struct state_run *run, const struct site *site,
                                   const struct change_attr *attr)
 {
@@ -286,7 +286,7 @@ static int make_changed_folder(struct state_run *run, struct site *site,
         note_act(run);
         return site_sync(site, err);
     }
-    /* Another state may have made it meanwhile; it will do. */
+    /* Another state may have created it meanwhile; use that. */
     if (err->errnum != EEXIST || site_look(site, err) < 0)
         return -1;
     if (site->info.kind != FS_FOLDER)
@@ -359,7 +359,7 @@ struct moving {
     const struct site *from, *to;
 };
 
-/* What will be at the new place: a folder before its children. Below it there is nothing yet. */
+/* Record the marks at the new place: a folder before its children. Nothing is below it yet. */
 static int keep_arrival(void *self, enum tree_step step, const struct tree_entry *entry,
                         struct err *err)
 {
@@ -488,7 +488,7 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
     return site_set_times(&site, atime, mtime, err);
 }
 
-/* --- what others change -------------------------------------------------------------- */
+/* --- changes by tools ---------------------------------------------------------------- */
 
 int change_save(struct state_run *run, const char *path, struct err *err)
 {

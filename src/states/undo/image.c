@@ -135,7 +135,7 @@ static int take_content(struct arena *arena, int fd, struct image *image, const 
     return copy_image_file(arena, fd, image, folder, err);
 }
 
-/* All of it from one open file: content, owner, mode and extended attributes belong together. */
+/* Content, owner, mode and extended attributes come from one open file, so that they match. */
 static int take_file(struct arena *arena, struct site *site, struct image *image,
                      const char *folder, const char *copy, struct err *err)
 {
@@ -161,7 +161,7 @@ static int take_attributes(struct arena *arena, const struct site *site, struct 
     return site_hold_known(site, &fd, err) < 0 ? -1 : attributes_take(arena, fd, image, err);
 }
 
-/* Whoever owns it meanwhile must not choose what runs with the rights of its former owner. */
+/* A new owner must not choose what runs with the rights of the former one. */
 static int take_guarded(struct arena *arena, struct site *site, struct image *image,
                         struct err *err)
 {

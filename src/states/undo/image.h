@@ -1,13 +1,12 @@
 /*
- * image - what was at a path at one moment, good enough to put it back.
+ * image - a snapshot of a path, complete enough to restore it.
  *
- * A whole image holds the content of a file: small ones in the image itself,
- * large ones in a copy beside the journal. An image of attributes alone is for
- * changes of mode, owner and times. A folder's image is the folder itself; its
- * contents have their own images.
+ * A whole image holds the content of a file: small files in the image itself, large ones in a copy
+ * beside the journal. An attribute image is for changes of mode, owner and times. A folder's image
+ * is the folder alone; its contents have their own images.
  *
- * A mark shows whether a path is still what somebody left there: "none",
- * "folder", "link:<target>", "file:<sha256>".
+ * A mark tells whether a path is still in the recorded state: "none", "folder", "link:<target>",
+ * "file:<sha256>".
  *
  *     image_take -> (disk, by image_type) -> states/undo/restore.h
  *
@@ -33,31 +32,30 @@ struct site;
 
 struct image {
     const char *path;
-    bool whole; /* not attributes alone */
+    bool whole; /* with content, not attributes alone */
     struct fs_info info;
-    struct fs_id self, in; /* which file it was, and which folder it was in */
-    uid_t in_owner;        /* of that folder; only with `in` */
-    struct str handle;     /* of a file with several names (core/sys/handle.h); a NULL view: none */
+    struct fs_id self, in; /* the file's identity, and its folder's */
+    uid_t in_owner;        /* owner of that folder; only with `in` */
+    struct str handle;     /* of a file with several names (core/sys/handle.h), or a NULL view */
     const char *target;    /* of a link */
-    struct str content;    /* of a small file; a NULL view: in `copy` */
-    const char *copy;      /* the name of a file in the folder of the journal; NULL */
-    const char *mark;      /* what it was */
-    bool guarded;          /* of attributes alone: set-id bits come back to that content only */
-    struct value xattrs;   /* a map of names to bytes; null: none */
+    struct str content;    /* of a small file; a NULL view: see `copy` */
+    const char *copy;      /* file name in the journal folder, or NULL */
+    const char *mark;      /* the mark of the path */
+    bool guarded;          /* attribute images: set-id bits are restored only on this content */
+    struct value xattrs;   /* extended attributes: names to bytes; null: none */
 };
 
 enum image_extent { IMAGE_ATTRIBUTES, IMAGE_WHOLE };
 
-/* What is at a site; it borrows the path. What is kept is what `site->info` says afterwards. A copy
- * of a large file is written to `folder`/`copy`, synced; it may be NULL for an image of attributes.
- */
+/* Take the image of a site; borrows the path and updates `site->info`. A large file is copied to
+ * `folder`/`copy` and synced; `copy` may be NULL for an attribute image. */
 int image_take(struct arena *arena, struct site *site, enum image_extent extent, const char *folder,
                const char *copy, struct image *ret_image, struct err *err);
 
-/* How it is stored. What was read makes sense: an absolute path, a content where one is needed. */
+/* The stored form. Reading checks it: an absolute path, content where needed. */
 extern const struct record_type image_type;
 
-/* The mark of what is at a site or a path now, of an open file, and of a file with this content. */
+/* The mark of a site or path as it is now, of an open file, and of a file with this content. */
 int image_mark(struct arena *arena, struct site *site, const char **ret_mark, struct err *err);
 int image_mark_path(struct arena *arena, const char *path, const char **ret_mark, struct err *err);
 int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err *err);

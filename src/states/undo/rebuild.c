@@ -53,7 +53,7 @@ static int fill_rebuilt_draft(struct rebuild *rebuild, const struct image *image
 
 /* --- files with several names ---------------------------------------------------------------- */
 
-/* A file that was made anew. */
+/* A recreated file. */
 struct remade {
     const char *path;
     struct fs_id id, in;
@@ -77,7 +77,7 @@ static void remember_file(struct rebuild *rebuild, const struct image *image,
 {
     struct remade *remade;
 
-    /* the last name that was removed was the only one by then */
+    /* the removed name was the last one */
     if (image->info.kind != FS_FILE || image->self.born == 0)
         return;
     remade = ARENA_NEW(rebuild->arena, struct remade);
@@ -90,8 +90,7 @@ static const struct remade *find_remade(struct rebuild *rebuild, const struct im
     return has_names(image) ? map_find(&rebuild->files, file_key(rebuild->arena, image)) : NULL;
 }
 
-/* Give the file another name at the site. False when it is no longer where it was made: then
- * there is a file with the same content instead. */
+/* Link the file at the site. False when it was moved: then recreate its content. */
 static bool link_remade(struct site *site, int fd, const struct remade *remade)
 {
     struct err ignored;
@@ -102,7 +101,7 @@ static bool link_remade(struct site *site, int fd, const struct remade *remade)
     return site_link_held(site, fd, remade->path, &ignored) == 0;
 }
 
-/* The file itself, by another of its names that was left, if it is still as it was. */
+/* Find the file under one of its remaining names, if unchanged. */
 static int open_survivor(struct rebuild *rebuild, const struct image *image, int folder)
 {
     AUTO_FD int fd = image->handle.p ? handle_open(folder, image->handle) : -1;
@@ -154,7 +153,7 @@ static int make_empty(struct rebuild *rebuild, const struct image *image, struct
     }
 }
 
-/* Under a name that nothing has yet. The attributes of a folder come when it is full. */
+/* Create under an unused name. A folder gets its attributes when it is complete. */
 static int make_node(struct rebuild *rebuild, const struct image *image, struct site *site,
                      struct err *err)
 {
@@ -166,14 +165,14 @@ static int make_node(struct rebuild *rebuild, const struct image *image, struct 
     return image->info.kind == FS_FOLDER ? 0 : attributes_copy(image, fd, err);
 }
 
-/* What is at the name of the draft takes its place. */
+/* Move the draft to its final place. */
 static int publish_draft(const struct site *draft, struct site *site, struct err *err)
 {
     struct err ignored;
 
     if (site_rename(draft, site, err) < 0)
         return -1;
-    (void)site_unlink(draft, &ignored); /* a second name of what is there already has stayed */
+    (void)site_unlink(draft, &ignored); /* the draft was a second link to the same file */
     return site_sync(site, err) < 0 ? -1 : site_look(site, err);
 }
 
@@ -266,7 +265,7 @@ int rebuild_node(struct rebuild *rebuild, const struct image *image, struct site
 
 /* --- a tree ---------------------------------------------------------------------------------- */
 
-/* A folder of the draft that is not full yet. */
+/* An incomplete folder of the draft. */
 struct level {
     const struct image *image;
     int fd;
@@ -298,7 +297,7 @@ static int open_folder_level(struct building *b, const struct image *image, stru
     return 0;
 }
 
-/* The deepest folder is full. */
+/* Finish the deepest folder. */
 static int close_folder_level(struct building *b, struct err *err)
 {
     struct level *level = &b->levels.p[--b->levels.n];
@@ -308,8 +307,8 @@ static int close_folder_level(struct building *b, struct err *err)
     return rc;
 }
 
-/* A name for what was made before, mostly in this draft. Its folders are others' by now, but nobody
- * can reach them; and what was linked is looked at. */
+/* Link a file recreated before, usually in this draft. Its folders have other owners by now, who
+ * cannot reach them yet; and the link is checked. */
 static bool link_inside(struct building *b, const struct image *image, struct site *site)
 {
     const struct remade *remade = find_remade(b->rebuild, image);

@@ -1,14 +1,13 @@
 /*
- * rebuild - makes anew what an image shows, beside its place, and moves it there in one step.
+ * rebuild - recreates an image beside its path, and moves it there in one step.
  *
- * A file, link, fifo or device is made under the name of a draft, gets its content and attributes,
- * and is renamed. A folder is made like this with everything that was in it: the draft is open to
- * us alone until all of it is there, so that nobody can reach into it, and a tree with folders
- * of several owners needs no walk through them. A process that is killed leaves a draft, which the
- * log of the site knows, and never a part of the tree.
+ * A file, link, fifo or device is created as a draft, gets its content and attributes, and is
+ * renamed. A folder is created the same way with all its contents: only our own user can enter the
+ * draft until it is complete, so no other user can interfere, and a tree with several owners needs
+ * no walk through their folders. A killed process leaves a logged draft, never a part of the tree.
  *
- * A name of a file that has others is given back to that file if it is still what it was, or to the
- * one that was made anew for another of its names.
+ * A file with several names is linked again if it is unchanged, or linked to the copy that was
+ * recreated under another name.
  *
  * Memory: the arena. Threads: one.
  */
@@ -26,23 +25,23 @@ struct site;
 
 struct rebuild {
     struct arena *arena;
-    const char *folder; /* of the journal, where copies are */
-    struct map files;   /* that were made anew: by what they were */
+    const char *folder; /* the journal folder, with the copies */
+    struct map files;   /* recreated files by their old identity */
 };
 
-/* Images of a folder and of what was below it, each folder before its contents. */
+/* Images of a folder and its contents, each folder first. */
 struct rebuild_tree {
     VEC(const struct image *) list;
 };
 
-/* A copy that is not what its mark says is not used: ERR_INVALID, and nothing is touched. */
+/* A copy that does not match its mark fails with ERR_INVALID; nothing is touched. */
 int rebuild_check_copy(struct rebuild *rebuild, const struct image *image, struct err *err);
 
-/* Anything but a folder; what is there is replaced. The copy of a file was checked. */
+/* Recreate anything but a folder, and replace what is there. The copy has been checked. */
 int rebuild_node(struct rebuild *rebuild, const struct image *image, struct site *site,
                  struct err *err);
-/* A folder, at a site where there is nothing. Files whose copies are damaged are left out, and then
- * this fails although the tree is there. What was made is added to `out` in words. */
+/* Recreate a folder at an empty site. Files with damaged copies are left out; the call then fails
+ * although the tree exists. Describes the result in `out`. */
 int rebuild_folder(struct rebuild *rebuild, const struct rebuild_tree *tree, struct site *site,
                    struct buf *out, struct err *err);
 

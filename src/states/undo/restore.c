@@ -37,7 +37,7 @@ static int by_path(const void *a, const void *b)
     return (*left == '/' ? 1 : *left * 2) - (*right == '/' ? 1 : *right * 2);
 }
 
-/* The oldest image of a path is the one that counts, and it comes last in `images`. */
+/* The oldest image of a path wins, and it comes last in `images`. */
 void restore_expect(struct restore *restore, const struct restore_images *images)
 {
     struct arena *arena = restore->rebuild.arena;
@@ -75,7 +75,7 @@ int restore_find(const struct restore *restore, const struct image *image, struc
     return 0;
 }
 
-/* --- nothing was there ----------------------------------------------------------------------- */
+/* --- removing -------------------------------------------------------------------------------- */
 
 static int restore_none(const struct image *image, struct site *site, struct buf *out,
                         bool *ret_changed, struct err *err)
@@ -97,9 +97,9 @@ static int restore_none(const struct image *image, struct site *site, struct buf
     return 0;
 }
 
-/* --- something was there --------------------------------------------------------------------- */
+/* --- restoring ------------------------------------------------------------------------------- */
 
-/* What cannot be replaced in one step. A folder goes only when it is empty. */
+/* Remove a file type that cannot be replaced in one step. A folder must be empty. */
 static int clear_restored_path(const struct image *image, struct site *site, struct err *err)
 {
     const enum fs_kind now = site->info.kind, was = image->info.kind;
@@ -111,7 +111,7 @@ static int clear_restored_path(const struct image *image, struct site *site, str
     return site_look(site, err);
 }
 
-/* What was made in its place has extended attributes of its own, from the folder that it is in. */
+/* The replacement has inherited extended attributes from its folder. */
 static int restore_attributes(const struct image *image, struct site *site, struct buf *out,
                               bool *ret_changed, struct err *err)
 {
@@ -141,7 +141,7 @@ static int restore_node(struct restore *restore, const struct image *image, stru
     return attributes_restore(image, site, out, ret_changed, err);
 }
 
-/* The folder and what is below it, of the images that are put back. */
+/* The images of the folder and its contents. */
 static struct rebuild_tree find_tree(struct restore *restore, const struct image *folder)
 {
     struct arena *arena = restore->rebuild.arena;

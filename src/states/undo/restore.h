@@ -1,15 +1,15 @@
 /*
- * restore - puts the paths of a state back, as their images say.
+ * restore - restores the paths of a state from their images.
  *
  *     restore_init -> { restore_find -> restore_put }... the newest image first -> restore_finish
  *
- * Owners and modes of folders that are there come last, the deepest folder first: until then
- * everything below them is reached as the state left it. A folder that is not there is made anew
- * with everything that was in it (states/undo/rebuild.h).
+ * Owners and modes of existing folders come last, the deepest folder first: until then their
+ * contents are reached as the state left them. A missing folder is recreated with all its contents
+ * (states/undo/rebuild.h).
  *
- * A path is walked by the rule of core/sys/site.h. The folder that it was in is entered again also
- * when the rule would refuse it, since a state may have reached it otherwise; and so is a folder
- * whose owner is the one that an image says.
+ * A path is walked by the rule of core/sys/site.h, with two exceptions: its recorded parent folder
+ * may always be entered, since the state may have reached it otherwise, and so may a folder that
+ * has the owner recorded in an image.
  *
  * Memory: the arena; borrows the images. Threads: one.
  */
@@ -37,26 +37,25 @@ struct restore_images {
 struct restore {
     struct rebuild rebuild;
     struct draft_log *log;                                    /* NULL: none */
-    bool (*knows)(void *self, const char *path, uid_t owner); /* as struct site_way has it */
+    bool (*knows)(void *self, const char *path, uid_t owner); /* see struct site_way */
     void *self;
     struct rebuild_tree wholes; /* by path, for restore_put */
-    struct restore_images late; /* folders that get their owner and mode at the end */
-    struct map done;            /* paths that came back with a folder above them */
+    struct restore_images late; /* folders whose owner and mode come last */
+    struct map done;            /* paths restored with a parent folder */
 };
 
 void restore_init(struct restore *restore, struct arena *arena, const char *folder);
-/* The images that will be put back: a folder that is made anew gets what belongs into it. */
+/* Announce the images to restore: a recreated folder gets its contents from them. */
 void restore_expect(struct restore *restore, const struct restore_images *images);
 
-/* Did it come back with a folder above it? */
+/* Was it restored with a parent folder? */
 bool restore_has(const struct restore *restore, const struct image *image);
-/* Where the path of an image is now. */
+/* Find the path of an image. */
 int restore_find(const struct restore *restore, const struct image *image, struct site *ret_site,
                  struct err *err);
-/* Make what was found as the image says. A copy that is not what its mark says is not used: the
- * path stays as it is, and this fails with ERR_INVALID. `ret_changed` is set if there was anything
- * to do; what was done, or why something was left, is added to `out` in words. A folder that is not
- * empty is left. */
+/* Restore the image at the found site. A copy that does not match its mark fails with ERR_INVALID
+ * and leaves the path as it is. Sets `ret_changed` if there was anything to do; `out` describes
+ * what was done, or why not. A non-empty folder is left alone. */
 int restore_put(struct restore *restore, const struct image *image, struct site *site,
                 struct buf *out, bool *ret_changed, struct err *err);
 int restore_finish(struct restore *restore, struct buf *out, bool *ret_changed, struct err *err);

@@ -1,9 +1,8 @@
 /*
- * stall - a wait for the disk, during which another state may use the core.
+ * stall - a disk wait that lends the core to another state.
  *
- * Many waits at once let the file system join them into one; but each needs a
- * worker, so only STALL_MAX of them give their place away. The others wait as
- * they are.
+ * The file system can merge many concurrent waits; but each needs a worker, so only STALL_MAX of
+ * them give their core away. The others just wait.
  *
  *     bool stalled = stall_begin();  fsync(...)  stall_end(stalled);
  *

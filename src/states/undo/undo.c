@@ -1,9 +1,8 @@
 /*
- * Writers append framed records to `pending` under the mutex. Whoever needs them
- * on disk becomes the leader if there is none, takes all of `pending`, writes and
- * syncs it outside of the mutex, and wakes the others; those whose records were in
- * it are done, the next of the others leads. So a level of a thousand changes costs
- * a few dozen syncs.
+ * Writers append framed records to `pending` under the mutex. A writer that needs them on disk
+ * becomes the leader if there is none, takes all of `pending`, writes and syncs it outside the
+ * mutex, and wakes the others. Writers whose records were in it are done; one of the others leads
+ * next. So a level of a thousand changes costs a few dozen syncs.
  */
 #include "states/undo/undo.h"
 
@@ -40,10 +39,10 @@ struct undo {
     pthread_cond_t written;
     struct buf pending;
     uint64_t appended, flushed, synced; /* bytes of the journal */
-    bool leading;                       /* somebody writes */
+    bool leading;                       /* a leader is writing */
     bool folders_synced;
     bool broken;
-    struct err why;       /* of `broken` */
+    struct err why;       /* the error of `broken` */
     VEC(uint32_t) states; /* how many records each of them has */
     atomic_uint copies, large;
 };
@@ -85,8 +84,8 @@ struct undo *undo_reopen(const struct undo_run *run)
     return undo;
 }
 
-/* It proves to later readers that the journal is complete. The journal is on disk; this
- * need not be: a machine that stops now leaves a run that looks as if it had been killed. */
+/* Proves that the journal is complete. The journal is synced, the seal is not: after a crash now,
+ * the run looks as if it had been killed. */
 static void write_seal(struct undo *undo)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
@@ -110,7 +109,7 @@ void undo_free(struct undo *undo)
 
     if (!undo)
         return;
-    (void)undo_flush(undo, &ignored); /* what had to be safe was synced by those who needed it */
+    (void)undo_flush(undo, &ignored); /* records that must be safe are synced already */
     write_seal(undo);
     fd_close(&undo->fd);
     buf_done(&undo->pending);
@@ -232,7 +231,7 @@ static int append_record(struct undo *undo, enum undo_kind kind, const struct un
     return rc;
 }
 
-/* Of a state: its end counts them. */
+/* Records of a state are counted for its end record. */
 static int append_counted(struct undo *undo, enum undo_kind kind, const struct undo_record *record,
                           struct err *err)
 {
@@ -341,7 +340,7 @@ int undo_reverted(struct undo *undo, struct err *err)
     return undo_sync(undo, err);
 }
 
-/* --- to the disk ------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------------------- */
 
 static int sync_folders(struct undo *undo, struct err *err)
 {
@@ -365,7 +364,7 @@ static int put_undo_record(struct undo *undo, struct str bytes, bool sync, struc
     return sync_folders(undo, err);
 }
 
-/* Under the mutex, which is let go of meanwhile: write all that is pending. */
+/* Under the mutex, which is released during the write: write all pending records. */
 static void lead_group_write(struct undo *undo, bool sync)
 {
     struct buf batch = undo->pending;

@@ -29,9 +29,10 @@ static void add_gap(struct reader *reader, size_t offset, size_t size, const cha
     VEC_PUSH_IN(reader->arena, &reader->run->gaps, gap);
 }
 
-/* --- one record after the other ------------------------------------------------------- */
+/* --- records -------------------------------------------------------------------------- */
 
-/* Levels only grow in a journal; and who knows what was secret. */
+/* Uses the level of the state before, since levels only grow; hides its content, which may be
+ * secret. */
 static void add_lost_state(struct reader *reader)
 {
     const size_t count = reader->run->states.n;
@@ -50,8 +51,8 @@ static void add_lost_state(struct reader *reader)
     VEC_PUSH_IN(reader->arena, &reader->run->states, entry);
 }
 
-/* The state of that number, also when its beginning was lost; but no more beginnings can be lost
- * than fit into what is damaged. */
+/* The state with this number, even if its begin record was lost; but no more can be lost than fit
+ * into the damaged bytes. */
 static struct undo_entry *get_state(struct reader *reader, uint32_t number)
 {
     struct undo_run *run = reader->run;
@@ -159,7 +160,7 @@ static bool on_reverted_record(struct reader *reader, const struct undo_record *
     return true;
 }
 
-/* Its file has nothing else. */
+/* Its file has only this record. */
 static bool on_seal(struct reader *reader, const struct undo_record *record)
 {
     if (strcmp(record->run, reader->run->place.id) != 0)
@@ -204,8 +205,8 @@ static int read_undo_record(struct reader *reader, struct str payload, unsigned 
 
 /* --- a journal ------------------------------------------------------------------------- */
 
-/* Damage is reported in `gaps`, except a torn tail: either the run was killed, or the seal has
- * what is missing. Returns where it begins. */
+/* Damage is reported in `gaps`, except a torn tail: either the run was killed, or the seal tells
+ * what is missing. Returns the offset of the tail. */
 static size_t read_frames(struct reader *reader, struct frame_scan *scan)
 {
     struct frame frame;
@@ -294,7 +295,7 @@ static int read_seal(struct arena *arena, struct undo_run *run, bool *ret_found,
     return 0;
 }
 
-/* A mark that is damaged is a state that is reverted once more, which does no harm. */
+/* A damaged mark means that a state is reverted once more, which is harmless. */
 static int read_marks(struct arena *arena, struct undo_run *run, struct err *err)
 {
     struct undo_run ignored_gaps = *run;

@@ -1,13 +1,13 @@
 /*
- * undo_record - what is in the files of an undo journal: structs and their tables.
+ * undo_record - the records of an undo journal and their tables.
  *
- *     journal    file of frames: run, then begin, image, left, note, end in the order of the deeds
- *     seal       one frame: what the run was, and how many records its journal has; written last
+ *     journal    file of frames: run, then begin, image, left, note, end in order
+ *     seal       one frame: the run and the number of its records; written last
  *     marks      file of frames: restored, reverted; what later reverts undid
  *     copy-N     large files as they were; the mark of their image is their checksum
  *
- * A version before the first of these wrote journals in its own frames, without a seal, a
- * number of the state in `begin`, and with the marks after the records: undo_record_next_old().
+ * The oldest version had its own frames, no seal, no state number in `begin`, and the marks after
+ * the records: undo_record_next_old().
  *
  * Only the files of the journal use this. Threads: any.
  */
@@ -38,7 +38,7 @@ struct err;
 #define UNDO_MARKS_PURPOSE   "zester undo marks"
 #define UNDO_SEAL_NAME       "seal"
 
-/* More states than a plan can have is damage. */
+/* A higher state number means damage. */
 #define UNDO_STATES_MAX 2000000
 
 enum undo_kind {
@@ -54,10 +54,10 @@ enum undo_kind {
     UNDO_KINDS,
 };
 
-/* Members that a kind does not have are zero. */
+/* Unused members are zero. */
 struct undo_record {
     uint32_t state;   /* all but run, reverted and seal */
-    uint64_t records; /* end, seal: of the state or the journal, this one not counted; 0: unknown */
+    uint64_t records; /* end, seal: records of the state or journal, without this one; 0: unknown */
     /* run, seal: */
     const char *run;
     int64_t time; /* seconds since 1970 */
@@ -70,7 +70,7 @@ struct undo_record {
     struct value body; /* null: none */
     /* image, left: */
     struct image image;
-    const char *path, *mark; /* of an image: what it will be; NULL: not known */
+    const char *path, *mark; /* image: the mark after the change; NULL: unknown */
     /* note: */
     const char *key;
     struct value value;
@@ -81,13 +81,13 @@ struct undo_record {
 /* Append a record in a frame. */
 int undo_record_encode(struct buf *out, enum undo_kind kind, const struct undo_record *record,
                        uint64_t salt, struct err *err);
-/* The payload of a frame, written by `version`. Fails with ERR_INVALID, also for kinds that are not
- * known. */
+/* Parse the payload of a frame written by `version`. Fails with ERR_INVALID, also for unknown
+ * kinds. */
 int undo_record_decode(struct arena *arena, struct str payload, unsigned version,
                        enum undo_kind *ret_kind, struct undo_record *ret_record, struct err *err);
 
-/* The payload at the front of an old journal, which is advanced past it. False at the end, and at
- * the first record that is cut or damaged; `journal` is then unchanged. */
+/* Cut the next payload off an old journal. False at the end and at the first torn or damaged
+ * record; `journal` is then unchanged. */
 bool undo_record_next_old(struct str *journal, struct str *ret_payload);
 
 #endif

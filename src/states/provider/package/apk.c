@@ -102,7 +102,7 @@ static int compare_like(const struct part *a, const struct part *b, bool first)
     return version_compare_digits(a->text, b->text);
 }
 
-/* The two sides are at parts of different kinds. */
+/* The two sides have parts of different kinds. */
 static int compare_kinds(const struct part *a, const struct part *b)
 {
     int x = a->kind == PART_SUFFIX ? a->suffix : PLAIN;

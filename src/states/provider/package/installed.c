@@ -25,7 +25,7 @@ static struct {
     struct buf stamp; /* stamps of the databases when they were read */
 } cache = { .mutex = PTHREAD_MUTEX_INITIALIZER, .stamp = BUF_INIT(STAMP_MAX) };
 
-/* --- has it changed? -------------------------------------------------------------------------- */
+/* --- stamps ----------------------------------------------------------------------------------- */
 
 static int stamp_path(const struct package_host *host, const char *path, struct buf *stamp,
                       struct err *err)
@@ -108,8 +108,7 @@ static int compare_package_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The files of the journal, the oldest first; others, such as one that was being written, do not
- * count. */
+/* The journal files, oldest first; others, such as a partly written one, are ignored. */
 static int list_journal(const struct package_manager *manager, const struct package_host *host,
                         struct arena *arena, struct fs_names *ret, struct err *err)
 {
@@ -160,7 +159,7 @@ bool installed_is_torn(const struct package_manager *manager, const struct packa
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fs_names names;
-    struct err ignored; /* then the manager says what is wrong */
+    struct err ignored; /* the manager will report the problem */
 
     return list_journal(manager, host, &arena, &names, &ignored) == 0 && names.list.n > 0;
 }

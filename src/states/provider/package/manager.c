@@ -11,8 +11,8 @@
 
 /* A manager that takes longer is stuck. Downloads may be slow. */
 #define RUN_TIMEOUT_NS ((int64_t)3600 * 1000000000)
-/* All managers end at SIGINT: at once while they download, between two packages once they install.
- * A package that takes longer is torn, which the next run repairs. */
+/* All managers stop on SIGINT: at once while downloading, between two packages while installing. A
+ * package that takes longer is left half installed; the next run repairs it. */
 #define STOP_TIME_NS ((int64_t)20 * 1000000000)
 #define LOOKED_MAX   4096
 #define QUESTION_MAX ((size_t)16 << 10)
@@ -103,7 +103,7 @@ static int look_for(struct arena *arena, const char *choice, const char *descend
     return report_missing_manager(choice, descendants, &looked, err);
 }
 
-/* Cached: a thousand states ask, and programs do not move. */
+/* Cached: a thousand states ask, and the programs stay where they are. */
 static struct {
     pthread_mutex_t mutex;
     struct buf question;

@@ -2,8 +2,8 @@
  * package_manager - a common interface to apt, dnf, zypper and the like.
  *
  * A manager is one file of this folder: NAME.c, without a header of its own, exports `const struct
- * package_manager package_manager_NAME`. The build makes the table of all of them from the names of
- * the files. The struct says which programs a manager needs, how to read its lists, where its
+ * package_manager package_manager_NAME`. The build makes the table of all managers from the file
+ * names. The struct says which programs a manager needs, how to read its lists, where its
  * repositories are defined and the arguments of its commands. Nothing here decides what to do; it
  * only answers queries and runs commands, non-interactively and in a fixed locale.
  *
@@ -65,26 +65,26 @@ struct package_manager {
     int (*parse_installed)(struct package_db *db, struct str text, struct err *err);
     const struct package_holds *holds; /* ends in a NULL path; NULL: part of the list */
     const char *const *databases;      /* other paths that change when packages do */
-    const char *journal; /* a folder with what changed since the list was written; a run that was
-                          * killed leaves it; NULL: none */
+    const char *journal; /* a journal folder of changes since the list was written, left by a killed
+                            run; or NULL */
 
     /* Available packages. Names are appended to the command. */
     const char *const *offers_command;
     int offers_none; /* the exit status when some or all are not available */
     void (*parse_offers)(struct package_offers *offers, struct arena *arena, struct str text);
     const char *const *names; /* the command that lists all names; NULL */
-    const char *const *index; /* paths whose times show when the index was refreshed */
+    const char *const *index; /* paths whose times tell when the index was refreshed */
 
     /* Commands. */
     const char *const *actions[PACKAGE_ACTIONS];
     int fine[PACKAGE_ACTIONS][PACKAGE_FINE_MAX];
     struct str (*reasons)(struct str output); /* finds the reason of a failure in the output, if
                                                * the errors do not have it; NULL */
-    const char *const *repair;   /* the command that completes what is in the journal, without which
-                                  * the manager refuses to work */
-    const char *const *download; /* downloads packages without installing them */
-    const char *const *pending;  /* prints what that would fetch: 'URL' FILE ... in each line */
-    const char *archives;        /* the folder for it */
+    const char *const *repair;       /* the command that completes the journal, required before the
+                                        manager works again */
+    const char *const *download;     /* downloads packages without installing them */
+    const char *const *pending;      /* prints the files to fetch: 'URL' FILE ... in each line */
+    const char *archives;            /* the folder for it */
     const char *const *downgrade;    /* the command for downgrades, if it differs */
     const char *const *install_file; /* the command for files, if it differs */
     const char *const *show_file;    /* prints name and version of a file; NULL: unsupported */
@@ -106,19 +106,19 @@ struct package_manager {
 /* All of them, by rank; ends in a NULL pointer. Written by tools/gen-providers. */
 extern const struct package_manager *const package_manager_table[];
 
-/* The manager called `choice`, or that of the family, or the first one found. `choice` and
- * `family` may be NULL. Fails with ERR_NOT_FOUND and reports what was searched for and where.
- * Cached for the same arguments and PATH. */
+/* The manager `choice`, or that of the family, or the first one found. `choice` and `family` may be
+ * NULL. Fails with ERR_NOT_FOUND and lists the programs and folders searched. Cached for the same
+ * arguments and PATH. */
 int package_manager_find(struct arena *arena, const char *choice, const char *descendants,
                          const struct package_manager **ret_manager, struct err *err);
-/* By name, even if it is not on this machine; NULL: unknown. */
+/* By name, even if not on this machine; NULL: unknown. */
 const struct package_manager *package_manager_called(const char *name);
 
-/* The package that brings a program to this machine; NULL when unknown. */
+/* The package of a program; NULL when unknown. */
 const char *package_manager_program(struct arena *arena, const char *program);
 
-/* Run a program of the manager and return its output; fails with the end of the output when its
- * exit status is neither 0 nor one of `fine`, which may be NULL. */
+/* Run a manager program and return its output. Fails with the end of the output unless the exit
+ * status is 0 or in `fine`, which may be NULL. */
 int package_manager_ask(const struct package_manager *manager, const struct package_host *host,
                         const char *const *argv, const int *fine, struct str *ret_output,
                         struct err *err);

@@ -38,12 +38,11 @@ int package_offers_ask(const struct package_manager *manager, const struct packa
 /* NULL if it was not queried, or is unknown. */
 struct package_offer *package_offers_find(const struct package_offers *offers, struct str name);
 
-/* The name of a package nearest to one that is nowhere; a NULL view when none is near, or
- * unknown. */
+/* The package name nearest to an unknown one; a NULL view when none is close. */
 struct str package_offers_suggest(const struct package_manager *manager,
                                   const struct package_host *host, const char *name);
 
-/* --- for the readers of managers ----------------------------------------------------------- */
+/* --- for manager readers ------------------------------------------------------------------- */
 
 /* A reader gets offers with the queried names; it skips other names and malformed lines. */
 

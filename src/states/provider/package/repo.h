@@ -34,7 +34,7 @@ struct package_repo {
     bool enabled, disabled, gpgcheck, clean_file;
 };
 
-/* The parts that a kind of repository supports; unsupported ones are an error, not ignored. */
+/* Parts of a repository; a part that the kind does not support is an error, not ignored. */
 enum package_repo_part {
     PACKAGE_REPO_LINE = 1 << 0, /* a whole 'deb' line as its name or address */
     PACKAGE_REPO_PPA = 1 << 1,

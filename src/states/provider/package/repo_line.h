@@ -43,7 +43,7 @@ void repo_line_remove(struct str text, const struct repo_line *pattern, struct b
 /* Nothing but comments and blanks. */
 bool repo_line_is_empty(struct str text);
 
-/* --- lines of any file of repositories ------------------------------------------------ */
+/* --- lines of repository files -------------------------------------------------------- */
 
 /* Cut the next line of a text, the last one even without a newline; false at the end. */
 bool repo_line_next(struct str *text, struct str *ret);

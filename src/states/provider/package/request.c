@@ -152,7 +152,7 @@ static int run_request_once(const struct package_manager *manager, const struct 
     struct tool_words argv = { 0 };
 
     if (request->targets.n == 0 && request->action != PACKAGE_REFRESH)
-        return 0; /* even if this manager does not support it */
+        return 0; /* even if the manager does not support it */
     if (!command)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name,
                        action_words[request->action]);

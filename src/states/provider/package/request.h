@@ -41,11 +41,11 @@ struct package_request {
     const char *list;     /* refresh: only this list of repositories; NULL: all */
     bool skip_verify;     /* do not verify signatures */
     bool change_held;     /* include held packages */
-    bool reinstall;       /* also what is installed */
+    bool reinstall;       /* reinstall installed packages */
 };
 
-/* Run the manager once for all of it (twice if downgrades need a separate command). Fails with
- * its output. */
+/* Run the manager once for the whole request (twice if downgrades need a separate command). Fails
+ * with its output. */
 int package_request_run(const struct package_manager *manager, const struct package_host *host,
                         const struct package_request *request, struct err *err);
 /* Does the manager support the action? */

@@ -1,6 +1,6 @@
 /*
- * rpm - what the managers of rpm packages (dnf, yum, zypper) share: the database, the order
- * of versions, and lists that more than one of them has.
+ * rpm - the common parts of the rpm package managers (dnf, yum, zypper): database, version order,
+ * and shared lists.
  *
  * Memory: that of the db, or the arena. Threads: any.
  */

@@ -4,7 +4,7 @@
  * Conditions are joined by commas and must all hold. Without an operator, a version matches
  * exactly, or as a pattern if it contains '*', '?' or '['.
  *
- * Memory: the texts are those that were parsed. Threads: any.
+ * Memory: views of the parsed text. Threads: any.
  */
 #ifndef STATES_PROVIDER_PACKAGE_WISH_H
 #define STATES_PROVIDER_PACKAGE_WISH_H

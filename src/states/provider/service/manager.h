@@ -1,9 +1,9 @@
 /*
  * service_manager - a common interface to systemd, OpenRC, kepler and init scripts.
  *
- * A manager is one file of this folder: NAME.c, without a header of its own, exports
- * `const struct service_manager service_manager_NAME`. The build makes the table of all
- * of them from the names of the files.
+ * A manager is one file of this folder: NAME.c, without a header of its own, exports `const struct
+ * service_manager service_manager_NAME`. The build makes the table of all managers from the file
+ * names.
  *
  *     service_manager_find(&manager, err);
  *     manager->look(&tool, "nginx", &status, err);
@@ -56,7 +56,7 @@ enum service_flag {
 struct service_manager {
     const char *name;
     int rank;          /* search order, lowest first */
-    const char *needs; /* description of what was searched for */
+    const char *needs; /* description of the search */
     bool has_configs;  /* a service may be named with its config: "/srv/app/kepler.yaml:web" */
     bool learns_late;  /* a new service is found by the first action, not by a status query */
     bool (*is_here)(struct arena *arena);
@@ -78,7 +78,7 @@ const struct service_manager *service_manager_chosen(int choice);
 /* The one whose services are defined in configs. */
 const struct service_manager *service_manager_with_configs(void);
 
-/* The manager of this machine. Fails with ERR_UNSUPPORTED and what was searched for. */
+/* The manager of this machine. Fails with ERR_UNSUPPORTED, listing the searches. */
 int service_manager_find(const struct service_manager **ret, struct err *err);
 
 /* "start", "stop", ... */

@@ -1,5 +1,5 @@
-/* A systemctl on a machine that systemd does not run, as containers and tests bring along: a
- * script. The program of systemd itself can do nothing there. */
+/* A systemctl script on a machine without systemd, as in containers and tests. The real systemctl
+ * cannot do anything there. */
 #include "states/provider/service/manager.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "core/sys/fd.h"
 #include "core/sys/process.h"
 
-/* What `systemctl is-active` ends with for a unit that does not exist. */
+/* The exit status of `systemctl is-active` for an unknown unit. */
 #define EXIT_NO_UNIT 4
 
 static bool is_script(const char *path)
@@ -23,7 +23,7 @@ static bool is_script(const char *path)
            memcmp(mark, "#!", sizeof(mark)) == 0;
 }
 
-/* Where systemd runs, it was found before. */
+/* A running systemd was found before. */
 static bool is_systemctl_script(struct arena *arena)
 {
     const char *path = tool_find(arena, "systemctl");

@@ -100,7 +100,8 @@ static bool has_suffix(struct str name)
     return false;
 }
 
-/* As systemctl completes it; NULL for names that it would escape or treat as a pattern. */
+/* Complete a unit name like systemctl; NULL for names that it would escape or treat as a pattern.
+ *  */
 static const char *find_unit_name(const struct tool *tool, const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -181,7 +182,7 @@ static int report_bus_refusal(const struct bus_session *session, const char *ver
                    session->error.message ? session->error.message : "no reason was given");
 }
 
-/* The object of a unit, which need not exist. The first call of a connection: a wrong answer
+/* The object of a unit, which need not exist. The first call of a connection: an invalid reply
  * means that systemd is not there. */
 static int load_unit(struct bus_session *session, const char *unit, const char **ret,
                      struct err *err)
@@ -374,8 +375,8 @@ static int run_bus_job(struct bus_session *session, const char *method, struct b
 
 static const struct bus_request {
     const char *method;
-    const char *types; /* NULL: a job; else of the arguments: unit files, runtime, force */
-    bool native;       /* only for units with a file; others need the programs for init scripts */
+    const char *types; /* NULL: a job; else argument types: unit files, runtime, force */
+    bool native;       /* only for units with a file; others need the init script tools */
 } bus_requests[SERVICE_ACTIONS] = {
     [SERVICE_START] = { "StartUnit", NULL, false },
     [SERVICE_STOP] = { "StopUnit", NULL, false },

@@ -718,7 +718,7 @@ const struct function builtin_salt_functions[] = {
 };
 
 const struct function builtin_globals[] = {
-    { "basket", "target, name", call_basket_get, "what machines of the fleet share under a name: a list of peel_id and value" },
+    { "basket", "target, name", call_basket_get, "values that machines of the fleet share under a name: a list of peel_id and value" },
     { "cmd_has_exec", "name", call_has_exec, "whether a program is in PATH" },
     { "facts_get", "key, default?", call_fact_lookup, "a fact by dotted path" },
     { "file_dirname", "path", call_dirname, "all but the last part of a path" },

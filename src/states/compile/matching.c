@@ -184,7 +184,7 @@ static int call_ifelse(struct render *render, const struct plan_binding_args *bo
 /* clang-format off */
 const struct function matching_functions[] = {
     { "match.search_by", "lookup, tgt_type='compound', minion_id=none", call_search_by,
-      "the keys of a map of which an expression matches this machine" },
+      "the keys of a map whose expression matches this machine" },
     { "match.filter_by", "lookup, tgt_type='compound', minion_id=none, merge=none, merge_lists=false, default='default', base=none",
       call_match_filter_by, "the entry of the first expression that matches this machine" },
     { "match.ifelse", "*args, **named", call_ifelse, "the value of the first matcher that matches this machine; else the last one" },

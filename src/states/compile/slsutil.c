@@ -212,7 +212,7 @@ static int render_source(struct render *render, const struct plan_binding_args *
     int result;
 
     if (context->depth >= SLSUTIL_DEPTH_MAX)
-        return render_fail(render, RENDER_LIMIT, "%s(): more than %d inside one another",
+        return render_fail(render, RENDER_LIMIT, "%s(): more than %d nested renderings",
                            bound->name, SLSUTIL_DEPTH_MAX);
     renderer = renderer_new_inside(context);
     if (is_salt_source(render, source))
@@ -293,7 +293,7 @@ static int read_sls_source(struct render *render, const struct plan_binding_args
     else if (host->tree)
         result = tree_read(host->tree, render->arena, source->name, &source->text, &err);
     else
-        result = err_set(&err, ERR_NOT_FOUND, "there is no folder of states");
+        result = err_set(&err, ERR_NOT_FOUND, "no states folder");
     if (result == 0 && !source->text.p)
         result = err_set(&err, ERR_NOT_FOUND, "'%s' does not exist", source->name);
     if (result < 0)
@@ -383,7 +383,7 @@ static int call_import_json(struct render *render, const struct plan_binding_arg
 const struct function slsutil_functions[] = {
     { "jinja.import_json", "path", call_import_json, "a JSON file of the state tree, rendered and parsed" },
     { "jinja.import_yaml", "path", call_import_yaml, "a YAML file of the state tree, rendered and parsed" },
-    { "jinja.load_map", "path, data", call_load_map, "what a variable of a template of the state tree holds" },
+    { "jinja.load_map", "path, data", call_load_map, "a variable of a template of the state tree" },
     { "slsutil.merge", "obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false", call_slsutil_merge,
       "both maps, the second on top" },
     { "slsutil.merge_all", "lst, strategy='smart', renderer='yaml', merge_lists=false", call_merge_all,

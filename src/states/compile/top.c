@@ -44,7 +44,7 @@ static int report_none(struct load *load, const char *path)
 {
     (void)diag_add(load->diags, (struct place){ 0 }, "highstate: no states matched in %s", path);
     if (load->host->environment)
-        diag_hint(load->diags, "only its environment '%s' counts for this machine",
+        diag_hint(load->diags, "only environment '%s' applies to this machine",
                   load->host->environment);
     return -1;
 }

@@ -155,7 +155,7 @@ static int open_session_tree(struct session *session, const struct session_optio
     }
     if (!(need & SESSION_TREE) && !options->states_dir)
         return 0;
-    (void)diag_add(diags, (struct place){ 0 }, "the folder of states '%s' does not exist", root);
+    (void)diag_add(diags, (struct place){ 0 }, "states folder '%s' does not exist", root);
     diag_hint(diags, "use --states-dir DIR");
     return -1;
 }

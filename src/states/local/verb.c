@@ -26,11 +26,11 @@ const struct verb verb_table[] = {
     { "state.show_top",       VERB_SHOW_TOP,       PERFORM_SHOW,    "pillar=none",              "what the top file assigns to this machine" },
     { "state.graph",          VERB_GRAPH,          PERFORM_SHOW,    "mods=none, " SHOW_OPTIONS, "the levels of a run" },
     { "state.check",          VERB_CHECK,          PERFORM_SHOW,    "mods=none, " SHOW_OPTIONS, "check for mistakes, and count states" },
-    { "state.sls_exists",     VERB_SLS_EXISTS,     PERFORM_SHOW,    "mods, pillar=none",        "whether references are there and have no mistakes" },
+    { "state.sls_exists",     VERB_SLS_EXISTS,     PERFORM_SHOW,    "mods, pillar=none",        "whether references exist and have no mistakes" },
     { "state.id_exists",      VERB_ID_EXISTS,      PERFORM_SHOW,    "ids, mods, pillar=none",   "whether states of references have these IDs" },
     { "state.last",           VERB_LAST,           PERFORM_READ,    "",                         "the last run and its states" },
     { "state.owed",           VERB_OWED,           PERFORM_READ,    "",                         "reactions that are still due" },
-    { "state.waive",          VERB_WAIVE,          PERFORM_ACT,     "state",                    "drop the reaction that a state owes" },
+    { "state.waive",          VERB_WAIVE,          PERFORM_ACT,     "state",                    "drop a reaction owed by a state" },
     { 0 },
 };
 /* clang-format on */

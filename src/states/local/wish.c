@@ -52,12 +52,12 @@ struct wish_args {
 /* clang-format off */
 static const struct param wish_params[] = {
     PARAM("mods", STRS, struct wish_args, refs, "references", .aliases = "state"),
-    PARAM("pillar", MAP, struct wish_args, settings, "settings that go before those of the machine", .aliases = "settings"),
-    PARAM("exclude", ANY, struct wish_args, exclude, "what is left out: references, or a list with 'id: ID' and 'sls: REF'"),
-    PARAM("saltenv", STR, struct wish_args, saltenv, "the environment of the top file that counts"),
-    PARAM("pillarenv", STR, struct wish_args, pillarenv, "the same for settings, which have been read: only theirs"),
-    PARAM("revert_on_failure", BOOL, struct wish_args, revert_on_failure, "revert what the run has changed when a state fails"),
-    PARAM("queue", BOOL, struct wish_args, queue, "wait for another run, which is done anyway"),
+    PARAM("pillar", MAP, struct wish_args, settings, "settings that override those of the machine", .aliases = "settings"),
+    PARAM("exclude", ANY, struct wish_args, exclude, "states to leave out: references, or a list with 'id: ID' and 'sls: REF'"),
+    PARAM("saltenv", STR, struct wish_args, saltenv, "the environment of the top file to use"),
+    PARAM("pillarenv", STR, struct wish_args, pillarenv, "the settings environment: only that of the machine"),
+    PARAM("revert_on_failure", BOOL, struct wish_args, revert_on_failure, "revert the run when a state fails"),
+    PARAM("queue", BOOL, struct wish_args, queue, "wait for another run: always on"),
     { 0 },
 };
 /* clang-format on */

@@ -308,7 +308,7 @@ static int stay_within(struct step *step, struct err *err)
         return -1;
     if (!run->differs)
         return 0;
-    return err_set(err, ERR_INVALID, "would change now, but not in the plan");
+    return err_set(err, ERR_INVALID, "would change now, but is not in the plan");
 }
 
 /* check_cmd runs again after a try that changed something, although nothing is left to change. */

@@ -222,9 +222,7 @@ static int select_debts(const struct owed_debts *debts, const char *words, struc
         if (!is_debt_named(debt, words))
             continue;
         if (strcmp(first_file(first), first_file(debt)) != 0)
-            return err_set(err, ERR_INVALID,
-                           "several files declare a '%s' that owes a reaction: say '%s:%s' or "
-                           "'%s:%s'",
+            return err_set(err, ERR_INVALID, "several files declare '%s': use '%s:%s' or '%s:%s'",
                            debt->state, first_file(first), debt->state, first_file(debt),
                            debt->state);
         VEC_PUSH_IN(arena, &ret->list, *debt);

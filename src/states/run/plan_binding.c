@@ -128,11 +128,12 @@ static const char *find_mismatch(const struct plan_binding_change *planned,
                                  const struct state_result *now)
 {
     if (!planned)
-        return "would change, but not in the plan";
+        return "would change, but is not in the plan";
     if (!str_eq(planned->diff, now->diff))
         return "would change differently from the plan";
     if (!planned->hash[0])
-        return "is in the plan without a hash: its dry run is of an older version, or could not "
+        return "is in the plan without a hash: its dry run was made by an older version, or could "
+               "not "
                "write to its data folder";
     if (!now->hash)
         return "cannot be compared with the plan: the data folder cannot be written";
@@ -140,7 +141,7 @@ static const char *find_mismatch(const struct plan_binding_change *planned,
         return "cannot be compared with the plan, which was made with another data folder";
     return strcmp(planned->hash, now->hash) == 0
                ? NULL
-               : "would change differently from the plan, in what is not shown";
+               : "would change differently from the plan, in parts not shown";
 }
 
 /* The same for all planned changes of its name, of which one must fit. */

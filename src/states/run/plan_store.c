@@ -142,8 +142,8 @@ int plan_store_find(struct arena *arena, const char *data_dir, const char *id,
         return -1;
     if (!bytes.p || is_old_plan(id))
         return err_set(err, ERR_NOT_FOUND,
-                       "no plan '%s' is stored on this machine: its dry run failed, or was too "
-                       "long ago; nothing was changed",
+                       "no plan '%s' is stored on this machine: its dry run failed, or the "
+                       "plan has expired; nothing was changed",
                        id);
     if (decode_plan(arena, id, bytes, &plan, err) < 0)
         return err_wrap(err, "plan '%s' cannot be read", path);

@@ -106,15 +106,14 @@ static int explain_unknown_name(struct arena *arena, const struct recorded_want 
             "no run of '%s' is recorded, and there is no such state file; did you mean '%.*s'?",
             ref.p, STR_ARG(suggest_best(near)));
     return err_set(err, ERR_NOT_FOUND,
-                   "no run of '%s' is recorded, and there is no such state file; expected what was "
-                   "applied (a reference, 'highstate') or a run ID, as shown in its report",
+                   "no run of '%s' is recorded, and there is no such state file; expected a "
+                   "reference, 'highstate' or a run ID",
                    ref.p);
 }
 
 static int report_missing_record(const struct recorded_want *wanted, struct err *err)
 {
-    return err_set(err, ERR_NOT_FOUND,
-                   "no record of run '%s' is left: it changed nothing, or is too old",
+    return err_set(err, ERR_NOT_FOUND, "run '%s' has no record: it changed nothing, or is too old",
                    wanted->target);
 }
 

@@ -200,7 +200,7 @@ static int look_ahead(struct runner *runner, struct runner_task *task, struct at
             continue; /* it never changes, whatever it finds */
         if (attempt_run(attempt, &runner->ahead, targets->p[i], false, &why) < 0) {
             *err = why;
-            (void)err_wrap(err, "look at %s", name);
+            (void)err_wrap(err, "check %s", name);
             unclear = true;
         } else if (attempt->changed) {
             task->state_gate.forced = true;

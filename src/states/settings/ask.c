@@ -146,7 +146,7 @@ static int call_settings_basket(struct render *render, const struct plan_binding
 
 /* clang-format off */
 static const struct function globals[] = {
-    { "basket",       "target, name",  call_settings_basket,    "what machines of the fleet share under a name: a list of peel_id and value" },
+    { "basket",       "target, name",  call_settings_basket,    "values that machines of the fleet share under a name: a list of peel_id and value" },
     { "facts_get",    "key, default?", call_settings_facts_get, "a fact by path" },
     { "pillar_get",   "key, default?", call_settings_lookup,    "a setting by path" },
     { "settings_get", "key, default?", call_settings_lookup,    "a setting by path" },
@@ -158,7 +158,7 @@ static const struct function salt_functions[] = {
     { "grains.get",         "key, default?",       call_salt_grains,          "a fact by path" },
     { "grains.item",        "key, default?",       call_salt_grains,          "a fact by path" },
     { "grains.items",       "",                    call_settings_grains,      "all facts" },
-    { "mine.get",           "tgt, fun, tgt_type?", call_mine_get,             "what machines of the fleet share under a name, by machine" },
+    { "mine.get",           "tgt, fun, tgt_type?", call_mine_get,             "values that machines of the fleet share under a name, by machine" },
     { "pillar.file_exists", "path, saltenv=none",  call_settings_file_exists, "whether there is a file of settings" },
     { "pillar.get",         "key, default?",       call_salt_pillar,          "a setting by path" },
     { "pillar.items",       "",                    call_settings_pillar,      "all settings so far" },

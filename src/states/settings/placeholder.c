@@ -71,7 +71,7 @@ int placeholder_mark(struct placeholder_marks *marks, struct str text, struct st
         const size_t end = str_find(rest, STR(PLACEHOLDER_END), name);
 
         if (end == STR_NONE)
-            return err_set(err, ERR_INVALID, "the placeholder of a secret does not end");
+            return err_set(err, ERR_INVALID, "unterminated placeholder");
         buf_add_str(&out, str_slice(rest, 0, at));
         add_placeholder_mark(marks, &out, str_slice(rest, name, end - name));
         rest = str_from_offset(rest, end + strlen(PLACEHOLDER_END));

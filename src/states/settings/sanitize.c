@@ -56,7 +56,7 @@ static int blank_tags(struct arena *arena, struct str text, struct str *ret, str
     lex_init(lex, text, false, false);
     while ((token = lex_next(lex)).kind != TOKEN_EOF) {
         if (token.kind == TOKEN_ERROR)
-            return err_set(err, ERR_INVALID, "a template tag cannot be read");
+            return err_set(err, ERR_INVALID, "invalid template tag");
         if (token.kind == TOKEN_DATA)
             memcpy(blank + (token.text.p - text.p), token.text.p, token.text.n);
         else if (token.kind == TOKEN_VARIABLE_BEGIN)
@@ -65,7 +65,7 @@ static int blank_tags(struct arena *arena, struct str text, struct str *ret, str
             fill_expression(text, blank, begin, lex->pos);
     }
     if (lex->state != LEX_DATA)
-        return err_set(err, ERR_INVALID, "a template tag does not end");
+        return err_set(err, ERR_INVALID, "unterminated template tag");
     *ret = (struct str){ blank, text.n };
     return 0;
 }

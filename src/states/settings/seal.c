@@ -17,9 +17,9 @@ static int check_tag(const struct value *v, struct diags *diags)
         return 0;
     for (const char *const *known = sanitize_tags; *known; known++)
         if (strcmp(tag, *known) == 0)
-            return value_diag(diags, v, "'%s' is for the settings of a fleet", tag);
+            return value_diag(diags, v, "'%s' is supported in fleet settings only", tag);
     (void)value_diag(diags, v, "unknown tag '%s' in settings", tag);
-    diag_hint(diags, "'%s' marks a value that is never shown", SECRET_TAG);
+    diag_hint(diags, "'%s' marks a value to be masked in all output", SECRET_TAG);
     return -1;
 }
 

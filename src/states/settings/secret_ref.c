@@ -62,8 +62,7 @@ static int check_secret_path(struct str path, struct err *err)
     if (path.p[0] == '-')
         return err_set(err, ERR_INVALID, "the path begins with '-', like an option");
     if (has_odd_braces(path))
-        return err_set(err, ERR_INVALID,
-                       "the path has braces: only " SECRET_REF_ID " may be in it");
+        return err_set(err, ERR_INVALID, "the path has braces: only " SECRET_REF_ID " is allowed");
     if (has_odd_part(path))
         return err_set(err, ERR_INVALID, "the path has a part that is empty, '.' or '..'");
     return 0;
@@ -95,7 +94,7 @@ int secret_ref_parse(struct str text, struct secret_ref *ret, struct err *err)
     ref.path = hash == STR_NONE ? rest : str_slice(rest, 0, hash);
     if (!secret_ref_is_name(ref.name))
         return err_set(err, ERR_INVALID,
-                       "the name of a back-end has up to %d of a-z, 0-9, '_' and '-'",
+                       "a back-end name has up to %d characters of a-z, 0-9, '_' and '-'",
                        SECRET_REF_NAME_MAX);
     if (check_secret_path(ref.path, err) < 0)
         return -1;

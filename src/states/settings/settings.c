@@ -235,7 +235,7 @@ static int resolve_settings_ref(struct loader *loader, const struct include *fro
     for (size_t up = from->is_init ? 1 : 0; up < dots; up++) {
         if (base.n == 0)
             return value_diag(loader->diags, include->where,
-                              "include '%.*s' leads out of the folder of settings",
+                              "include '%.*s' leads outside the settings folder",
                               STR_ARG(include->ref));
         while (base.n > 0 && base.p[base.n - 1] != '.')
             base.n--;
@@ -341,10 +341,10 @@ static int check_settings_limits(struct loader *loader, const struct include *in
     for (const struct include *outer = include->outer; outer; outer = outer->outer)
         depth++;
     if (depth > SETTINGS_DEPTH_MAX)
-        return value_diag(loader->diags, include->where,
-                          "files include one another at most %d deep", SETTINGS_DEPTH_MAX);
+        return value_diag(loader->diags, include->where, "includes exceed the limit of %d levels",
+                          SETTINGS_DEPTH_MAX);
     if (++loader->files > SETTINGS_FILES_MAX)
-        return value_diag(loader->diags, include->where, "settings have at most %d files",
+        return value_diag(loader->diags, include->where, "more than the limit of %d settings files",
                           SETTINGS_FILES_MAX);
     return 0;
 }
@@ -397,7 +397,7 @@ static int find_top(struct loader *loader, const char **ret_path, struct str *re
         return 0;
     (void)diag_add(loader->diags, (struct place){ 0 }, "settings: no top.zy in '%s'",
                    loader->options->folder);
-    diag_hint(loader->diags, "it says which files belong to which machine: base: {'*': [NAME]}");
+    diag_hint(loader->diags, "it assigns files to machines: base: {'*': [NAME]}");
     return -1;
 }
 

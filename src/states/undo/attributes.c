@@ -110,7 +110,7 @@ int attributes_copy(const struct image *image, int fd, struct err *err)
     struct fs_info now;
 
     if (fs_look_at(fd, "", &now) < 0)
-        return err_sys(err, errno, "stat what takes the place of '%s'", image->path);
+        return err_sys(err, errno, "stat the replacement of '%s'", image->path);
     if ((now.uid != was->uid || now.gid != was->gid) &&
         site_set_held(fd, was->kind, image->path, &owner, err) < 0)
         return -1;

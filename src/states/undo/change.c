@@ -210,7 +210,7 @@ int change_refill_at(struct state_run *run, struct site *site, const struct fs_i
     if (inspect_site_again(run, site, err) < 0)
         return -1;
     if (lseek(from, 0, SEEK_SET) < 0)
-        return err_sys(err, errno, "read what is copied to '%s'", site->path);
+        return err_sys(err, errno, "read the source of '%s'", site->path);
     options = options_for(run, site, attr);
     options.seen = seen;
     if (draft_open_at(&draft, site, &options, err) < 0)
@@ -391,7 +391,7 @@ int change_link(struct state_run *run, const char *target, const char *path, str
         image_mark(run->arena, &of, &mark, err) < 0)
         return -1;
     if (of.info.kind != FS_FILE)
-        return err_set(err, ERR_INVALID, "'%s' is not a file: nothing else can have two names",
+        return err_set(err, ERR_INVALID, "'%s' is not a file: only files can have hard links",
                        target);
     if (keep_image(run, &site, IMAGE_WHOLE, mark, err) < 0 || site_link(&site, &of, err) < 0)
         return -1;

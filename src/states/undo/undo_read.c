@@ -198,7 +198,7 @@ static int read_undo_record(struct reader *reader, struct str payload, unsigned 
     if (version == UNDO_VERSION_OLD && kind == UNDO_BEGIN)
         record.state = (uint32_t)reader->run->states.n;
     if (!handlers[kind](reader, &record))
-        return err_set(err, ERR_INVALID, "a record that does not follow from those before it");
+        return err_set(err, ERR_INVALID, "a record that contradicts earlier ones");
     reader->sequence++;
     return 0;
 }
@@ -262,7 +262,7 @@ void undo_decode_old(struct arena *arena, struct str journal, struct undo_run *r
         const size_t offset = journal.n - rest.n, left = rest.n;
 
         if (!undo_record_next_old(&rest, &payload)) {
-            add_gap(&reader, offset, left, "the checksum does not match, or it is cut off");
+            add_gap(&reader, offset, left, "the checksum does not match, or it is truncated");
             break;
         }
         if (read_undo_record(&reader, payload, UNDO_VERSION_OLD, &err) < 0) {
@@ -368,9 +368,10 @@ const char *undo_describe_loss(struct arena *arena, const struct undo_run *run,
     if (!undo_is_damaged(run) || (entry->ended && entry->missing == 0 && !entry->lost))
         return NULL;
     if (entry->lost)
-        return "its beginning in the undo journal is damaged: only files were restored";
+        return "its begin record in the undo journal is damaged: only files were restored";
     if (!entry->ended)
-        return "its end in the undo journal is missing: some of its changes may not be restored";
+        return "its end record in the undo journal is missing: some of its changes may not be "
+               "restored";
     return arena_printf(arena,
                         "%llu of its %llu records in the undo journal are lost: not all of its "
                         "changes are restored",

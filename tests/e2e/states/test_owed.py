@@ -60,7 +60,7 @@ def test_both_owe_apart_and_each_is_waived_by_its_file(machine):
     fail_once(machine, "state.apply", "db")
     assert [debt["files"] for debt in debts(machine)] == [["db"], ["web"]]
     said = machine.run("state.waive", "cmd.run:reload", status=1).stderr
-    assert "say 'db:cmd.run:reload' or 'web:cmd.run:reload'" in said
+    assert "use 'db:cmd.run:reload' or 'web:cmd.run:reload'" in said
     machine.run("state.waive", "db:cmd.run:reload", status=0)
     assert [debt["files"] for debt in debts(machine)] == [["web"]]
 

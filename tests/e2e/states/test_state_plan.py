@@ -41,7 +41,7 @@ def test_nothing_begins_when_more_would_change(machine):
     plan = store(machine)
     (machine.root / "same").write_text("drift\n")
     refused = machine.run("state.apply", "web", "--plan", plan, status=1)
-    assert "file.managed:same would change, but not in the plan:" in refused.stderr
+    assert "file.managed:same would change, but is not in the plan:" in refused.stderr
     assert "-drift" in refused.stderr and not (machine.root / "conf").exists()
 
 
@@ -67,7 +67,7 @@ def test_what_turns_out_during_the_run_fails_instead_of_going_beyond_the_plan(ma
     record = machine.record("state.apply", "chain", "--plan", store(machine, ref="chain"), status=2)
     spoil, mend, behind = record["results"]
     assert spoil["changed"] and not mend["changed"]
-    assert mend["error"] == "would change now, but not in the plan"
+    assert mend["error"] == "would change now, but is not in the plan"
     assert behind["skip_reason"] == "require_failed" and machine.read("same") == "spoilt\n"
 
 
@@ -98,7 +98,7 @@ HIDDEN = {
 
 def refuse(machine, plan):
     refused = machine.run("state.apply", "it", "--plan", plan, status=1)
-    assert "would change differently from the plan, in what is not shown" in refused.stderr, refused.stderr
+    assert "would change differently from the plan, in parts not shown" in refused.stderr, refused.stderr
 
 
 @pytest.mark.parametrize("kind", sorted(HIDDEN))

@@ -502,7 +502,7 @@ shout: {cmd.run: [{name: 'echo {{ pillar.db.pw }}; exit 3'}]}
     assert machine.read("conf").strip() == "pw=hunter22"
     wrong = machine.run("state.apply", "web", "pillar={db: {pw: !secret hunter22: x}}", status=1)
     assert "hunter22" not in wrong.stdout + wrong.stderr
-    assert "is for the settings of a fleet" in machine.run("state.apply", "web", "pillar={pw: !encrypted x}", status=1).stderr
+    assert "is supported in fleet settings only" in machine.run("state.apply", "web", "pillar={pw: !encrypted x}", status=1).stderr
     by_hand = machine.run("test.echo", "text={pw: !secret hunter22}")
     assert "hunter22" not in by_hand.stdout + by_hand.stderr
 

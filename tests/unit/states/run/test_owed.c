@@ -455,7 +455,7 @@ TEST(two_files_owe_apart_and_one_of_them_is_waived_by_its_name)
 
     add_debt_of(folder, "db", STATE);
     CHECK_INT(owed_waive(folder, STATE, &found, &err), -1);
-    CHECK(strstr(err.text, "say 'db:" STATE "' or 'web:" STATE "'") != NULL);
+    CHECK(strstr(err.text, "use 'db:" STATE "' or 'web:" STATE "'") != NULL);
     CHECK_INT(owed_waive(folder, "db:" STATE, &found, &err), 0);
     CHECK(found);
     CHECK_INT(list_debts(&arena, folder).list.n, 1);

@@ -161,8 +161,8 @@ TEST(a_run_that_changed_nothing_has_nothing_to_revert_unless_its_record_may_have
         scene_apply(&scene,
                     arena_printf(&scene.arena, "ROOT/x: {file.managed: [{content: \"%d\"}]}\n", i));
     CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), -1);
-    CHECK_STR(err.text, "no record of run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' is left: it changed "
-                        "nothing, or is too old");
+    CHECK_STR(err.text, "run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' has no record: it changed nothing, "
+                        "or is too old");
     options.target = "aWgEPTl1tmebfsQzFP4bxwgy80V"; /* newer than all of them */
     scene.result = (struct run_result){ 0 };
     CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), 0);

@@ -49,7 +49,7 @@ static const struct row rows[] = {
     { "a: !encrypted {b: 1}\n", NULL, NULL, "line 1: !encrypted is for single values" },
     { "!encrypted a: 1\n", NULL, NULL, "line 1: !encrypted is for single values" },
     { "a: !encrypted x\n b: [\n", NULL, NULL, "without its template tags: line 2: not valid YAML" },
-    { "a: !encrypted x {{\n", NULL, NULL, "a template tag does not end" },
+    { "a: !encrypted x {{\n", NULL, NULL, "unterminated template tag" },
     { "a: [!encrypted 'x\n  y', z]\n", "a: [" HOLE("f.zy:a.0") "\n, z]\n", "x y", NULL },
     /* references */
     { "a: !secret_from v:db/main#pass # why\n", "a: " HOLE("f.zy:a") " # why\n", "v:db/main#pass",
@@ -164,7 +164,7 @@ TEST(a_placeholder_that_does_not_end_is_an_error)
 
     placeholder_marks_init(&marks, &arena, random_bytes);
     CHECK_INT(placeholder_mark(&marks, STR("a: '__ZESTER_SECRET:f:a'"), &ignored, &err), -1);
-    CHECK_STR(err.text, "the placeholder of a secret does not end");
+    CHECK_STR(err.text, "unterminated placeholder");
 }
 
 TEST(a_secret_in_a_key_is_an_error_whose_words_do_not_depend_on_the_mark)

@@ -159,12 +159,12 @@ TEST(attributes_of_all_states_are_read)
     test_golden("states/state/generic.txt", run_golden);
 }
 
-TEST(salt_files_have_their_own_meaning)
+TEST(salt_files_follow_salt_semantics)
 {
     test_golden("states/state/salt.txt", run_golden);
 }
 
-TEST(templates_see_the_machine)
+TEST(templates_see_facts_and_settings)
 {
     test_golden("states/state/templates.txt", run_golden);
 }
@@ -179,7 +179,7 @@ TEST(the_top_file_assigns_states)
     test_golden("states/state/top.txt", run_top_golden);
 }
 
-TEST(mistakes_are_reported_in_full)
+TEST(all_mistakes_are_reported)
 {
     test_golden("states/state/mistakes.txt", run_golden);
 }
@@ -196,8 +196,8 @@ static const struct value *empty_map(struct arena *arena)
 
 #define SPEED_STATES     5000
 #define SPEED_REQUISITES 4
-/* Of the processor, so that other work on the machine does not count. A hundred times what it takes
- * on a slow machine would still be below. */
+/* CPU time, so that other work on the machine does not count. Even a slow machine needs a hundredth
+ * of it. */
 #define SPEED_LIMIT (10 * CLOCK_SECOND)
 
 static int64_t processor_time(void)

@@ -25,7 +25,7 @@ static void put(const char *root, const char *path, const char *text)
     CHECK(fs_replace(whole, str_from(text), NULL, &err) == 0);
 }
 
-/* What a reference leads to: its path, "nothing", or the error. */
+/* The path of a reference, "nothing", or the error. */
 static const char *find(struct arena *arena, const struct tree *tree, const char *ref)
 {
     struct err *err = ARENA_NEW(arena, struct err);
@@ -46,7 +46,7 @@ static const char *read_file(struct arena *arena, const struct tree *tree, const
     return text.p ? text.p : "nothing";
 }
 
-TEST(a_reference_leads_to_the_first_file_that_is_there)
+TEST(a_reference_finds_the_first_existing_file)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();
@@ -98,7 +98,7 @@ TEST(sources_are_read_by_path_and_by_scheme)
     tree_free(tree);
 }
 
-TEST(nothing_outside_of_the_tree_is_read)
+TEST(nothing_outside_the_tree_is_read)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *top = test_folder(), *root = in(&arena, top, "states");
@@ -125,7 +125,7 @@ TEST(nothing_outside_of_the_tree_is_read)
     tree_free(tree);
 }
 
-TEST(one_tree_shows_one_version_of_a_file)
+TEST(a_tree_shows_one_version_of_each_file)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();
@@ -143,7 +143,7 @@ TEST(one_tree_shows_one_version_of_a_file)
     tree_free(tree);
 }
 
-TEST(texts_of_every_size_are_read_whole_and_outlive_who_asked_for_them)
+TEST(texts_of_any_size_are_read_whole_and_outlive_the_reader)
 {
     static const size_t sizes[] = {
         0, 1, 4096, 4097, 300000, TREE_CACHED_MAX, TREE_CACHED_MAX + 1
@@ -175,7 +175,7 @@ TEST(texts_of_every_size_are_read_whole_and_outlive_who_asked_for_them)
     tree_free(tree);
 }
 
-TEST(folders_are_listed_with_all_that_is_below)
+TEST(folders_are_listed_recursively)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf all = BUF_INIT(BUF_NO_LIMIT);
@@ -201,7 +201,7 @@ TEST(folders_are_listed_with_all_that_is_below)
     tree_free(tree);
 }
 
-TEST(folders_that_lead_in_a_circle_end_at_the_limit)
+TEST(circular_folders_end_at_the_limit)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();

@@ -48,7 +48,7 @@ static int run_case(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(trees_of_machines_give_the_facts_of_those_machines)
+TEST(the_tree_of_a_machine_gives_its_facts)
 {
     test_golden("states/facts/machines.txt", run_case);
 }
@@ -83,7 +83,7 @@ TEST(this_machine_has_names_processors_memory_and_addresses)
     CHECK(value_is(value_get(facts, "virtual"), VALUE_STR));
 }
 
-TEST(the_loopback_interface_is_listed_but_not_among_the_addresses_of_the_network)
+TEST(loopback_is_listed_but_not_in_the_network_addresses)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct value *facts = collect(&arena, NULL, FACTS_NETWORK);
@@ -96,7 +96,7 @@ TEST(the_loopback_interface_is_listed_but_not_among_the_addresses_of_the_network
         CHECK(!str_starts(ipv4->list->items[i].s, STR("127.")));
 }
 
-TEST(only_the_families_that_are_wanted_are_collected)
+TEST(only_requested_families_are_collected)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct value *facts = collect(&arena, NULL, FACTS_OS);
@@ -106,7 +106,7 @@ TEST(only_the_families_that_are_wanted_are_collected)
     CHECK(value_get(facts, "network") == NULL);
 }
 
-TEST(an_id_that_is_given_is_the_id)
+TEST(a_given_id_is_used)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
@@ -117,7 +117,7 @@ TEST(an_id_that_is_given_is_the_id)
     CHECK_STR(value_get(facts, "id")->s.p, "web-01");
 }
 
-TEST(links_in_a_root_do_not_lead_out_of_it)
+TEST(links_do_not_lead_outside_a_root)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();
@@ -129,7 +129,7 @@ TEST(links_in_a_root_do_not_lead_out_of_it)
     CHECK_STR(value_path(collect(&arena, root, FACTS_OS), STR("os.family"), '.')->s.p, "alpine");
 }
 
-TEST(a_root_that_is_not_there_is_an_error)
+TEST(a_missing_root_is_an_error)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
@@ -145,7 +145,7 @@ static const char *facts_file(struct arena *arena, const char *root)
     return arena_printf(arena, "%s" FACTS_FILE, root);
 }
 
-TEST(facts_that_are_set_stay)
+TEST(facts_that_are_set_persist)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();
@@ -187,7 +187,7 @@ static void *set_some(void *arg)
     return NULL;
 }
 
-TEST(facts_that_are_set_at_the_same_time_are_all_there)
+TEST(facts_set_concurrently_are_all_stored)
 {
     static char names[SETTERS][2] = { "a", "b", "c", "d", "e", "f", "g", "h" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -209,7 +209,7 @@ TEST(facts_that_are_set_at_the_same_time_are_all_there)
             CHECK(value_get(facts, arena_printf(&arena, "%s%d", names[i], n)) != NULL);
 }
 
-TEST(facts_are_not_set_over_what_would_be_lost)
+TEST(facts_do_not_overwrite_other_values)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();
@@ -226,7 +226,7 @@ TEST(facts_are_not_set_over_what_would_be_lost)
     CHECK_HAS(err.text, "etc/zester/facts:");
 }
 
-TEST(facts_are_collected_in_no_time)
+TEST(facts_are_collected_quickly)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct timespec begin, end;

@@ -59,8 +59,8 @@ static void open_scene_settled(struct scene *scene, int64_t settled)
     write_file(scene, "work.zy", "{{ facts.role }}: {cmd.run: [{command: echo}]}\n");
 }
 
-/* Files count as settled at once. What a test changes has another size then: the clock of the file
- * system may not have moved. */
+/* Files are settled at once. Changed files get another size, since the file system clock may not
+ * have moved. */
 static void open_scene(struct scene *scene)
 {
     open_scene_settled(scene, 0);
@@ -107,7 +107,7 @@ static bool is_used_again(struct scene *scene, void (*change)(struct scene *scen
     return same;
 }
 
-TEST(a_plan_is_used_again_while_nothing_has_changed)
+TEST(a_plan_is_reused_while_nothing_has_changed)
 {
     struct scene scene;
 
@@ -179,7 +179,7 @@ static void swap_tree(struct scene *scene)
     write_file(scene, "work.zy", "{{ facts.role }}: {cmd.run: [{command: echo}]}\n");
 }
 
-TEST(a_plan_is_made_anew_when_something_that_it_was_made_from_has_changed)
+TEST(a_plan_is_compiled_again_when_an_input_has_changed)
 {
     static const struct {
         const char *name;
@@ -216,7 +216,7 @@ TEST(a_plan_is_made_anew_when_something_that_it_was_made_from_has_changed)
     }
 }
 
-TEST(a_plan_whose_templates_ask_the_machine_is_never_used_again)
+TEST(a_plan_whose_templates_inspect_the_machine_is_not_reused)
 {
     static const char *const asks[] = {
         "{{ salt['test.echo']('x') }}",
@@ -242,7 +242,7 @@ TEST(a_plan_whose_templates_ask_the_machine_is_never_used_again)
     close_scene(&scene);
 }
 
-TEST(a_plan_of_facts_settings_and_files_of_the_tree_is_used_again)
+TEST(a_plan_of_facts_settings_and_tree_files_is_reused)
 {
     static const char *const asks[] = {
         "{{ grains['id'] }}",
@@ -266,7 +266,7 @@ TEST(a_plan_of_facts_settings_and_files_of_the_tree_is_used_again)
     close_scene(&scene);
 }
 
-TEST(files_that_were_found_by_a_pattern_and_salt_files_are_read_each_time)
+TEST(pattern_matches_and_salt_files_are_read_each_time)
 {
     struct scene scene;
 
@@ -279,7 +279,7 @@ TEST(files_that_were_found_by_a_pattern_and_salt_files_are_read_each_time)
     close_scene(&scene);
 }
 
-TEST(a_file_that_has_just_changed_is_read_again)
+TEST(a_recently_changed_file_is_read_again)
 {
     struct scene scene;
 
@@ -289,7 +289,7 @@ TEST(a_file_that_has_just_changed_is_read_again)
     close_scene(&scene);
 }
 
-TEST(requests_do_not_get_the_plans_of_each_other)
+TEST(requests_do_not_share_plans)
 {
     const char *ref = "work", *other = "more";
     const struct compile_wish wishes[] = { { .refs = { 1, &ref } },
@@ -312,7 +312,7 @@ TEST(requests_do_not_get_the_plans_of_each_other)
     close_scene(&scene);
 }
 
-TEST(mistakes_are_reported_by_each_run)
+TEST(each_run_reports_mistakes)
 {
     static const struct compile_wish highstate;
     struct scene scene;
@@ -329,7 +329,7 @@ TEST(mistakes_are_reported_by_each_run)
     close_scene(&scene);
 }
 
-TEST(a_plan_outlives_its_shelf_while_a_run_holds_it)
+TEST(a_held_plan_outlives_its_cache)
 {
     static const struct compile_wish highstate;
     struct scene scene;
@@ -343,7 +343,7 @@ TEST(a_plan_outlives_its_shelf_while_a_run_holds_it)
     end_run(&run);
 }
 
-TEST(the_table_of_steady_functions_is_in_order)
+TEST(the_table_of_steady_functions_is_sorted)
 {
     CHECK(steady_has("config.backup_mode"));
     CHECK(steady_has("grains.filter_by"));

@@ -53,7 +53,7 @@ static const char *get_colour(struct scene *scene)
     return value_get_text(host_facts(&scene->session.host), "colour");
 }
 
-TEST(facts_are_collected_once_and_then_stay_as_they_are)
+TEST(facts_are_collected_once)
 {
     struct scene scene;
 
@@ -67,7 +67,7 @@ TEST(facts_are_collected_once_and_then_stay_as_they_are)
     close_session(&scene);
 }
 
-TEST(facts_that_were_handed_in_are_the_only_ones)
+TEST(given_facts_are_not_extended)
 {
     struct scene scene = { .arena = ARENA_INIT };
     struct value given = value_map(value_map_new(&scene.arena, 1));
@@ -82,7 +82,7 @@ TEST(facts_that_were_handed_in_are_the_only_ones)
     close_session(&scene);
 }
 
-TEST(a_mistake_in_the_file_of_facts_is_reported_before_anything_runs)
+TEST(a_mistake_in_the_custom_facts_is_reported_before_the_run)
 {
     struct scene scene;
 
@@ -91,7 +91,7 @@ TEST(a_mistake_in_the_file_of_facts_is_reported_before_anything_runs)
     close_session(&scene);
 }
 
-TEST(a_file_of_facts_that_breaks_later_leaves_the_other_facts)
+TEST(custom_facts_broken_later_leave_the_other_facts)
 {
     struct scene scene;
 

@@ -7,7 +7,7 @@
 #define HEAD "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
 #define TAIL "-----END PGP PUBLIC KEY BLOCK-----\n"
 
-TEST(letters_become_bytes_without_headers_and_checksum)
+TEST(armor_is_decoded_without_headers_and_checksum)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err = { .text = "" };
@@ -22,12 +22,12 @@ TEST(letters_become_bytes_without_headers_and_checksum)
     CHECK(str_is(bytes, "hello!"));
 }
 
-TEST(a_key_is_told_from_bytes_by_its_beginning)
+TEST(an_armored_key_is_detected_by_its_first_line)
 {
     CHECK(armor_is(STR("\n" HEAD)) && !armor_is(STR("\x99\x01")) && !armor_is(STR("")));
 }
 
-TEST(what_is_not_a_key_is_refused_with_its_reason)
+TEST(an_invalid_key_is_refused_with_a_reason)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;

@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 #include "states/provider/command_line.h"
 
-TEST(a_process_is_found_by_a_text_of_its_command_line_while_it_runs)
+TEST(a_running_process_is_found_by_its_command_line)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     /* As nobody else's: another one of these tests may run. */

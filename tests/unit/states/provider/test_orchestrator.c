@@ -1,4 +1,4 @@
-/* What the provider says of conditions is what configs say of them. */
+/* The provider and configs have the same conditions. */
 #include "kepler/config/condition.h"
 #include "states/provider/orchestrator.h"
 #include "test.h"

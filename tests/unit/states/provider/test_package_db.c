@@ -94,7 +94,7 @@ TEST(virtual_names_stand_for_the_package_that_provides_them)
     package_db_free(db);
 }
 
-TEST(a_name_beyond_the_limit_is_an_error_that_names_it)
+TEST(a_name_beyond_the_limit_is_an_error_that_names_the_limit)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct package_db *db = package_db_new();

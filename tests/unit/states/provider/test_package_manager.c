@@ -15,8 +15,8 @@
 #include "core/sys/fs.h"
 
 /* Managers are stand-ins: programs that print answers in the form that their documents show and
- * note how they were called. What the real dnf, zypper and pacman print is in
- * tests/e2e/transcripts; yum 3 and apk are known here from their documents alone. */
+ * note how they were called. The output of the real dnf, zypper and pacman is in
+ * tests/e2e/transcripts; yum 3 and apk follow their documentation. */
 
 struct scene {
     struct arena arena;
@@ -116,7 +116,7 @@ static int run(struct scene *scene, struct package_request request, const char *
 
 /* --- finding ----------------------------------------------------------------------------- */
 
-TEST(a_missing_manager_is_reported_with_what_was_looked_for)
+TEST(a_missing_manager_is_reported_with_the_searched_programs)
 {
     struct scene scene;
     struct err err = { .text = "" };
@@ -132,7 +132,7 @@ TEST(a_missing_manager_is_reported_with_what_was_looked_for)
     end(&scene);
 }
 
-TEST(the_family_chooses_the_manager_and_dnf_comes_before_yum)
+TEST(the_family_selects_the_manager_and_dnf_comes_before_yum)
 {
     struct scene scene;
     struct err err;
@@ -152,7 +152,7 @@ TEST(the_family_chooses_the_manager_and_dnf_comes_before_yum)
 }
 
 /* A machine that has one manager after the other, the lower rank last. */
-TEST(the_package_of_a_missing_program_is_that_of_the_machine)
+TEST(a_missing_program_is_reported_with_the_package_of_this_machine)
 {
     static const struct {
         const char *programs, *package;
@@ -181,7 +181,7 @@ TEST(the_package_of_a_missing_program_is_that_of_the_machine)
 
 /* --- dnf and yum: stand-ins -------------------------------------------------------------- */
 
-TEST(dnf_lists_what_is_installed_with_one_process)
+TEST(dnf_lists_installed_packages_with_one_process)
 {
     struct scene scene;
     const struct package_db *db;
@@ -204,7 +204,7 @@ TEST(dnf_lists_what_is_installed_with_one_process)
     end(&scene);
 }
 
-TEST(dnf_says_what_it_offers_from_its_cache)
+TEST(dnf_lists_available_versions_from_its_cache)
 {
     struct scene scene;
 
@@ -252,7 +252,7 @@ TEST(yum_wraps_long_names_and_downgrades_by_another_command)
     end(&scene);
 }
 
-TEST(options_become_the_words_of_each_manager)
+TEST(options_are_translated_for_each_manager)
 {
     static const struct {
         const char *manager, *programs, *call;
@@ -297,7 +297,7 @@ TEST(options_become_the_words_of_each_manager)
 
 /* --- zypper, apk, pacman: stand-ins ------------------------------------------------------ */
 
-TEST(zypper_says_what_it_offers)
+TEST(zypper_lists_available_versions)
 {
     struct scene scene;
 
@@ -317,7 +317,7 @@ TEST(zypper_says_what_it_offers)
     end(&scene);
 }
 
-TEST(apk_says_what_it_has_and_offers_and_cannot_hold)
+TEST(apk_lists_installed_and_available_packages_and_cannot_hold)
 {
     const struct package_db *db;
     struct scene scene;
@@ -342,7 +342,7 @@ TEST(apk_says_what_it_has_and_offers_and_cannot_hold)
     end(&scene);
 }
 
-TEST(pacman_says_what_it_has_and_offers_and_cannot_choose_versions)
+TEST(pacman_lists_packages_and_cannot_choose_versions)
 {
     const struct package_db *db;
     struct scene scene;
@@ -377,7 +377,7 @@ TEST(pacman_says_what_it_has_and_offers_and_cannot_choose_versions)
 
 /* --- in general -------------------------------------------------------------------------- */
 
-TEST(a_failure_has_what_the_manager_said)
+TEST(a_failure_has_the_output_of_the_manager)
 {
     struct scene scene;
     struct err err = { .text = "" };
@@ -394,7 +394,7 @@ TEST(a_failure_has_what_the_manager_said)
 }
 
 /* Every state that installs asks for what is held to be let go, which is nothing. */
-TEST(a_request_for_nothing_is_done_also_by_a_manager_that_cannot)
+TEST(an_empty_request_succeeds_with_any_manager)
 {
     static const char *const names[] = { "apk", "pacman" };
 
@@ -413,7 +413,7 @@ TEST(a_request_for_nothing_is_done_also_by_a_manager_that_cannot)
     }
 }
 
-TEST(zypper_has_done_it_also_when_it_asks_for_a_restart_but_not_when_a_script_failed)
+TEST(zypper_succeeds_when_it_asks_for_a_restart_but_not_when_a_script_failed)
 {
     static const struct {
         enum package_action action;
@@ -460,7 +460,7 @@ TEST(no_name_becomes_an_option_a_path_or_a_pattern)
     end(&scene);
 }
 
-TEST(what_is_installed_is_read_again_when_its_file_changes)
+TEST(installed_packages_are_read_again_when_the_database_changes)
 {
     const struct package_db *db;
     struct scene scene;

@@ -29,7 +29,7 @@ static void check_set(const char *text, const char *line, const char *want)
     CHECK_STR(buf_text(&again), want);
 }
 
-TEST(a_source_is_taken_apart_and_put_together)
+TEST(a_source_is_parsed_and_printed)
 {
     static const char text[] =
         "deb [arch=amd64 signed-by=/k.gpg] https://x.example/debian bookworm main contrib";
@@ -49,7 +49,7 @@ TEST(a_new_file_begins_with_a_comment)
     check_set("", "deb http://x ./", "# made here\ndeb http://x ./\n");
 }
 
-TEST(a_line_takes_the_place_of_that_for_the_same_source)
+TEST(a_line_replaces_the_line_of_the_same_source)
 {
     check_set("deb http://x/ ./\n", "deb [trusted=yes] http://x ./",
               "deb [trusted=yes] http://x ./\n");
@@ -60,7 +60,7 @@ TEST(a_line_takes_the_place_of_that_for_the_same_source)
     check_set("deb http://x s main\n", "# deb http://x s main", "# deb http://x s main\n");
 }
 
-TEST(a_line_goes_and_the_others_stay)
+TEST(a_line_is_removed_and_the_others_stay)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     const struct repo_line line = line_of("deb http://x s");
@@ -73,7 +73,7 @@ TEST(a_line_goes_and_the_others_stay)
     CHECK(repo_line_is_empty(STR("# c\n\n")) && !repo_line_is_empty(buf_view(&out)));
 }
 
-TEST(a_pattern_without_a_part_stands_for_any)
+TEST(a_missing_part_of_a_pattern_matches_any)
 {
     static const char text[] = "# c\ndeb http://x s\ndeb-src http://x t\n# deb http://y s\n";
     static const struct {
@@ -92,7 +92,7 @@ TEST(a_pattern_without_a_part_stands_for_any)
     }
 }
 
-TEST(no_line_can_bring_a_second_one)
+TEST(a_line_cannot_contain_a_second_one)
 {
     static const struct repo_line bad[] = {
         { .type = { "deb", 3 },
@@ -118,7 +118,7 @@ TEST(no_line_can_bring_a_second_one)
     CHECK_INT(out.n, 0);
 }
 
-TEST(what_is_not_a_source_is_refused_with_its_reason)
+TEST(an_invalid_source_is_refused_with_a_reason)
 {
     static const struct {
         const char *text, *error;
@@ -137,7 +137,7 @@ TEST(what_is_not_a_source_is_refused_with_its_reason)
     }
 }
 
-TEST(lines_of_apk_are_compared_whole)
+TEST(apk_lines_are_compared_in_full)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT), gone = BUF_INIT(BUF_NO_LIMIT);
     struct err err;
@@ -174,7 +174,7 @@ static void check_section(const char *text, const char *want)
     CHECK_STR(buf_text(&again), want);
 }
 
-TEST(a_section_is_made_at_the_end)
+TEST(a_new_section_is_appended)
 {
     check_section("", "[mine]\nname=My repo\nbaseurl=http://x\nenabled=1\n");
     check_section("[other]\na=1",
@@ -189,7 +189,7 @@ TEST(a_section_keeps_its_other_keys_and_its_neighbours)
                   "repo\nenabled=1\n\n[b]\nenabled=0\n");
 }
 
-TEST(a_section_goes_and_the_others_stay)
+TEST(a_section_is_removed_and_the_others_stay)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     bool there;
@@ -199,7 +199,7 @@ TEST(a_section_goes_and_the_others_stay)
     CHECK_STR(buf_text(&out), "[a]\nx=1\n[b]\nz=3\n");
 }
 
-TEST(no_value_can_bring_a_second_key)
+TEST(a_value_cannot_contain_a_second_key)
 {
     static const struct repo_key bad[] = {
         { "name", "x\nbaseurl=http://e" },
@@ -236,7 +236,7 @@ static void check_stanza(const char *text, const char *line, const char *want)
     CHECK_STR(buf_text(&again), want);
 }
 
-TEST(a_source_becomes_a_paragraph_and_others_stay)
+TEST(a_source_is_written_as_a_stanza_and_others_stay)
 {
     check_stanza("", "deb [arch=amd64,arm64 signed-by=/k.gpg] http://x s main extra",
                  "# made here\nTypes: deb\nURIs: http://x\nSuites: s\nComponents: main extra\n"
@@ -250,14 +250,14 @@ TEST(a_source_becomes_a_paragraph_and_others_stay)
                  "b\n\n" DEBIAN);
 }
 
-TEST(a_paragraph_for_more_than_the_source_is_left_alone)
+TEST(a_stanza_for_more_than_the_source_is_left_alone)
 {
     check_stanza(DEBIAN, "deb http://deb.example/debian bookworm main",
                  DEBIAN "\nTypes: deb\nURIs: http://deb.example/debian\nSuites: bookworm\n"
                         "Components: main\n");
 }
 
-TEST(a_paragraph_goes_with_the_blanks_after_it)
+TEST(a_stanza_is_removed_with_the_blank_lines_after_it)
 {
     static const char text[] = "Types: deb\nURIs: http://x\nSuites: s\n\n" DEBIAN;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

@@ -49,7 +49,7 @@ static int show(void)
     return systemd_bus_show(&tool, "web", &unit, &err);
 }
 
-TEST(a_bus_that_was_not_there_is_tried_again_after_a_while)
+TEST(a_missing_bus_is_tried_again_later)
 {
     char folder[] = "/tmp/test_bus.XXXXXX";
     char variable[sizeof(address.sun_path) + 16];

@@ -8,7 +8,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/process.h"
 
-TEST(what_a_tool_prints_is_the_answer)
+TEST(the_output_of_a_tool_is_returned)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct tool tool = { .arena = &arena };
@@ -23,7 +23,7 @@ TEST(what_a_tool_prints_is_the_answer)
     CHECK_STR(arena_str(&arena, out).p, "here C.UTF-8 /\nover the pipe");
 }
 
-TEST(a_failure_has_the_status_and_the_words)
+TEST(a_failure_has_the_exit_status_and_the_output)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct tool tool = { .arena = &arena };
@@ -39,7 +39,7 @@ TEST(a_failure_has_the_status_and_the_words)
     CHECK_STR(err.text, "program 'no-such-program-here' is not installed");
 }
 
-TEST(an_error_names_what_the_tool_was_told_to_do)
+TEST(an_error_names_the_subcommand_of_the_tool)
 {
     const struct {
         const char *const *argv;
@@ -60,7 +60,7 @@ TEST(an_error_names_what_the_tool_was_told_to_do)
     }
 }
 
-TEST(a_tool_that_is_not_there_is_reported_with_its_package)
+TEST(a_missing_tool_is_reported_with_its_package)
 {
     struct err err;
 
@@ -70,7 +70,7 @@ TEST(a_tool_that_is_not_there_is_reported_with_its_package)
                         "'cron'");
 }
 
-TEST(a_tool_that_takes_too_long_is_an_error)
+TEST(a_tool_that_times_out_is_an_error)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct tool tool = { .arena = &arena };
@@ -81,7 +81,7 @@ TEST(a_tool_that_takes_too_long_is_an_error)
     CHECK_INT(err.code, ERR_TIMEOUT);
 }
 
-TEST(a_user_that_is_not_there_cannot_run_anything)
+TEST(an_unknown_user_cannot_run_anything)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct tool tool = { .arena = &arena };
@@ -92,7 +92,7 @@ TEST(a_user_that_is_not_there_cannot_run_anything)
     CHECK_STR(err.text, "user 'nobody-of-this-name' does not exist");
 }
 
-TEST(words_grow_and_end_in_null)
+TEST(words_grow_and_are_terminated_by_null)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct tool tool = { .arena = &arena };
@@ -107,7 +107,7 @@ TEST(words_grow_and_end_in_null)
     CHECK(tool_find(&arena, "sh") && !tool_find(&arena, "no-such-program-here"));
 }
 
-TEST(choices_are_numbers_of_the_managers_in_their_order)
+TEST(choices_number_the_managers_in_order)
 {
     CHECK_STR(service_manager_choices, "auto|systemd|openrc|kepler|systemctl|sysv");
     CHECK(!service_manager_chosen(0));

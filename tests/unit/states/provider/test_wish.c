@@ -37,7 +37,7 @@ TEST(a_star_makes_a_pattern)
     CHECK(holds("[12].0", "2.0") && holds("==1.?", "1.5"));
 }
 
-TEST(an_epoch_may_be_of_no_matter)
+TEST(an_epoch_may_be_ignored)
 {
     struct wish wish;
     struct err err;
@@ -67,7 +67,7 @@ TEST(only_one_plain_version_is_exact)
     CHECK(!wish_exact(&wish).p);
 }
 
-TEST(what_is_not_a_version_is_refused_with_its_reason)
+TEST(an_invalid_version_is_refused_with_a_reason)
 {
     static const struct {
         const char *text, *error;

@@ -107,7 +107,7 @@ TEST(writing_keeps_the_mode_and_follows_links)
     scene_done(&b.scene);
 }
 
-TEST(a_rewrite_after_a_walk_sees_what_came_there_since)
+TEST(a_rewrite_detects_changes_since_the_walk)
 {
     AUTO_SITE struct site file = SITE_INIT, link = SITE_INIT;
     struct bench b;
@@ -129,7 +129,7 @@ TEST(a_rewrite_after_a_walk_sees_what_came_there_since)
     scene_done(&b.scene);
 }
 
-TEST(a_removed_tree_comes_back_whole)
+TEST(a_removed_tree_is_restored_whole)
 {
     struct bench b;
     struct err err;
@@ -170,7 +170,7 @@ TEST(large_files_are_copied_beside_the_journal)
     scene_done(&b.scene);
 }
 
-TEST(renamed_folders_go_back)
+TEST(renamed_folders_are_reverted)
 {
     struct bench b;
     struct err err;
@@ -186,7 +186,7 @@ TEST(renamed_folders_go_back)
     scene_done(&b.scene);
 }
 
-TEST(links_modes_and_times_go_back)
+TEST(links_modes_and_times_are_reverted)
 {
     const struct change_attr attr = { 0400, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
     struct bench b;
@@ -214,7 +214,7 @@ TEST(links_modes_and_times_go_back)
     scene_done(&b.scene);
 }
 
-TEST(what_a_tool_changes_goes_back)
+TEST(changes_by_a_tool_are_reverted)
 {
     struct bench b;
     struct err err;
@@ -231,7 +231,7 @@ TEST(what_a_tool_changes_goes_back)
     scene_done(&b.scene);
 }
 
-TEST(a_created_folder_that_is_used_stays)
+TEST(a_created_folder_in_use_is_kept)
 {
     struct bench b;
     struct err err;
@@ -265,7 +265,7 @@ TEST(nothing_changes_while_checking)
     scene_done(&b.scene);
 }
 
-TEST(extended_attributes_come_back_with_a_removed_file)
+TEST(extended_attributes_are_restored_with_a_removed_file)
 {
     struct bench b;
     struct err err;
@@ -285,8 +285,8 @@ TEST(extended_attributes_come_back_with_a_removed_file)
     scene_done(&b.scene);
 }
 
-/* Whatever reads it finds something new. */
-TEST(a_copy_of_a_source_that_changes_meanwhile_is_known_for_ours)
+/* Every read of the source finds new content. */
+TEST(a_copy_of_a_changing_source_is_recognized)
 {
     const struct change_attr attr = CHANGE_KEEP;
     struct bench bench;

@@ -19,7 +19,7 @@ static struct lastrun keep(struct scene *scene, bool test, const char *error)
     return run;
 }
 
-TEST(a_run_that_succeeds_converges_and_a_dry_run_after_it_says_what_differs)
+TEST(a_successful_run_converges_and_a_later_dry_run_reports_differences)
 {
     struct scene scene;
     struct lastrun run;
@@ -44,7 +44,7 @@ TEST(a_run_that_succeeds_converges_and_a_dry_run_after_it_says_what_differs)
     scene_done(&scene);
 }
 
-TEST(a_run_that_fails_or_does_not_begin_keeps_the_time_of_the_last_good_one)
+TEST(a_failed_run_keeps_the_time_of_the_last_success)
 {
     struct scene scene;
     struct lastrun run;
@@ -68,7 +68,7 @@ TEST(a_run_that_fails_or_does_not_begin_keeps_the_time_of_the_last_good_one)
     scene_done(&scene);
 }
 
-TEST(the_states_of_a_run_are_kept_with_what_their_requisites_name)
+TEST(the_states_of_a_run_are_stored_with_their_requisites)
 {
     struct scene scene;
     struct lastrun_states states;
@@ -114,7 +114,7 @@ TEST(a_damaged_file_is_an_error_and_the_next_run_replaces_it)
     scene_done(&scene);
 }
 
-TEST(a_summary_is_read_though_the_states_behind_it_are_cut_off)
+TEST(a_summary_is_read_without_the_truncated_states_after_it)
 {
     struct scene scene;
     struct lastrun_states states;
@@ -163,7 +163,7 @@ TEST(a_file_without_states_has_a_summary)
     scene_done(&scene);
 }
 
-TEST(a_dry_run_makes_no_data_folder)
+TEST(a_dry_run_creates_no_data_folder)
 {
     const struct lastrun_request request = { .function = "state.test", .test = true };
     struct scene scene;
@@ -191,7 +191,7 @@ static struct standing_answer find_mark(struct scene *scene, const char *name)
     return standing_find(&standing, name);
 }
 
-TEST(how_each_state_ended_is_kept_when_other_runs_follow)
+TEST(the_outcome_of_each_state_outlives_later_runs)
 {
     static const char *const refs[] = { "web, db" };
     const struct lastrun_request request = { .function = "state.apply", .refs = { 1, refs } };

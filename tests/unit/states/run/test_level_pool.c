@@ -55,7 +55,7 @@ static void hold_files(void *user, struct level_pool_task *task)
     atomic_fetch_sub(&inside, 1);
 }
 
-TEST(tasks_wait_for_each_other_where_few_files_may_be_open)
+TEST(tasks_queue_when_few_descriptors_are_allowed)
 {
     const struct level_pool_options options = { .run = hold_files };
     const struct rlimit limit = { FILES, FILES };
@@ -85,7 +85,7 @@ static void note_thread(void *user, struct level_pool_task *task)
     atomic_fetch_add(&failed, !pthread_equal(pthread_self(), caller));
 }
 
-TEST(quick_tasks_run_one_after_the_other_in_the_calling_thread)
+TEST(quick_tasks_run_in_the_calling_thread)
 {
     const struct level_pool_options options = { .run = note_thread };
     struct level_pool_task tasks[2] = { 0 };
@@ -113,7 +113,7 @@ static void compute(void *user, struct level_pool_task *task)
 }
 
 /* On one core the calling thread takes them all. */
-TEST(tasks_that_take_long_all_run_with_helpers_or_without)
+TEST(long_tasks_all_run_with_or_without_workers)
 {
     const struct level_pool_options options = { .run = compute };
     static struct level_pool_task tasks[TASKS];
@@ -140,7 +140,7 @@ static void wait_for_all(void *user, struct level_pool_task *task)
     pool_block_end();
 }
 
-TEST(a_task_that_waits_lets_workers_go_on_with_the_rest)
+TEST(workers_take_over_from_a_blocked_task)
 {
     const struct level_pool_options options = { .run = wait_for_all };
     static struct level_pool_task tasks[TASKS];

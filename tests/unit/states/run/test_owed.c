@@ -27,7 +27,7 @@ static size_t debts(struct scene *scene)
     return list.list.n;
 }
 
-TEST(a_reaction_that_failed_is_due_in_the_next_run)
+TEST(a_failed_reaction_is_due_in_the_next_run)
 {
     struct scene scene;
     const char *run_id;
@@ -87,7 +87,7 @@ TEST(a_reaction_that_was_skipped_by_a_failure_is_due_in_the_next_run)
     scene_done(&scene);
 }
 
-TEST(a_reaction_is_written_down_before_the_change)
+TEST(a_reaction_is_recorded_before_the_change)
 {
     struct scene scene;
 
@@ -118,7 +118,7 @@ TEST(a_debt_can_be_waived)
     scene_done(&scene);
 }
 
-TEST(a_source_that_failed_leaves_its_watchers_in_debt_but_does_not_run_them)
+TEST(watchers_of_a_failed_source_owe_a_reaction_but_do_not_run)
 {
     struct scene scene;
 
@@ -134,7 +134,7 @@ TEST(a_source_that_failed_leaves_its_watchers_in_debt_but_does_not_run_them)
     scene_done(&scene);
 }
 
-TEST(a_state_whose_condition_was_not_met_owes_nothing)
+TEST(a_state_with_an_unmet_condition_owes_nothing)
 {
     static const char *const states =
         "a: {file.managed: [{path: ROOT/a}, {content: '1'}]}\n"
@@ -157,7 +157,7 @@ TEST(a_state_whose_condition_was_not_met_owes_nothing)
     scene_done(&scene);
 }
 
-TEST(a_source_that_failed_without_a_change_leaves_no_debt)
+TEST(a_source_failed_without_a_change_leaves_no_debt)
 {
     static const char *const states =
         "a: {file.managed: [{path: ROOT/folder/a}, {content: '1'}]}\n"
@@ -183,7 +183,7 @@ TEST(a_source_that_failed_without_a_change_leaves_no_debt)
     scene_done(&scene);
 }
 
-TEST(a_source_that_failed_after_a_change_leaves_its_watchers_in_debt)
+TEST(watchers_of_a_source_failed_after_a_change_owe_a_reaction)
 {
     static const char *const states =
         "a: {file.managed: [{path: ROOT/a}, {content: '1'}, {check_cmd: 'test -e ROOT/ok'}]}\n"
@@ -201,7 +201,7 @@ TEST(a_source_that_failed_after_a_change_leaves_its_watchers_in_debt)
     scene_done(&scene);
 }
 
-TEST(who_reacts_to_any_of_several_owes_a_reaction_to_the_one_that_failed)
+TEST(a_watch_any_state_owes_a_reaction_to_the_failed_source)
 {
     static const char *const states =
         "a: {file.managed: [{path: ROOT/a}, {content: '1'}, {check_cmd: 'test -e ROOT/ok'}]}\n"
@@ -235,7 +235,7 @@ TEST(who_reacts_to_any_of_several_owes_a_reaction_to_the_one_that_failed)
     "{check_cmd: 'echo . >> ROOT/tries; test $(wc -l < ROOT/tries) -gt 1'}]}\n"                    \
     "b: {cmd.run: [{command: 'echo b >> ROOT/log'}, {onchanges: [{file: a}]}]}\n"
 
-TEST(what_the_first_try_changed_counts_when_the_second_finds_it_done)
+TEST(a_change_by_the_first_try_counts_after_the_second)
 {
     struct scene scene;
 
@@ -252,7 +252,7 @@ TEST(what_the_first_try_changed_counts_when_the_second_finds_it_done)
     scene_done(&scene);
 }
 
-TEST(a_command_that_failed_and_is_then_not_needed_has_changed_something)
+TEST(a_failed_command_counts_as_a_change_even_if_not_needed_later)
 {
     struct scene scene;
 
@@ -349,7 +349,7 @@ static void put_file(const char *folder, const char *name, struct str bytes)
     CHECK_INT(fs_replace(path_join(&arena, owed, name), bytes, NULL, &err), 0);
 }
 
-TEST(a_debt_of_the_older_version_is_read_and_settled)
+TEST(an_old_debt_is_read_and_settled)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -370,7 +370,7 @@ TEST(a_debt_of_the_older_version_is_read_and_settled)
     CHECK_INT(list_debts(&arena, folder).list.n, 0);
 }
 
-TEST(a_draft_of_a_killed_run_is_not_a_debt_and_goes_with_the_next_run)
+TEST(a_draft_of_a_killed_run_is_no_debt_and_is_removed)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -387,7 +387,7 @@ TEST(a_draft_of_a_killed_run_is_not_a_debt_and_goes_with_the_next_run)
     CHECK_INT(list_debts(&arena, folder).drafts.n, 0);
 }
 
-TEST(a_damaged_debt_is_reported_stays_due_and_does_not_stop_others)
+TEST(a_damaged_debt_is_reported_and_stays_due)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -419,7 +419,7 @@ TEST(a_damaged_debt_is_reported_stays_due_and_does_not_stop_others)
     }
 }
 
-TEST(waive_finds_what_the_list_shows_and_nothing_else)
+TEST(waive_accepts_exactly_the_listed_names)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -439,7 +439,7 @@ TEST(waive_finds_what_the_list_shows_and_nothing_else)
     CHECK_INT(list_debts(&arena, folder).damaged.n, 0);
 }
 
-TEST(two_files_owe_apart_and_one_of_them_is_waived_by_its_name)
+TEST(debts_of_two_files_are_separate_and_waived_by_file)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -470,7 +470,7 @@ static bool has_no_web(const void *user, const char *file)
     return strcmp(file, "web") != 0;
 }
 
-TEST(a_debt_of_a_file_that_is_gone_is_paid_by_who_watches_the_same)
+TEST(a_debt_of_a_removed_file_is_settled_by_a_state_with_the_same_source)
 {
     const char *folder = test_folder();
     const struct owed_state watcher = state_of("db", STATE);
@@ -495,7 +495,7 @@ TEST(a_debt_of_a_file_that_is_gone_is_paid_by_who_watches_the_same)
     owed_free(owed);
 }
 
-TEST(what_did_not_change_after_all_is_dropped_and_an_older_debt_stays)
+TEST(a_debt_without_a_change_is_dropped_and_an_older_one_stays)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -533,7 +533,7 @@ static void write_debts(const char *folder)
     }
 }
 
-TEST(a_run_killed_while_it_writes_debts_leaves_whole_ones_that_can_be_waived)
+TEST(a_run_killed_while_writing_debts_leaves_whole_ones)
 {
     const char *folder = test_folder();
     unsigned seed = 3;

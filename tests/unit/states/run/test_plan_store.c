@@ -36,7 +36,7 @@ static int keep(struct scene *scene, const char *id, struct err *err)
     return plan_store_keep(scene->host.data_dir, id, &scene->result, err);
 }
 
-TEST(a_stored_plan_says_what_would_change_and_nothing_else_passes_it)
+TEST(a_run_may_change_only_what_its_stored_plan_lists)
 {
     struct scene scene;
     struct diags diags;
@@ -81,7 +81,7 @@ TEST(a_plan_without_a_hash_is_refused)
     scene_done(&scene);
 }
 
-TEST(a_plan_that_is_damaged_old_or_unknown_is_refused)
+TEST(a_damaged_expired_or_unknown_plan_is_refused)
 {
     struct scene scene;
     struct plan_binding plan_binding;
@@ -108,7 +108,7 @@ TEST(a_plan_that_is_damaged_old_or_unknown_is_refused)
     scene_done(&scene);
 }
 
-TEST(plans_have_a_number_and_an_age)
+TEST(plans_are_limited_by_number_and_age)
 {
     struct scene scene;
     struct err err;

@@ -6,7 +6,7 @@
 
 static const char *const keys[] = { "peel_id", "status", "success", "results", "summary" };
 
-TEST(a_report_has_what_scripts_match_on)
+TEST(a_report_has_the_fields_that_scripts_use)
 {
     struct scene scene;
     struct value report;
@@ -50,7 +50,7 @@ static void on_event(void *self, const struct run_event *event)
         buf_printf(text, "%s\n", event->text);
 }
 
-TEST(a_second_run_says_whom_it_waits_for_and_gives_up_in_time)
+TEST(a_second_run_names_the_lock_holder_and_times_out)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct run_sink sink = { .emit = on_event, .self = &text };

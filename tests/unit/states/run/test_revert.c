@@ -21,7 +21,7 @@ static void revert(struct scene *scene, const char *target, bool force)
         CHECK_STR(err.text, "");
 }
 
-TEST(a_revert_brings_back_what_was_there)
+TEST(a_revert_restores_the_old_content)
 {
     struct scene scene;
 
@@ -53,7 +53,7 @@ TEST(a_revert_brings_back_what_was_there)
     scene_done(&scene);
 }
 
-TEST(a_revert_by_reference_goes_back_to_the_first_state)
+TEST(a_revert_by_reference_restores_the_first_state)
 {
     struct scene scene;
     const char *middle;
@@ -77,7 +77,7 @@ TEST(a_revert_by_reference_goes_back_to_the_first_state)
     scene_done(&scene);
 }
 
-TEST(what_somebody_else_changed_is_left_unless_forced)
+TEST(changes_by_others_are_kept_unless_forced)
 {
     struct scene scene;
 
@@ -99,7 +99,7 @@ TEST(what_somebody_else_changed_is_left_unless_forced)
     scene_done(&scene);
 }
 
-TEST(modules_revert_by_what_they_noted_and_some_cannot)
+TEST(modules_revert_from_their_notes_and_some_cannot)
 {
     struct scene scene;
 
@@ -148,7 +148,7 @@ TEST(an_unknown_run_is_an_error)
     scene_done(&scene);
 }
 
-TEST(a_run_that_changed_nothing_has_nothing_to_revert_unless_its_record_may_have_been_removed)
+TEST(a_run_without_a_record_changed_nothing_or_is_too_old)
 {
     struct revert_options options = { .target = "0ujtsYcgvSTl8PAuAdqWYSMnLOv", .has_run = true };
     struct scene scene;
@@ -170,7 +170,7 @@ TEST(a_run_that_changed_nothing_has_nothing_to_revert_unless_its_record_may_have
     scene_done(&scene);
 }
 
-TEST(the_run_of_a_reaction_is_reverted_by_the_id_of_its_job)
+TEST(a_reaction_run_is_reverted_by_its_job_id)
 {
     const char *job = "rxn-0123456789abcdef0123456789abcdef";
     struct revert_options options = { .target = job, .has_run = true };
@@ -275,18 +275,18 @@ static void race_for_one_path(const char *target)
     scene_done(&race.scene);
 }
 
-TEST(what_another_state_of_the_level_left_is_not_taken_for_somebody_elses)
+TEST(changes_by_states_of_the_same_level_are_our_own)
 {
     race_for_one_path("case");
 }
 
-TEST(nor_is_it_when_the_run_is_named)
+TEST(changes_by_states_of_the_same_level_are_our_own_by_run_id)
 {
     race_for_one_path(RACE_ID);
 }
 
-/* Of a state that is taken back before: it has changed something else later. */
-TEST(a_path_stays_as_its_oldest_image_says)
+/* The other image belongs to a state that changed something else later and is reverted first. */
+TEST(a_path_keeps_its_oldest_image)
 {
     struct race race;
 
@@ -301,7 +301,7 @@ TEST(a_path_stays_as_its_oldest_image_says)
     scene_done(&race.scene);
 }
 
-TEST(a_folder_that_went_with_one_state_is_not_missed_by_the_other)
+TEST(a_folder_removed_with_one_state_is_no_error_for_another)
 {
     struct race race;
     struct err err;
@@ -316,7 +316,7 @@ TEST(a_folder_that_went_with_one_state_is_not_missed_by_the_other)
     scene_done(&race.scene);
 }
 
-TEST(attributes_that_one_state_gave_back_stay_when_another_gives_back_the_content)
+TEST(restored_attributes_survive_a_later_restore_of_the_content)
 {
     const struct change_attr attr = { 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
     struct race race;
@@ -336,7 +336,7 @@ TEST(attributes_that_one_state_gave_back_stay_when_another_gives_back_the_conten
     scene_done(&race.scene);
 }
 
-TEST(a_revert_that_was_cut_off_between_two_states_of_one_path_goes_on)
+TEST(an_interrupted_revert_continues_between_two_states_of_one_path)
 {
     struct race race;
     struct undo_run run;
@@ -446,7 +446,7 @@ TEST(a_run_killed_at_any_moment_leaves_files_old_or_new_and_can_be_reverted)
     }
 }
 
-TEST(a_revert_that_was_killed_is_finished_by_the_next)
+TEST(the_next_revert_finishes_a_killed_one)
 {
     unsigned seed = 3;
 
@@ -595,9 +595,9 @@ static struct str damage(struct damaged_scene *d, struct str bytes, unsigned *se
     return (struct str){ copy, bytes.n };
 }
 
-/* 200 journals and copies with a flipped bit or a lost end: what is not restored is told, what can
- * be read is restored, and the same run is reverted once its files are back from a backup. */
-TEST(what_a_damaged_journal_cannot_restore_is_reported_and_not_forgotten)
+/* 200 journals and copies with a flipped bit or a lost end: lost changes are reported, readable
+ * ones restored, and the same run is reverted once its files are back from a backup. */
+TEST(changes_lost_in_a_damaged_journal_are_reported_and_the_run_is_kept)
 {
     struct damaged_scene d;
     unsigned seed = 1;
@@ -676,7 +676,7 @@ TEST(a_run_whose_reference_is_lost_is_reported_in_every_revert_by_reference)
     scene_done(&d.scene);
 }
 
-TEST(a_clock_that_goes_back_does_not_change_the_order_of_reverts)
+TEST(a_clock_jump_does_not_change_the_order_of_reverts)
 {
     struct scene scene;
     struct undo_places places;

@@ -153,7 +153,7 @@ TEST(causes_are_given_in_words)
     scene_done(&scene);
 }
 
-TEST(an_unmet_guard_is_not_a_change_and_says_so)
+TEST(an_unmet_guard_is_reported_and_not_a_change)
 {
     struct scene scene;
 
@@ -181,7 +181,7 @@ TEST(a_failed_state_keeps_its_details)
     scene_done(&scene);
 }
 
-TEST(results_come_by_level_order_and_name)
+TEST(results_are_sorted_by_level_order_and_name)
 {
     struct scene scene;
     const char *const names[] = { "cmd.run:z", "cmd.run:a", "cmd.run:m", "cmd.run:b" };
@@ -200,7 +200,7 @@ TEST(results_come_by_level_order_and_name)
 
 /* --- dry run ---------------------------------------------------------------------------- */
 
-TEST(a_dry_run_tells_the_truth_and_never_acts)
+TEST(a_dry_run_predicts_the_run_and_changes_nothing)
 {
     struct scene scene;
 
@@ -234,7 +234,7 @@ TEST(a_dry_run_tells_the_truth_and_never_acts)
 
 /* --- outputs ---------------------------------------------------------------------------- */
 
-TEST(what_a_state_says_can_be_used_by_a_later_one)
+TEST(a_later_state_can_use_the_output_of_an_earlier_one)
 {
     struct scene scene;
 
@@ -274,7 +274,7 @@ TEST(retry_counts_additional_attempts_and_the_last_result)
     scene_done(&scene);
 }
 
-TEST(states_of_a_level_run_at_once)
+TEST(states_of_a_level_run_concurrently)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct scene scene;
@@ -292,7 +292,7 @@ TEST(states_of_a_level_run_at_once)
 }
 
 /* The first state of a lock makes its lane while others write down what they have to say. */
-TEST(lanes_are_made_while_other_states_end)
+TEST(locks_are_created_while_other_states_end)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -314,7 +314,7 @@ TEST(lanes_are_made_while_other_states_end)
     }
 }
 
-TEST(states_that_share_a_lock_run_one_after_the_other)
+TEST(states_that_share_a_lock_run_one_at_a_time)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct scene scene;
@@ -329,7 +329,7 @@ TEST(states_that_share_a_lock_run_one_after_the_other)
     scene_done(&scene);
 }
 
-TEST(a_limit_of_states_at_once_is_kept)
+TEST(the_limit_of_concurrent_states_is_kept)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct scene scene;
@@ -385,7 +385,7 @@ static void *cancel_when_begun(void *arg)
     return NULL;
 }
 
-TEST(canceling_ends_whole_process_trees_and_skips_the_rest)
+TEST(a_cancel_kills_process_trees_and_skips_the_rest)
 {
     struct scene scene;
     struct canceler canceler;
@@ -436,7 +436,7 @@ static void on_event(void *self, const struct run_event *event)
                event->name ? event->name : "");
 }
 
-TEST(events_tell_the_run_on_the_calling_thread)
+TEST(events_are_emitted_on_the_calling_thread)
 {
     struct recorder recorder = { pthread_self(), BUF_INIT(BUF_NO_LIMIT) };
     const struct run_sink sink = { .emit = on_event, .self = &recorder };
@@ -459,7 +459,7 @@ TEST(events_tell_the_run_on_the_calling_thread)
     scene_done(&scene);
 }
 
-TEST(a_brief_sink_hears_of_the_run_and_not_of_its_states)
+TEST(a_brief_sink_gets_no_state_events)
 {
     struct recorder recorder = { pthread_self(), BUF_INIT(BUF_NO_LIMIT) };
     const struct run_sink sink = { .emit = on_event, .self = &recorder, .brief = true };
@@ -489,7 +489,7 @@ static void count_event(void *self, const struct run_event *event)
     tally->elsewhere += !pthread_equal(pthread_self(), tally->caller);
 }
 
-TEST(a_sink_for_any_thread_hears_of_each_state_from_the_thread_that_runs_it)
+TEST(a_sink_for_any_thread_is_called_in_the_worker_of_the_state)
 {
     struct tally tally = { .caller = pthread_self() };
     const struct run_sink sink = { .emit = count_event, .self = &tally, .any_thread = true };
@@ -580,7 +580,7 @@ static const struct host_facts *learn(void *user)
     return &learner->facts;
 }
 
-TEST(facts_are_not_needed_without_a_change_and_learned_before_the_first)
+TEST(facts_are_collected_only_before_the_first_change)
 {
     static const char *const states = "a: {file.managed: [{path: ROOT/made}, {content: x}]}\n";
     struct learner learner = { 0 };

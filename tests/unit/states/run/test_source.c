@@ -71,7 +71,7 @@ static int read_source(struct scene *scene, const char *source, const char *hash
 
 /* --- tests ---------------------------------------------------------------------------------- */
 
-TEST(a_file_is_fetched_once_and_kept_under_its_hash)
+TEST(a_download_is_cached_under_its_hash)
 {
     char hex[SHA256_HEX_SIZE];
     struct server server;
@@ -117,7 +117,7 @@ TEST(a_wrong_hash_is_refused_and_a_missing_one_explained)
     scene_done(&scene);
 }
 
-TEST(a_server_may_say_no_and_may_say_too_much)
+TEST(server_errors_and_oversized_replies_are_reported)
 {
     const struct fetch_options options = { .size_max = 3, .timeout = INT64_C(5000000000) };
     struct server server;
@@ -144,7 +144,7 @@ TEST(a_server_may_say_no_and_may_say_too_much)
     scene_done(&scene);
 }
 
-TEST(files_of_the_machine_and_of_the_tree_are_read)
+TEST(local_files_and_tree_files_are_read)
 {
     struct tree *tree = tree_new_in_memory();
     struct value_list *list;
@@ -171,7 +171,7 @@ TEST(files_of_the_machine_and_of_the_tree_are_read)
     tree_free(tree);
 }
 
-TEST(who_says_skip_verify_gets_it_as_it_comes_each_time)
+TEST(with_skip_verify_a_source_is_fetched_each_time)
 {
     const struct source_trust trust = { .skip_verify = true };
     struct server server;
@@ -195,7 +195,7 @@ TEST(who_says_skip_verify_gets_it_as_it_comes_each_time)
 #define MD5_HELLO  "5d41402abc4b2a76b9719d911017c592"
 #define SHA1_HELLO "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"
 
-TEST(a_hash_stands_in_a_file_of_checksums_under_the_name_of_the_source)
+TEST(a_hash_is_found_in_a_checksum_file_by_source_name)
 {
     static const struct {
         const char *checksums, *problem;

@@ -130,7 +130,7 @@ TEST(a_text_with_a_placeholder_becomes_secret)
 }
 
 /* Facts and what other machines share can say anything. */
-TEST(a_placeholder_that_was_not_in_a_file_is_plain_text)
+TEST(a_placeholder_outside_a_file_is_plain_text)
 {
     static const char *const in_file[] = { "__ZESTER_SECRET:f:a__" };
     static const char *const texts[] = {
@@ -155,7 +155,7 @@ TEST(a_placeholder_that_was_not_in_a_file_is_plain_text)
     }
 }
 
-TEST(a_placeholder_that_does_not_end_is_an_error)
+TEST(an_unterminated_placeholder_is_an_error)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct placeholder_marks marks;
@@ -167,7 +167,7 @@ TEST(a_placeholder_that_does_not_end_is_an_error)
     CHECK_STR(err.text, "unterminated placeholder");
 }
 
-TEST(a_secret_in_a_key_is_an_error_whose_words_do_not_depend_on_the_mark)
+TEST(a_secret_in_a_key_is_an_error_without_its_mark)
 {
     static const char *const texts[] = { "__ZESTER_SECRET:f:a__" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -186,7 +186,7 @@ TEST(a_secret_in_a_key_is_an_error_whose_words_do_not_depend_on_the_mark)
     CHECK_STR(diags.list.p[1].text, "in '__ZESTER_SECRET:f:a__'");
 }
 
-TEST(every_placeholder_that_cannot_be_filled_in_is_reported)
+TEST(every_unresolved_placeholder_is_reported)
 {
     static const char *const texts[] = { "__ZESTER_SECRET:g:b__", "__ZESTER_SECRET:f:a__",
                                          "__ZESTER_SECRET:g:c__" };

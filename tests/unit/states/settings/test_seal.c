@@ -13,7 +13,7 @@ static const char example[] = "db: !secret {user: admin, password: hunter2}\n"
                               "port: 5432\n"
                               "names: [plain, hunter2]\n";
 
-TEST(marks_are_restored_from_the_texts_beside_a_value)
+TEST(secret_marks_are_restored_from_a_list_of_texts)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);

@@ -31,7 +31,7 @@ static const struct row rows[] = {
     { "v:a#b\tc", NULL, NULL, NULL, "the field has control characters" },
 };
 
-TEST(a_reference_names_a_back_end_and_a_path_and_perhaps_a_field)
+TEST(a_reference_has_a_back_end_a_path_and_an_optional_field)
 {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -51,7 +51,7 @@ TEST(a_reference_names_a_back_end_and_a_path_and_perhaps_a_field)
     }
 }
 
-TEST(a_path_may_have_the_name_of_the_machine)
+TEST(a_path_may_contain_the_machine_id)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct secret_ref ref;

@@ -57,7 +57,7 @@ TEST(trees_of_settings_are_rendered_and_merged)
     test_golden("states/settings/trees.txt", run_case);
 }
 
-TEST(mistakes_in_settings_are_all_told)
+TEST(all_mistakes_in_settings_are_reported)
 {
     test_golden("states/settings/errors.txt", run_case);
 }
@@ -72,7 +72,7 @@ static const struct value *load(struct arena *arena, const char *root)
     return settings;
 }
 
-TEST(no_folder_and_an_empty_one_are_no_settings)
+TEST(a_missing_or_empty_folder_gives_no_settings)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct value *settings = load(&arena, "/no/such/folder");
@@ -82,7 +82,7 @@ TEST(no_folder_and_an_empty_one_are_no_settings)
     CHECK_INT(load(&arena, test_folder())->map->count, 0);
 }
 
-TEST(secrets_are_marked_with_all_that_is_below_them)
+TEST(secrets_are_marked_with_everything_below_them)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();

@@ -17,7 +17,7 @@ TEST(every_module_of_the_table_is_found_by_its_name)
         CHECK(module_find(str_from(module_table[i]->name)) == module_table[i]);
 }
 
-TEST(a_name_that_is_not_in_the_table_finds_nothing)
+TEST(an_unknown_module_name_finds_nothing)
 {
     CHECK(!module_find(STR("")));
     CHECK(!module_find(STR("a")));

@@ -59,7 +59,7 @@ TEST(the_base64_of_a_secret_is_masked)
     secrets_free(secrets);
 }
 
-TEST(a_secret_in_other_letters_or_in_a_url_is_masked)
+TEST(a_secret_in_another_case_or_in_a_url_is_masked)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct secrets *secrets = secrets_new();
@@ -93,7 +93,7 @@ TEST(texts_inside_values_are_secret_too)
     secrets_free(secrets);
 }
 
-TEST(nothing_is_secret_without_a_registry)
+TEST(without_a_registry_nothing_is_masked)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -129,7 +129,7 @@ static const char *const written[] = {
     "p\\\"ä\\\\s'\\''s&x %1",                /* JSON in a shell command */
 };
 
-TEST(a_secret_with_the_escapes_of_another_language_is_masked)
+TEST(an_escaped_secret_is_masked)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -181,7 +181,7 @@ TEST(a_secret_of_several_lines_is_masked_where_it_is_one_line)
     secrets_free(secrets);
 }
 
-TEST(a_secret_inside_of_longer_base64_is_masked)
+TEST(a_secret_inside_longer_base64_is_masked)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct secrets *secrets = secrets_new();
@@ -194,7 +194,7 @@ TEST(a_secret_inside_of_longer_base64_is_masked)
     secrets_free(secrets);
 }
 
-TEST(a_marked_value_is_masked_whatever_its_length_and_kind)
+TEST(a_marked_value_of_any_length_and_kind_is_masked)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct secrets *secrets = secrets_new();

@@ -16,7 +16,7 @@ TEST(modules_are_sorted_by_name_and_found)
     }
 }
 
-TEST(every_module_has_a_sound_table_and_words_for_the_manual)
+TEST(every_module_has_a_valid_table_and_manual_text)
 {
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];

@@ -15,7 +15,7 @@ static const char *value_in(const char *const *env, const char *name)
     return "(none)";
 }
 
-TEST(what_is_set_stands_over_the_environment_of_the_process)
+TEST(variables_override_the_process_environment)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct variables *variables = variables_new();
@@ -41,7 +41,7 @@ TEST(what_is_set_stands_over_the_environment_of_the_process)
     variables_free(variables);
 }
 
-TEST(nobody_needs_to_have_one)
+TEST(variables_are_optional)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 

@@ -125,7 +125,7 @@ TEST(a_record_of_a_newer_version_is_reported_and_the_others_are_read)
     CHECK(undo_is_damaged(&run));
 }
 
-TEST(a_journal_that_was_cut_says_how_many_records_are_lost)
+TEST(a_truncated_journal_reports_the_number_of_lost_records)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -147,7 +147,7 @@ TEST(a_journal_that_was_cut_says_how_many_records_are_lost)
     }
 }
 
-TEST(a_run_that_was_killed_may_have_a_torn_tail)
+TEST(a_killed_run_may_have_a_torn_tail)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -191,7 +191,7 @@ TEST(a_flipped_bit_costs_one_record_and_is_reported)
     CHECK_INT(untouched, 2 * (24 + 8 + strlen("zester undo journal"))); /* the copies of the salt */
 }
 
-TEST(a_state_whose_beginning_is_lost_keeps_its_images)
+TEST(a_state_without_its_begin_record_keeps_its_images)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -212,7 +212,7 @@ TEST(a_state_whose_beginning_is_lost_keeps_its_images)
     CHECK_STR(run.states.p[1].name, "state 2 of run " RUN_ID);
 }
 
-TEST(marks_of_a_revert_stand_beside_the_journal)
+TEST(revert_marks_are_stored_beside_the_journal)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -295,7 +295,7 @@ static struct str old_bytes(struct arena *arena)
     return buf_copy(&out, arena);
 }
 
-TEST(a_journal_of_the_older_version_is_read)
+TEST(an_old_journal_is_read)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct undo_run run = { .place = { .id = RUN_ID } };
@@ -316,7 +316,7 @@ TEST(a_journal_of_the_older_version_is_read)
     CHECK(!entry->unchanged);
 }
 
-TEST(damage_in_a_journal_of_the_older_version_is_reported)
+TEST(damage_in_an_old_journal_is_reported)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct str bytes = old_bytes(&arena);
@@ -331,7 +331,7 @@ TEST(damage_in_a_journal_of_the_older_version_is_reported)
     }
 }
 
-TEST(a_journal_of_states_that_changed_nothing_is_not_kept)
+TEST(a_journal_without_changes_is_not_kept)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -397,7 +397,7 @@ TEST(old_runs_are_removed_beyond_the_limit)
     CHECK_INT(access(arena_printf(&arena, "%s/undo/notes", folder), F_OK), 0);
 }
 
-TEST(a_clock_that_jumps_does_not_make_all_runs_old)
+TEST(a_clock_jump_does_not_expire_all_runs)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -412,7 +412,7 @@ TEST(a_clock_that_jumps_does_not_make_all_runs_old)
     CHECK_INT(count_runs(&arena, folder), UNDO_KEEP_LEAST + 1);
 }
 
-TEST(the_order_of_runs_is_that_of_their_numbers)
+TEST(runs_are_ordered_by_number)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder(), *next;
@@ -449,7 +449,7 @@ static int restore_image(struct arena *arena, const struct image *image, const c
     return restore_finish(&restore, &out, ret_changed, err);
 }
 
-TEST(set_id_bits_come_back_with_the_owner)
+TEST(set_id_bits_are_restored_with_the_owner)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder(), *path = path_join(&arena, folder, "f");
@@ -474,7 +474,7 @@ TEST(set_id_bits_come_back_with_the_owner)
     CHECK_INT(info.mode, 06755);
 }
 
-TEST(a_copy_that_is_damaged_or_missing_is_not_restored)
+TEST(a_damaged_or_missing_copy_is_not_restored)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder(), *path = path_join(&arena, folder, "f"), *copy;

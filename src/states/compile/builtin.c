@@ -32,8 +32,8 @@ static struct builtin_context *get_builtin_context(const struct plan_binding_arg
     return bound->user;
 }
 
-static int text_argument(struct render *render, const struct plan_binding_args *bound, size_t i,
-                         const char **ret)
+static int get_text_parameter(struct render *render, const struct plan_binding_args *bound,
+                              size_t i, const char **ret)
 {
     struct str text;
 
@@ -426,7 +426,8 @@ static int call_defaults_update(struct render *render, const struct plan_binding
 
 /* --- the machine ------------------------------------------------------------------ */
 
-static struct value group_names(struct render *render, const struct passwd *account, char *room)
+static struct value list_group_names(struct render *render, const struct passwd *account,
+                                     char *room)
 {
     struct value_list *names = container_new_list(render, 0);
     AUTO_FREE gid_t *ids = mem_alloc(mem_product(USER_GROUPS_MAX, sizeof(*ids)));
@@ -466,7 +467,7 @@ static int call_user_info(struct render *render, const struct plan_binding_args 
     struct passwd account, *found = NULL;
     const char *name;
 
-    if (text_argument(render, bound, 0, &name) < 0)
+    if (get_text_parameter(render, bound, 0, &name) < 0)
         return -1;
     *ret = value_map(info);
     if (getpwnam_r(name, &account, room, ACCOUNT_TEXT_MAX, &found) != 0 || !found)
@@ -482,7 +483,7 @@ static int call_user_info(struct render *render, const struct plan_binding_args 
         { "home", value_text(arena_strdup(render->arena, account.pw_dir)) },
         { "shell", value_text(arena_strdup(render->arena, account.pw_shell)) },
         { "passwd", value_text("x") }, /* as in /etc/passwd */
-        { "groups", group_names(render, &account, group_room) },
+        { "groups", list_group_names(render, &account, group_room) },
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         value_map_set(render->arena, info, value_text(fields[i].key), fields[i].value);
@@ -510,7 +511,7 @@ static int call_has_exec(struct render *render, const struct plan_binding_args *
     const char *name, *path = getenv("PATH");
     struct str rest = str_from(path ? path : "/usr/bin:/bin");
 
-    if (text_argument(render, bound, 0, &name) < 0)
+    if (get_text_parameter(render, bound, 0, &name) < 0)
         return -1;
     *ret = value_bool(false);
     if (strchr(name, '/')) {
@@ -537,7 +538,7 @@ static int call_dirname(struct render *render, const struct plan_binding_args *b
 {
     const char *path;
 
-    if (text_argument(render, bound, 0, &path) < 0)
+    if (get_text_parameter(render, bound, 0, &path) < 0)
         return -1;
     *ret = value_text(path_dirname(render->arena, path));
     return 0;
@@ -548,20 +549,20 @@ static int call_basename(struct render *render, const struct plan_binding_args *
 {
     const char *path;
 
-    if (text_argument(render, bound, 0, &path) < 0)
+    if (get_text_parameter(render, bound, 0, &path) < 0)
         return -1;
     *ret = value_str(arena_str(render->arena, path_basename(path)));
     return 0;
 }
 
-static int path_has_kind(struct render *render, const struct plan_binding_args *bound,
-                         enum fs_kind kind, struct value *ret)
+static int check_path_kind(struct render *render, const struct plan_binding_args *bound,
+                           enum fs_kind kind, struct value *ret)
 {
     struct fs_info info;
     const char *path;
     struct err err;
 
-    if (text_argument(render, bound, 0, &path) < 0)
+    if (get_text_parameter(render, bound, 0, &path) < 0)
         return -1;
     if (fs_stat(path, &info, &err) < 0)
         return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
@@ -572,13 +573,13 @@ static int path_has_kind(struct render *render, const struct plan_binding_args *
 static int call_state_file_exists(struct render *render, const struct plan_binding_args *bound,
                                   struct value *ret)
 {
-    return path_has_kind(render, bound, FS_FILE, ret);
+    return check_path_kind(render, bound, FS_FILE, ret);
 }
 
 static int call_directory_exists(struct render *render, const struct plan_binding_args *bound,
                                  struct value *ret)
 {
-    return path_has_kind(render, bound, FS_FOLDER, ret);
+    return check_path_kind(render, bound, FS_FOLDER, ret);
 }
 
 /* --- outputs ------------------------------------------------------------------------- */
@@ -657,7 +658,7 @@ static int call_outputs(struct render *render, const struct plan_binding_args *b
     output->outputs = get_builtin_context(bound)->outputs;
     if (!output->outputs)
         return render_fail(render, RENDER_HOST, "outputs() works in state files only");
-    if (text_argument(render, bound, 0, &output->target) < 0)
+    if (get_text_parameter(render, bound, 0, &output->target) < 0)
         return -1;
     *ret = object_value(&output->object);
     return 0;

@@ -66,8 +66,8 @@ static bool has_secret_argument(const struct module *module, const struct value_
 
 /* Choose where to report a mistake in a state: in dialects that allow it, an `own` mistake only
  * fails that state. */
-static struct diags *diags_for(struct compiling *c, const struct plan_state *state,
-                               struct diags *own)
+static struct diags *choose_diags(struct compiling *c, const struct plan_state *state,
+                                  struct diags *own)
 {
     *own = (struct diags)DIAGS_INIT(c->arena);
     return state->dialect->fails_late ? own : c->diags;
@@ -140,7 +140,7 @@ static void add_compiled_state(struct compiling *c, const struct decl *decl,
         .sequence = decl->sequence,
         .mistake = decl->mistake,
     };
-    struct diags own, *diags = diags_for(c, &state, &own);
+    struct diags own, *diags = choose_diags(c, &state, &own);
 
     if (delegate_read(c->arena, decl, &state.module, &origin.args, diags) < 0) {
         origin.broken = true;
@@ -171,7 +171,8 @@ static void add_compiled_state(struct compiling *c, const struct decl *decl,
 
 /* In Salt's files several IDs may have the same of their `names`: all but one of these states are
  * called by the ID as well. An ID of that text comes first. */
-static void separate_name(struct compiling *c, const struct decl *decl, struct names_state *state)
+static void make_separate_name(struct compiling *c, const struct decl *decl,
+                               struct names_state *state)
 {
     struct str name;
 
@@ -197,7 +198,7 @@ static void build_states(struct compiling *c)
             continue;
         (void)names_expand(c->arena, *decl, &names, c->diags);
         VEC_EACH (&names.list, state) {
-            separate_name(c, *decl, state);
+            make_separate_name(c, *decl, state);
             add_compiled_state(c, *decl, state);
         }
         if (c->states.n > COMPILE_STATES_MAX) {
@@ -266,7 +267,7 @@ static size_t read_requisites(struct compiling *c, uint32_t number, bool inverse
             continue;
         }
         lookup_index(&c->lookup);
-        c->requisites.diags = diags_for(c, &c->states.p[number], &own);
+        c->requisites.diags = choose_diags(c, &c->states.p[number], &own);
         if (form->inverse) /* it would change other states */
             c->requisites.diags = c->diags;
         if (c->outputs->list.n > 0 && output_has_mark(&args->pairs[i].value))
@@ -349,7 +350,7 @@ static void decode_states(struct compiling *c)
     for (size_t i = 0; i < c->states.n; i++) {
         struct plan_state *state = &c->states.p[i];
         struct diags *unknown = plan_is_strict(state, c->host) ? NULL : c->warnings;
-        struct diags own, *diags = diags_for(c, state, &own);
+        struct diags own, *diags = choose_diags(c, state, &own);
 
         if (c->origins.p[i].broken)
             continue;

@@ -45,7 +45,7 @@ void decl_set_expect(struct decl_set *set, size_t more)
 }
 
 /* A number as written in its document, even as a key: 1.10 is not 1.1. */
-static struct str written_number(const struct value *v)
+static struct str print_written_number(const struct value *v)
 {
     struct words_cursor cursor = { 0 };
     struct str words = words_own(v, &cursor);
@@ -70,7 +70,7 @@ struct str decl_text(struct arena *arena, const struct value *v)
     if (v->kind == VALUE_STR)
         return v->s;
 
-    const struct str written = written_number(v);
+    const struct str written = print_written_number(v);
     if (written.p)
         return arena_str(arena, written);
     if (!words_print(&out, v))
@@ -380,8 +380,8 @@ bool decl_is_broken(const struct module *module)
 }
 
 /* The module, or a stand-in for an unknown one, which has been reported. */
-static const struct module *module_or_stand_in(const struct reader *reader, struct str name,
-                                               const struct value *where)
+static const struct module *find_module_or_stand_in(const struct reader *reader, struct str name,
+                                                    const struct value *where)
 {
     struct diags *diags = reader->file->dialect->fails_late ? reader->set->late : reader->diags;
     const struct module *module = decl_module(name, where, diags);
@@ -459,7 +459,7 @@ static int read_split(const struct reader *reader, const struct value *key,
         return -1;
     }
     name = arena_printf(reader->set->arena, "%s.%.*s", key->s.p, STR_ARG(function));
-    module = module_or_stand_in(reader, str_from(name), key);
+    module = find_module_or_stand_in(reader, str_from(name), key);
     if (body->kind == VALUE_STR)
         args = value_map_new(reader->set->arena, 0);
     else if (read_decl_arguments(reader, name, body, true, &args) < 0)
@@ -478,7 +478,7 @@ static int read_module(const struct reader *reader, const struct value *key,
                           reader->id_text);
     if (str_find_char(key->s, '.', 0) == STR_NONE)
         return read_split(reader, key, body);
-    module = module_or_stand_in(reader, key->s, key);
+    module = find_module_or_stand_in(reader, key->s, key);
     if (read_decl_arguments(reader, module->name, body, false, &args) < 0)
         return -1;
     return add_decl(reader, module, args);

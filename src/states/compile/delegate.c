@@ -55,7 +55,7 @@ static int copy_delegate_arguments(struct arena *arena, const struct module *mod
 }
 
 /* If `name` is the module, its own argument `name` is written `m_name`. */
-static struct value plain_key(const struct module *module, const struct value *key)
+static struct value strip_module_prefix(const struct module *module, const struct value *key)
 {
     if (!module || !str_starts(key->s, STR("m_")) || params_find(module->params, key->s) ||
         !params_find(module->params, str_from_offset(key->s, 2)))
@@ -115,7 +115,7 @@ static int split_arguments(struct arena *arena, const struct module *module,
         if (is_generic(pair->key.s))
             value_map_set(arena, own, pair->key, pair->value);
         else if (!str_is(pair->key.s, "name"))
-            value_map_set(arena, target, plain_key(module, &pair->key), pair->value);
+            value_map_set(arena, target, strip_module_prefix(module, &pair->key), pair->value);
     }
     return 0;
 }
@@ -137,7 +137,7 @@ static int gather_beside(struct arena *arena, const struct module *function,
             if (copy_delegate_arguments(arena, function, to, &pair->value, diags) < 0)
                 return -1;
         } else {
-            value_map_set(arena, to, plain_key(function, &pair->key), pair->value);
+            value_map_set(arena, to, strip_module_prefix(function, &pair->key), pair->value);
         }
     }
     return 0;

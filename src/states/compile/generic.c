@@ -105,8 +105,8 @@ struct idle {
     int result;
 };
 
-static struct idle idle_of(const struct plan_state *state, struct diags *warnings,
-                           struct diags *diags)
+static struct idle choose_idle_diags(const struct plan_state *state, struct diags *warnings,
+                                     struct diags *diags)
 {
     return state->dialect->salt_attributes ? (struct idle){ warnings, 0 }
                                            : (struct idle){ diags, -1 };
@@ -292,8 +292,8 @@ static int split_key(struct arena *arena, const struct value_map *args,
 }
 
 /* For a module without a parameter `name`, it is the primary parameter. */
-static void place_name(struct arena *arena, const struct module *module, const struct value *name,
-                       struct value_map *body)
+static void add_name_argument(struct arena *arena, const struct module *module,
+                              const struct value *name, struct value_map *body)
 {
     const struct param *primary = params_find_primary(module->params);
 
@@ -308,7 +308,7 @@ static void place_name(struct arena *arena, const struct module *module, const s
 }
 
 /* Guards of a module with its own `runas` run as that user too. */
-static const char *module_user(const struct module *module, const struct value_map *body)
+static const char *find_module_user(const struct module *module, const struct value_map *body)
 {
     const struct value key = value_text("runas");
     const struct value *user = value_map_find(body, &key);
@@ -372,7 +372,7 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
                  struct value_map *ret_body, struct diags *warnings, struct diags *diags)
 {
     const struct params_policy policy = { .noun = "attribute" };
-    const struct idle idle = idle_of(state, warnings, diags);
+    const struct idle idle = choose_idle_diags(state, warnings, diags);
     struct value_map *map = value_map_new(arena, 0); /* most have none */
     const struct value generic = value_map(map);
     struct generic_args got = { 0 };
@@ -380,14 +380,14 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
 
     if (map->count > 0)
         result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
-    state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
+    state->guard_user = got.runas ? got.runas : find_module_user(state->module, ret_body);
     result |= read_guards(arena, &got, state, ret_body, warnings, diags);
     result |= read_order(arena, got.order, &state->order, diags);
     result |= read_retry_option(arena, got.retry, state->dialect, &state->retry, idle, diags);
     result |= read_fire_event(got.fire_event, &state->fire_event, diags);
     if (map->count > 0)
         result |= check_sense(&got, state, &map->pairs[0].key, idle, diags);
-    place_name(arena, state->module, got.name, ret_body);
+    add_name_argument(arena, state->module, got.name, ret_body);
     state->has_order = got.order && got.order->kind != VALUE_NULL;
     state->parallel = got.parallel == PARAM_IS_TRUE;
     state->no_implied = got.implied_order == PARAM_IS_FALSE;

@@ -42,7 +42,7 @@ static bool is_excluded(const struct value *excluded, const char *option)
     return false;
 }
 
-static const struct value *excluded_of(const struct guards_owner *owner)
+static const struct value *find_excluded(const struct guards_owner *owner)
 {
     const struct value key = value_text(GUARD_EXCLUDES);
 
@@ -58,7 +58,7 @@ static size_t gather_options(const struct guard_reading *r, struct value_map *re
         const struct value key = value_text(options[i]);
         const struct value *v = value_map_find(owner->options, &key);
 
-        if (v && v->kind != VALUE_NULL && !is_excluded(excluded_of(owner), options[i]) &&
+        if (v && v->kind != VALUE_NULL && !is_excluded(find_excluded(owner), options[i]) &&
             !output_has_mark(v) && !slot_find(v))
             value_map_set(r->arena, ret, key, *v);
     }
@@ -77,7 +77,7 @@ static void add_guard_options(const struct guard_reading *r, const struct value 
     if (!retcode || gather_options(r, given.map) == 0)
         return;
     value_map_set(r->arena, given.map, value_text("command"), *command);
-    if (r->owner->runas && !is_excluded(excluded_of(r->owner), "runas"))
+    if (r->owner->runas && !is_excluded(find_excluded(r->owner), "runas"))
         value_map_set(r->arena, given.map, value_text("runas"), value_text(r->owner->runas));
     if (call_decode(r->arena, retcode, &given, NULL, &guard->args, &ignored) < 0)
         return;

@@ -41,7 +41,7 @@ void lookup_init(struct lookup *lookup, struct arena *arena)
     };
 }
 
-static size_t key_size(struct str module, struct str id)
+static size_t measure_key(struct str module, struct str id)
 {
     return module.n + id.n + 3;
 }
@@ -67,7 +67,7 @@ static struct str make_lookup_key(char *key, enum key_kind kind, struct str modu
 static void add_lookup_key(struct lookup *lookup, enum key_kind kind, struct str module,
                            const char *id, uint32_t number)
 {
-    char *room = arena_alloc(lookup->arena, key_size(module, str_from(id)));
+    char *room = arena_alloc(lookup->arena, measure_key(module, str_from(id)));
     const struct str key = make_lookup_key(room, kind, module, str_from(id));
     void **place = map_place(&lookup->table, key);
     struct numbers *numbers = *place;
@@ -139,7 +139,7 @@ static struct plan_targets find_lookup_key(const struct lookup *lookup, enum key
                                            struct str module, struct str id)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT; /* rarely used: not worth the memory */
-    const size_t size = key_size(module, id);
+    const size_t size = measure_key(module, id);
     char few[FEW_BYTES];
     char *room = size <= sizeof(few) ? few : arena_alloc(&scratch, size);
     const struct numbers *numbers =

@@ -14,7 +14,7 @@ static const struct state_host *get_function_host(const struct plan_binding_args
     return ((struct builtin_context *)bound->user)->host;
 }
 
-static const struct value *grains_of(const struct plan_binding_args *bound)
+static const struct value *get_grains(const struct plan_binding_args *bound)
 {
     return host_grains(get_function_host(bound));
 }
@@ -153,7 +153,7 @@ static int call_pillar_ls(struct render *render, const struct plan_binding_args 
 static int call_grains_ls(struct render *render, const struct plan_binding_args *bound,
                           struct value *ret)
 {
-    *ret = copy_keys(render, grains_of(bound)->map);
+    *ret = copy_keys(render, get_grains(bound)->map);
     return 0;
 }
 
@@ -164,7 +164,7 @@ static int find_grain_argument(struct render *render, const struct plan_binding_
 
     if (argument_text(render, &bound->args[0], &path) < 0)
         return -1;
-    *ret = value_path(grains_of(bound), path, ':');
+    *ret = value_path(get_grains(bound), path, ':');
     return 0;
 }
 

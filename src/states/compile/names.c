@@ -53,8 +53,8 @@ static void override_argument(struct arena *arena, struct value_map *args, const
 }
 
 /* The arguments of one of the states: those of the declaration, for this name. */
-static struct value_map *entry_args(struct arena *arena, const struct decl *decl,
-                                    const struct entry *entry)
+static struct value_map *make_entry_args(struct arena *arena, const struct decl *decl,
+                                         const struct entry *entry)
 {
     const struct param *primary = params_find_primary(decl->module->params);
     struct value_map *args = value_map_new(arena, decl->args->count + 1);
@@ -107,7 +107,7 @@ static int add_names_entry(struct arena *arena, const struct decl *decl, const s
 
     const struct names_state state = {
         .id = id.p,
-        .args = entry_args(arena, decl, &entry),
+        .args = make_entry_args(arena, decl, &entry),
         .alias = strcmp(id.p, decl->id) == 0 ? NULL : decl->id,
     };
     VEC_PUSH_IN(arena, &names->list, state);

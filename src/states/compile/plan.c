@@ -37,7 +37,7 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
 {
     const struct module *module = state->module;
     const struct value id = value_at(value_text(state->id), body);
-    /* Without a meaning for the module: see place_name() and GUARD_EXCLUDES. */
+    /* Without a meaning for the module: see add_name_argument() and GUARD_EXCLUDES. */
     static const char *const always[] = { "name", NULL };
     static const char *const salts[] = { "name", GUARD_EXCLUDES, NULL };
     const struct params_policy policy = {

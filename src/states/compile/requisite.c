@@ -55,7 +55,7 @@ static const struct { const char *word, *module; } shorthands[] = {
 };
 /* clang-format on */
 
-static const struct requisite_form *form_of(enum requisite requisite)
+static const struct requisite_form *get_kind_form(enum requisite requisite)
 {
     const struct requisite_form *form = &requisite_forms[2 * requisite];
 
@@ -65,12 +65,12 @@ static const struct requisite_form *form_of(enum requisite requisite)
 
 const char *requisite_name(enum requisite requisite)
 {
-    return form_of(requisite)->name;
+    return get_kind_form(requisite)->name;
 }
 
 const struct requisite_rule *requisite_rule(enum requisite requisite)
 {
-    return &form_of(requisite)->rule;
+    return &get_kind_form(requisite)->rule;
 }
 
 /* A bit for each letter that a form begins with. Whichever threads come first find the same. */

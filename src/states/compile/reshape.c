@@ -38,7 +38,7 @@ static bool is_salt_render(const struct render *render)
 }
 
 /* The arguments of a module: a map with one key, or none. */
-static struct value argument_map(struct render *render, const char *key, const struct value *v)
+static struct value make_argument_map(struct render *render, const char *key, const struct value *v)
 {
     struct value_map *map = container_new_map(render, 1);
 
@@ -50,7 +50,7 @@ static struct value argument_map(struct render *render, const char *key, const s
 /* --- commands ------------------------------------------------------------------------- */
 
 /* A list of words is quoted for the shell. */
-static int command_text(struct render *render, const struct value *cmd, struct value *ret)
+static int make_command_text(struct render *render, const struct value *cmd, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(COMMAND_MAX);
     const struct value_list *words;
@@ -75,8 +75,8 @@ static int command_text(struct render *render, const struct value *cmd, struct v
 }
 
 /* cmd, cwd, stdin and runas have a place; other arguments their names. */
-static int command_arguments(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int make_command_arguments(struct render *render, const struct plan_binding_args *bound,
+                                  struct value *ret)
 {
     static const char *const keys[] = { "command", "cwd", "stdin", "runas" };
     const struct value_map *more = container_map(render, &bound->args[ARRAY_LEN(keys)]);
@@ -85,7 +85,7 @@ static int command_arguments(struct render *render, const struct plan_binding_ar
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         struct value v = bound->args[i];
 
-        if (i == 0 && command_text(render, &bound->args[0], &v) < 0)
+        if (i == 0 && make_command_text(render, &bound->args[0], &v) < 0)
             return -1;
         if (!argument_is_none(&v))
             value_map_set(render->arena, map, value_text(keys[i]), v);
@@ -103,7 +103,7 @@ static int run_shell_command(struct render *render, const struct plan_binding_ar
     struct str out, errors;
     struct value given, result;
 
-    if (command_arguments(render, bound, &given) < 0)
+    if (make_command_arguments(render, bound, &given) < 0)
         return -1;
     if (!is_salt_render(render) && module)
         return call_reshaped_module(render, bound, module, &given, ret);
@@ -151,7 +151,7 @@ static int call_run_stderr(struct render *render, const struct plan_binding_args
 static int find_versions(struct render *render, const struct plan_binding_args *bound,
                          const struct value_list *names, struct value_map *ret)
 {
-    const struct value none = value_null(), given = argument_map(render, "", &none);
+    const struct value none = value_null(), given = make_argument_map(render, "", &none);
     struct value installed;
 
     if (call_reshaped_module(render, bound, "pkg.list_pkgs", &given, &installed) < 0)
@@ -178,7 +178,7 @@ static int call_pkg_version(struct render *render, const struct plan_binding_arg
     if (names->count == 0)
         return render_fail(render, RENDER_TYPE, "%s() expects a name", bound->name);
     if (!is_salt_render(render)) {
-        given = argument_map(render, "name", &names->items[0]);
+        given = make_argument_map(render, "name", &names->items[0]);
         return call_reshaped_module(render, bound, "pkg.version", &given, ret);
     }
     if (find_versions(render, bound, names, versions) < 0)
@@ -190,7 +190,7 @@ static int call_pkg_version(struct render *render, const struct plan_binding_arg
 static int call_service_status(struct render *render, const struct plan_binding_args *bound,
                                struct value *ret)
 {
-    const struct value given = argument_map(render, "name", &bound->args[0]);
+    const struct value given = make_argument_map(render, "name", &bound->args[0]);
 
     if (call_reshaped_module(render, bound, "service.status", &given, ret) < 0)
         return -1;
@@ -223,7 +223,7 @@ static void add_disk_usage(struct render *render, struct value_map *map, struct 
 static int call_disk_usage(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    const struct value given = argument_map(render, "path", &bound->args[0]);
+    const struct value given = make_argument_map(render, "path", &bound->args[0]);
     struct value_map *map = container_new_map(render, 0);
     struct str rest;
 

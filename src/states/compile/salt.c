@@ -69,8 +69,8 @@ static struct str suggest_salt(struct str name)
     return suggest_best(&best);
 }
 
-static int module_arguments(struct render *render, const struct module *module,
-                            const struct function_call *call, struct value *ret)
+static int make_module_arguments(struct render *render, const struct module *module,
+                                 const struct function_call *call, struct value *ret)
 {
     struct value_map *map = container_new_map(render, call->count + call->named_count);
 
@@ -92,7 +92,7 @@ static int call_function_module(struct render *render, struct builtin_context *c
     struct err err;
 
     render_ask_host(render, module->name);
-    if (module_arguments(render, module, call, &given) < 0)
+    if (make_module_arguments(render, module, call, &given) < 0)
         return -1;
     if (call_function(render->arena, context->host, module, &given, NULL, ret, &diags) == 0)
         return 0;

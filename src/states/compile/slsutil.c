@@ -100,7 +100,7 @@ static int find_strategy(struct render *render, const struct plan_binding_args *
     return -1;
 }
 
-static enum merging_lists lists_of(const struct value *merge_lists)
+static enum merging_lists choose_list_merge(const struct value *merge_lists)
 {
     return value_is_true(merge_lists) ? MERGING_JOIN : MERGING_REPLACE;
 }
@@ -114,7 +114,7 @@ static int call_slsutil_merge(struct render *render, const struct plan_binding_a
         need_map(render, bound, &bound->args[0]) < 0 ||
         need_map(render, bound, &bound->args[1]) < 0)
         return -1;
-    return merge(render, &bound->args[0], &bound->args[1], lists_of(&bound->args[4]), ret);
+    return merge(render, &bound->args[0], &bound->args[1], choose_list_merge(&bound->args[4]), ret);
 }
 
 static int call_merge_all(struct render *render, const struct plan_binding_args *bound,
@@ -132,7 +132,7 @@ static int call_merge_all(struct render *render, const struct plan_binding_args 
     list = container_list(render, &bound->args[0]);
     for (size_t i = 0; i < list->count; i++)
         if (need_map(render, bound, &list->items[i]) < 0 ||
-            merge(render, &made, &list->items[i], lists_of(&bound->args[3]), &made) < 0)
+            merge(render, &made, &list->items[i], choose_list_merge(&bound->args[3]), &made) < 0)
             return -1;
     *ret = made;
     return 0;
@@ -150,7 +150,8 @@ static int call_update(struct render *render, const struct plan_binding_args *bo
         return -1;
     *ret = bound->args[0];
     if (value_is_true(&bound->args[2]))
-        return merging_update(render, &bound->args[0], &bound->args[1], lists_of(&bound->args[3]));
+        return merging_update(render, &bound->args[0], &bound->args[1],
+                              choose_list_merge(&bound->args[3]));
     more = container_map(render, &bound->args[1]);
     map = container_change_map(render, &bound->args[0]);
     for (size_t i = 0; i < more->count; i++)

@@ -127,7 +127,7 @@ static bool has_package_params(const struct plan_state *state)
     return true;
 }
 
-static const char *primary_path(const struct plan_state *state)
+static const char *find_primary_path(const struct plan_state *state)
 {
     const struct param *primary = params_find_primary(state->module->params);
 
@@ -144,13 +144,13 @@ static enum touched classify_state(const struct plan_state *state)
         return has_package_params(state) ? TOUCHED_PACKAGES : TOUCHED_ANYTHING;
     if (!has_local_params(state))
         return TOUCHED_ANYTHING;
-    return primary_path(state) ? TOUCHED_PATH : TOUCHED_NOTHING;
+    return find_primary_path(state) ? TOUCHED_PATH : TOUCHED_NOTHING;
 }
 
 /* --- paths ------------------------------------------------------------------------------- */
 
 /* The real path of a folder; NULL when it does not exist. */
-static const char *real_folder(struct touch_window *window, const char *folder)
+static const char *find_real_folder(struct touch_window *window, const char *folder)
 {
     void **place = map_place(&window->folders, arena_str(&window->folder_arena, str_from(folder)));
 
@@ -165,12 +165,12 @@ static const char *real_folder(struct touch_window *window, const char *folder)
 
 /* Resolve the path. Sets `ret_new` when its folder does not exist yet. False: it is a link, or
  * cannot be read. */
-static bool real_path(struct touch_window *window, const char *path, const char **ret,
-                      bool *ret_new)
+static bool find_real_path(struct touch_window *window, const char *path, const char **ret,
+                           bool *ret_new)
 {
     const char *normal = path_normalise(&window->arena, path);
     const char *folder = path_dirname(&window->arena, normal);
-    const char *real = real_folder(window, folder);
+    const char *real = find_real_folder(window, folder);
     struct fs_info info;
     struct err ignored;
 
@@ -222,7 +222,7 @@ static bool joins_paths(struct touch_window *window, const struct plan_state *st
     const char *path, *folder;
     bool is_new;
 
-    if (!real_path(window, primary_path(state), &path, &is_new) || (is_new && !makes))
+    if (!find_real_path(window, find_primary_path(state), &path, &is_new) || (is_new && !makes))
         return false;
     folder = is_new ? path_dirname(&window->arena, path) : NULL;
     if (window->count > 0 &&

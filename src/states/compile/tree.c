@@ -174,8 +174,8 @@ bool tree_is_source(const char *source)
 }
 
 /* The path of a source inside the tree. */
-static int source_path(struct arena *arena, const char *source, const char **ret_path,
-                       struct err *err)
+static int find_source_path(struct arena *arena, const char *source, const char **ret_path,
+                            struct err *err)
 {
     struct str path = str_from(source);
     bool scheme = false;
@@ -227,7 +227,7 @@ int tree_locate(const struct tree *tree, struct arena *arena, const char *source
     const char *path;
 
     *ret = NULL;
-    if (source_path(arena, source, &path, err) < 0)
+    if (find_source_path(arena, source, &path, err) < 0)
         return -1;
     return tree->root ? resolve_path(tree, arena, path, ret, err) : 0;
 }
@@ -299,7 +299,7 @@ int tree_read_small(const struct tree *tree, struct arena *arena, const char *so
     struct str text;
 
     *ret = (struct str){ NULL, 0 };
-    if (source_path(arena, source, &path, err) < 0)
+    if (find_source_path(arena, source, &path, err) < 0)
         return -1;
     if (cache_find(tree, path, ret) || !tree->root)
         return 0;
@@ -429,7 +429,7 @@ int tree_list(const struct tree *tree, struct arena *arena, const char *source,
     struct tree_names names = { .list = VEC_INIT };
     const char *folder;
 
-    if (source_path(arena, source, &folder, err) < 0)
+    if (find_source_path(arena, source, &folder, err) < 0)
         return -1;
     stamps_doubt(tree->stamps);
     if ((tree->root ? list_disk : list_memory)(tree, arena, folder, &names, err) < 0)

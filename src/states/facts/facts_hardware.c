@@ -33,7 +33,7 @@ static const struct {
 };
 
 /* "container=lxc", among texts that end in NUL. */
-static struct str container_word(struct scan *scan)
+static struct str find_container_word(struct scan *scan)
 {
     struct str word = scan_line(scan, "run/systemd/container");
     struct str rest = scan_read(scan, "proc/1/environ", ENVIRON_MAX);
@@ -49,7 +49,7 @@ static struct str container_word(struct scan *scan)
 
 static bool find_container(struct scan *scan, struct kind *ret)
 {
-    struct str word = container_word(scan);
+    struct str word = find_container_word(scan);
 
     for (size_t i = 0; i < ARRAY_LEN(container_files); i++)
         if (scan_exists(scan, container_files[i].path)) {

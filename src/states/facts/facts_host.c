@@ -16,7 +16,7 @@
 
 /* --- names -------------------------------------------------------------------------- */
 
-static struct str host_name(struct scan *scan)
+static struct str find_host_name(struct scan *scan)
 {
     struct str name = scan_line(scan, "proc/sys/kernel/hostname");
     struct utsname names;
@@ -66,12 +66,12 @@ static struct str find_full_host_name(struct scan *scan, struct str host)
 void facts_id(struct scan *scan)
 {
     scan_add_text(scan, scan->facts, "id",
-                  scan->id ? str_from(scan->id) : find_full_host_name(scan, host_name(scan)));
+                  scan->id ? str_from(scan->id) : find_full_host_name(scan, find_host_name(scan)));
 }
 
 static void add_host_names(struct scan *scan)
 {
-    struct str node = host_name(scan), full = find_full_host_name(scan, node);
+    struct str node = find_host_name(scan), full = find_full_host_name(scan, node);
     struct str rest = node, domain = full, host = str_cut(&rest, '.');
 
     (void)str_cut(&domain, '.');

@@ -61,7 +61,7 @@ static struct value_list *list_in(struct links *links, struct value_map *map, co
                  : scan_add_list(links->scan, map, arena_strdup(links->scan->arena, key));
 }
 
-static struct value_map *interface_of(struct links *links, const struct ifaddrs *entry)
+static struct value_map *enter_interface(struct links *links, const struct ifaddrs *entry)
 {
     struct scan *scan = links->scan;
     struct value_map *interface = find_link_facts(links, entry->ifa_name);
@@ -84,7 +84,7 @@ static struct value_map *interface_of(struct links *links, const struct ifaddrs 
     return interface;
 }
 
-static unsigned prefix_of(const struct sockaddr *mask, bool v6)
+static unsigned count_prefix_bits(const struct sockaddr *mask, bool v6)
 {
     const unsigned char *bytes;
     unsigned bits = 0;
@@ -110,9 +110,9 @@ static void add_link_address(struct links *links, const struct ifaddrs *entry,
 
     if (!inet_ntop(entry->ifa_addr->sa_family, bytes, text, sizeof(text)))
         return;
-    scan_push_text(
-        scan, list_in(links, interface, "addrs"),
-        str_from(arena_printf(scan->arena, "%s/%u", text, prefix_of(entry->ifa_netmask, v6))));
+    scan_push_text(scan, list_in(links, interface, "addrs"),
+                   str_from(arena_printf(scan->arena, "%s/%u", text,
+                                         count_prefix_bits(entry->ifa_netmask, v6))));
     if (!(entry->ifa_flags & IFF_LOOPBACK))
         scan_push_text(scan, links->lists[v6], str_from(text));
     scan_push_text(scan, links->salt_lists[v6], str_from(text));
@@ -145,7 +145,7 @@ static void add_interfaces(struct links *links)
         return;
     for (const struct ifaddrs *entry = all; entry && count < ADDRESSES_MAX;
          entry = entry->ifa_next) {
-        struct value_map *interface = interface_of(links, entry);
+        struct value_map *interface = enter_interface(links, entry);
         int descendants = entry->ifa_addr ? entry->ifa_addr->sa_family : AF_UNSPEC;
 
         count++;
@@ -161,7 +161,7 @@ static void add_interfaces(struct links *links)
 
 /* The source address of outgoing connections. A connected UDP socket sends nothing; the
  * destination is a documentation address. */
-static struct str default_address(struct scan *scan)
+static struct str find_default_address(struct scan *scan)
 {
     AUTO_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(DISCARD_PORT) };
@@ -178,7 +178,7 @@ static struct str default_address(struct scan *scan)
 
 /* The gateway of a line of /proc/net/route, whose numbers are hexadecimal in the order of this
  * machine; a NULL view when it is not a default route. */
-static struct str gateway_on_line(struct scan *scan, struct str line)
+static struct str parse_gateway(struct scan *scan, struct str line)
 {
     struct str name = scan_word(&line), target = scan_word(&line), gateway = scan_word(&line);
     struct str flags = scan_word(&line);
@@ -202,7 +202,7 @@ static void add_gateway(struct scan *scan, struct value_map *network)
     struct str gateway = { NULL, 0 };
 
     while (rest.p && !gateway.p)
-        gateway = gateway_on_line(scan, str_cut(&rest, '\n'));
+        gateway = parse_gateway(scan, str_cut(&rest, '\n'));
     scan_add_text(scan, network, "gateway", gateway);
     scan_add(scan, scan->facts, "ip4_gw", gateway.p ? value_str(gateway) : value_bool(false));
     scan_add(scan, scan->facts, "ip_gw", value_bool(gateway.p != NULL));
@@ -210,7 +210,7 @@ static void add_gateway(struct scan *scan, struct value_map *network)
 
 /* --- the family -------------------------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b)
+static int compare_address_texts(const void *a, const void *b)
 {
     const struct value *x = a, *y = b;
 
@@ -220,7 +220,7 @@ static int by_text(const void *a, const void *b)
 static void sort_texts(struct value_list *list)
 {
     if (list->count > 1)
-        qsort(list->items, list->count, sizeof(list->items[0]), by_text);
+        qsort(list->items, list->count, sizeof(list->items[0]), compare_address_texts);
 }
 
 static void add_interface_names(struct scan *scan, struct value_map *network)
@@ -257,5 +257,5 @@ void facts_network(struct scan *scan)
     sort_texts(links.salt_lists[0]);
     sort_texts(links.salt_lists[1]);
     add_gateway(scan, links.network);
-    scan_add_text(scan, scan->facts, "default_ipv4", default_address(scan));
+    scan_add_text(scan, scan->facts, "default_ipv4", find_default_address(scan));
 }

@@ -115,7 +115,7 @@ static struct distribution identify_distribution(struct scan *scan, struct str r
 /* --- versions ------------------------------------------------------------------------ */
 
 /* "12" says less than /etc/debian_version, "12.5"; Salt uses the first, and so do we. */
-static struct str version_of(struct scan *scan, struct str release)
+static struct str find_os_version(struct scan *scan, struct str release)
 {
     struct str version = scan_field(scan, release, "VERSION_ID", '=');
     struct str build = scan_field(scan, release, "BUILD_ID", '=');
@@ -126,7 +126,7 @@ static struct str version_of(struct scan *scan, struct str release)
 }
 
 /* "bookworm", from VERSION_CODENAME, or from the parentheses in VERSION. */
-static struct str codename_of(struct scan *scan, struct str release)
+static struct str find_os_codename(struct scan *scan, struct str release)
 {
     struct str name = scan_field(scan, release, "VERSION_CODENAME", '=');
     struct str version = scan_field(scan, release, "VERSION", '=');
@@ -140,7 +140,7 @@ static struct str codename_of(struct scan *scan, struct str release)
                              : str_slice(version, open + 1, close - open - 1);
 }
 
-static struct value version_part(struct str part)
+static struct value parse_version_part(struct str part)
 {
     struct err ignored;
     int64_t number;
@@ -156,7 +156,7 @@ static void add_version_info(struct scan *scan, struct str version)
     while (rest.p) {
         struct str part = arena_str(scan->arena, str_cut(&rest, '.'));
 
-        value_list_push(scan->arena, info, version_part(part));
+        value_list_push(scan->arena, info, parse_version_part(part));
     }
     if (info->items[0].kind == VALUE_INT)
         scan_add(scan, scan->facts, "osmajorrelease", info->items[0]);
@@ -234,8 +234,8 @@ static void add_lsb(struct scan *scan, const struct distribution *dist, struct s
 
     scan_add_text(scan, scan->facts, "lsb_distrib_id", id.p ? id : str_from(dist->salt_os));
     scan_add_text(scan, scan->facts, "lsb_distrib_codename",
-                  codename.p ? codename : codename_of(scan, release));
-    scan_add_text(scan, scan->facts, "lsb_distrib_release", version_of(scan, release));
+                  codename.p ? codename : find_os_codename(scan, release));
+    scan_add_text(scan, scan->facts, "lsb_distrib_release", find_os_version(scan, release));
     scan_add_text(scan, scan->facts, "lsb_distrib_description",
                   scan_field(scan, release, "PRETTY_NAME", '='));
 }
@@ -253,7 +253,7 @@ void facts_os(struct scan *scan)
     struct str release = read_release(scan);
     struct distribution dist = identify_distribution(scan, release);
     struct str full = scan_field(scan, release, "NAME", '=');
-    struct str version = version_of(scan, release), codename = codename_of(scan, release);
+    struct str version = find_os_version(scan, release), codename = find_os_codename(scan, release);
 
     /* CentOS Stream has the id of CentOS. */
     if (str_is(full, "CentOS Stream"))

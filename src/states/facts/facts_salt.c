@@ -34,7 +34,7 @@ static void add_versions(struct scan *scan)
 }
 
 /* The version is in the name libsystemd-shared-252.so; systemd need not run. */
-static struct str systemd_version(const struct scan *scan, const char *folder)
+static struct str find_systemd_version(const struct scan *scan, const char *folder)
 {
     static const char prefix[] = "libsystemd-shared-";
     struct fs_names names = { .list = VEC_INIT };
@@ -63,7 +63,7 @@ static void add_systemd(struct scan *scan)
     struct value_map *map;
 
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-        const struct str version = systemd_version(scan, folders[i]);
+        const struct str version = find_systemd_version(scan, folders[i]);
 
         if (version.n == 0)
             continue;
@@ -191,7 +191,7 @@ static void add_full_names(struct scan *scan)
 }
 
 /* The vendor of "0x10de" from the list of graphics vendors; others by number. */
-static struct str vendor_name(struct str id)
+static struct str find_vendor_name(struct str id)
 {
     static const struct {
         const char *id, *name;
@@ -216,8 +216,9 @@ static void add_display(struct scan *scan, struct value_list *list, const char *
     if (!class.p || !str_starts(class, STR("0x03")))
         return;
     map = value_map_new(scan->arena, 2);
-    scan_add_text(scan, map, "vendor",
-                  vendor_name(scan_line(scan, arena_printf(scan->arena, "%s/vendor", folder))));
+    scan_add_text(
+        scan, map, "vendor",
+        find_vendor_name(scan_line(scan, arena_printf(scan->arena, "%s/vendor", folder))));
     scan_add_text(scan, map, "model",
                   scan_line(scan, arena_printf(scan->arena, "%s/device", folder)));
     value_list_push(scan->arena, list, value_map(map));

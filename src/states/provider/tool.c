@@ -66,7 +66,7 @@ static bool is_same_name(const char *a, const char *b)
     return n == strcspn(b, "=") && memcmp(a, b, n) == 0;
 }
 
-static void env_put(const struct tool *tool, struct tool_words *env, const char *entry)
+static void put_variable(const struct tool *tool, struct tool_words *env, const char *entry)
 {
     VEC_EACH (&env->list, old)
         if (is_same_name(*old, entry)) {
@@ -84,16 +84,16 @@ static const char *const *make_tool_environment(const struct tool *tool,
 
     for (char **entry = environ; *entry; entry++)
         tool_add(tool, &env, *entry);
-    env_put(tool, &env, arena_printf(tool->arena, "PATH=%s", tool_path(tool->arena)));
-    env_put(tool, &env, "LC_ALL=C.UTF-8");
-    env_put(tool, &env, "LANGUAGE=");
+    put_variable(tool, &env, arena_printf(tool->arena, "PATH=%s", tool_path(tool->arena)));
+    put_variable(tool, &env, "LC_ALL=C.UTF-8");
+    put_variable(tool, &env, "LANGUAGE=");
     if (account) {
-        env_put(tool, &env, arena_printf(tool->arena, "HOME=%s", account->home));
-        env_put(tool, &env, arena_printf(tool->arena, "USER=%s", account->name));
-        env_put(tool, &env, arena_printf(tool->arena, "LOGNAME=%s", account->name));
+        put_variable(tool, &env, arena_printf(tool->arena, "HOME=%s", account->home));
+        put_variable(tool, &env, arena_printf(tool->arena, "USER=%s", account->name));
+        put_variable(tool, &env, arena_printf(tool->arena, "LOGNAME=%s", account->name));
     }
     for (const char *const *entry = options->env; entry && *entry; entry++)
-        env_put(tool, &env, *entry);
+        put_variable(tool, &env, *entry);
     return tool_argv(tool, &env);
 }
 
@@ -165,7 +165,7 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
 }
 
 /* The subcommand: the first argument that is not an option; NULL: none. */
-static const char *verb_of(const char *const *argv)
+static const char *find_subcommand(const char *const *argv)
 {
     static const char *const manners[] = { "-q", "-y", "-o", "-C", "--" };
 
@@ -183,7 +183,7 @@ static const char *verb_of(const char *const *argv)
 int tool_fail(const char *const *argv, const struct process_result *result, struct err *err)
 {
     AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
-    const char *verb = verb_of(argv);
+    const char *verb = find_subcommand(argv);
     struct str said = str_trim(result->err);
 
     if (said.n == 0)

@@ -145,7 +145,7 @@ static void count_states(struct arena *arena, const struct run_result *result, s
 /* The summary, which is short and often read, and then the states. */
 enum { SUMMARY_PART, STATES_PART, PARTS };
 
-static struct record_log log_of(struct arena *arena, const char *data_dir)
+static struct record_log make_record_log(struct arena *arena, const char *data_dir)
 {
     return (struct record_log){ .path = path_join(arena, data_dir, LASTRUN_FILE),
                                 .purpose = PURPOSE,
@@ -328,7 +328,7 @@ int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun
                  const struct run_result *result, const char *error, struct lastrun *ret_run,
                  struct err *err)
 {
-    const struct record_log log = log_of(arena, data_dir);
+    const struct record_log log = make_record_log(arena, data_dir);
     struct record_log_writer writer;
     int status;
 
@@ -360,7 +360,7 @@ void lastrun_print_outcome(struct buf *out, const struct lastrun *run)
 int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,
                  struct err *err)
 {
-    const struct record_log log = log_of(arena, data_dir);
+    const struct record_log log = make_record_log(arena, data_dir);
 
     if (record_log_read_first(arena, &log, &lastrun_type, LASTRUN_MAX, ret_run, err) < 0)
         return -1;
@@ -371,7 +371,7 @@ int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_
 int lastrun_read_states(struct arena *arena, const char *data_dir,
                         struct lastrun_states *ret_states, struct err *err)
 {
-    const struct record_log log = log_of(arena, data_dir);
+    const struct record_log log = make_record_log(arena, data_dir);
 
     return record_log_read_part(arena, &log, &lastrun_states_type, STATES_PART, ret_states, err);
 }

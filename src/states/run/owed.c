@@ -129,7 +129,7 @@ static int write_debt(const char *path, const struct owed_debt *debt, struct err
     return fs_replace(path, buf_view(&bytes), NULL, err);
 }
 
-static const char *first_file(const struct owed_debt *debt)
+static const char *get_first_file(const struct owed_debt *debt)
 {
     return debt->files.n > 0 ? debt->files.p[0] : "";
 }
@@ -140,7 +140,7 @@ static int compare_debts(const void *a, const void *b)
     int order = strcmp(left->state, right->state);
 
     if (order == 0)
-        order = strcmp(first_file(left), first_file(right));
+        order = strcmp(get_first_file(left), get_first_file(right));
     return order != 0 ? order : strcmp(left->source, right->source);
 }
 
@@ -192,7 +192,7 @@ int owed_list(struct arena *arena, const char *data_dir, struct owed_debts *ret_
 const char *owed_describe(struct arena *arena, const struct owed_debt *debt)
 {
     return arena_printf(arena, "%s  since run %s%s%s: %s had changed", debt->state, debt->run,
-                        debt->files.n > 0 ? ", " : "", first_file(debt), debt->source);
+                        debt->files.n > 0 ? ", " : "", get_first_file(debt), debt->source);
 }
 
 static bool has_listed_text(const struct param_strs *list, struct str text)
@@ -221,9 +221,9 @@ static int select_debts(const struct owed_debts *debts, const char *words, struc
 
         if (!is_debt_named(debt, words))
             continue;
-        if (strcmp(first_file(first), first_file(debt)) != 0)
+        if (strcmp(get_first_file(first), get_first_file(debt)) != 0)
             return err_set(err, ERR_INVALID, "several files declare '%s': use '%s:%s' or '%s:%s'",
-                           debt->state, first_file(first), debt->state, first_file(debt),
+                           debt->state, get_first_file(first), debt->state, get_first_file(debt),
                            debt->state);
         VEC_PUSH_IN(arena, &ret->list, *debt);
     }

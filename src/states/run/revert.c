@@ -199,7 +199,7 @@ static int put_image(struct reverting *r, const struct image *image, struct buf 
                : restore_put(&r->restore, image, &site, words, changed, err);
 }
 
-static void say_words(struct state_run *run, const struct buf *words)
+static void say_result_words(struct state_run *run, const struct buf *words)
 {
     if (words->n > 0)
         state_say(run, "%.*s", STR_ARG(str_trim_right(buf_view(words))));
@@ -224,7 +224,7 @@ static int put_checked(struct reverting *r, struct state_run *run, const struct 
         VEC_PUSH_IN(r->arena, &r->full, full);
         return 0;
     }
-    say_words(run, &words);
+    say_result_words(run, &words);
     return 0;
 }
 
@@ -239,7 +239,7 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
         return -1;
     if (older && put_image(r, &older->image, &words, changed, err) < 0)
         return -1;
-    say_words(run, &words);
+    say_result_words(run, &words);
     return 0;
 }
 
@@ -286,7 +286,7 @@ static int restore_paths(struct reverting *r, struct state_run *run, const struc
             return -1;
     if (restore_finish(&r->restore, &words, changed, err) < 0)
         return -1;
-    say_words(run, &words);
+    say_result_words(run, &words);
     return 0;
 }
 
@@ -473,7 +473,7 @@ static int compare_backwards(const void *a, const void *b)
 
 static void skip_state(struct reverting *r, const struct undo_entry *entry)
 {
-    struct state_result *result = result_for(r, entry);
+    struct state_result *result = find_reverted_result(r, entry);
 
     r->result->canceled = true;
     r->complete = false;
@@ -492,7 +492,7 @@ static bool is_entry_blocked(const struct reverting *r, const struct undo_entry 
 
 static void block_state(struct reverting *r, const struct undo_entry *entry)
 {
-    struct state_result *result = result_for(r, entry);
+    struct state_result *result = find_reverted_result(r, entry);
 
     r->complete = false;
     if (result->outcome == OUTCOME_FAILED)
@@ -519,7 +519,7 @@ static int restore_full_folders(struct reverting *r, struct err *err)
         qsort(r->full.p, r->full.n, sizeof(*r->full.p), compare_revert_depth);
     VEC_EACH (&r->full, full) {
         AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
-        struct state_result *result = result_for(r, full->entry);
+        struct state_result *result = find_reverted_result(r, full->entry);
         bool changed = false;
 
         if (put_image(r, full->image, &words, &changed, err) < 0)

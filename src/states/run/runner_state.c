@@ -50,7 +50,7 @@ void runner_free_spares(struct runner *runner)
 
 /* --- results -------------------------------------------------------------------------- */
 
-static struct state_result *result_of(struct runner *runner, uint32_t state)
+static struct state_result *get_state_result(struct runner *runner, uint32_t state)
 {
     return &runner->results[runner->position[state]];
 }
@@ -59,7 +59,7 @@ static struct state_result *result_of(struct runner *runner, uint32_t state)
 static void settle_state_debts(struct runner *runner, uint32_t state,
                                const struct state_gate *state_gate)
 {
-    const struct state_result *result = result_of(runner, state);
+    const struct state_result *result = get_state_result(runner, state);
 
     if (runner->test || result->dry || state_result_is_broken(result))
         return;
@@ -76,7 +76,7 @@ static struct value copy_details(struct runner *runner, struct value_map *detail
     return value_copy(runner->arena, &all);
 }
 
-static struct str shown_diff(struct runner *runner, struct state_run *run)
+static struct str make_shown_diff(struct runner *runner, struct state_run *run)
 {
     struct str text;
 
@@ -93,10 +93,10 @@ static struct str shown_diff(struct runner *runner, struct state_run *run)
 static void keep_result_words(struct runner *runner, uint32_t number, struct attempt *attempt,
                               const struct err *err)
 {
-    struct state_result *result = result_of(runner, number);
+    struct state_result *result = get_state_result(runner, number);
     struct state_run *run = &attempt->run;
 
-    result->diff = shown_diff(runner, run);
+    result->diff = make_shown_diff(runner, run);
     if (err) {
         struct str text = secrets_masked(runner->host->secrets, runner->arena, str_from(err->text));
 
@@ -136,7 +136,7 @@ static void keep_hash(struct runner *runner, struct state_result *result,
 static void finish_state(struct runner *runner, struct runner_task *task, struct attempt *attempt,
                          const struct err *err)
 {
-    struct state_result *result = result_of(runner, task->state);
+    struct state_result *result = get_state_result(runner, task->state);
 
     result->dry = runner->plan->states[task->state].dry;
     result->would_change = result->dry && !err && attempt->changed;
@@ -159,7 +159,7 @@ static void finish_state(struct runner *runner, struct runner_task *task, struct
 
 void runner_skip(struct runner *runner, uint32_t state, const struct state_gate *state_gate)
 {
-    struct state_result *result = result_of(runner, state);
+    struct state_result *result = get_state_result(runner, state);
 
     result->outcome = OUTCOME_SKIPPED;
     result->skip_reason = state_gate->skip;
@@ -218,7 +218,7 @@ static int look_ahead(struct runner *runner, struct runner_task *task, struct at
 
 /* --- attempts ------------------------------------------------------------------------- */
 
-static int64_t pause_of(const struct plan_retry *retry)
+static int64_t choose_pause(const struct plan_retry *retry)
 {
     const uint64_t more = retry->splay > 0 ? chance_number() % (uint64_t)retry->splay : 0;
 
@@ -236,7 +236,7 @@ static int try_state(struct runner *runner, const struct runner_task *task, stru
     for (int64_t i = 0; rc < 0 && i < more; i++) {
         if (err->code == ERR_CANCELED)
             break;
-        if (!pause_for(runner->host->cancel, pause_of(&state->retry))) {
+        if (!pause_for(runner->host->cancel, choose_pause(&state->retry))) {
             err->code = ERR_CANCELED;
             rc = err_wrap(err, "canceled before the next attempt");
             break;
@@ -276,6 +276,6 @@ void runner_execute(struct runner *runner, struct runner_task *task)
     }
     spare = take_spare(runner);
     run_gated(runner, task, &spare->attempt);
-    result_of(runner, task->state)->duration = clock_real() - began;
+    get_state_result(runner, task->state)->duration = clock_real() - began;
     give_spare(runner, spare);
 }

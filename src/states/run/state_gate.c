@@ -51,7 +51,7 @@ static const struct state_result *find_first_target(const struct asking *a, enum
     return NULL;
 }
 
-static bool all_broken(const struct asking *a, enum requisite kind)
+static bool are_all_broken(const struct asking *a, enum requisite kind)
 {
     const struct plan_targets *targets = &a->state->requisites[kind];
 
@@ -100,7 +100,7 @@ static const struct owed_debt *find_debt(const struct asking *a, enum requisite 
 
 /* --- words ------------------------------------------------------------------------- */
 
-static const char *why_broken(const struct asking *a, const struct state_result *result)
+static const char *describe_broken(const struct asking *a, const struct state_result *result)
 {
     if (result->outcome == OUTCOME_FAILED)
         return arena_printf(a->arena, "%s failed: %s", result->name,
@@ -130,16 +130,16 @@ static bool check_all_targets(struct asking *a, enum requisite kind)
 {
     const struct state_result *broken = find_first_target(a, kind, is_broken);
 
-    return !broken || refuse_state(a, SKIP_REQUIRE_FAILED, why_broken(a, broken));
+    return !broken || refuse_state(a, SKIP_REQUIRE_FAILED, describe_broken(a, broken));
 }
 
 static bool ask_any(struct asking *a, enum requisite kind)
 {
-    if (!all_broken(a, kind))
+    if (!are_all_broken(a, kind))
         return true;
     return refuse_state(a, SKIP_REQUIRE_FAILED,
                         arena_printf(a->arena, "all of %s failed: %s", requisite_name(kind),
-                                     why_broken(a, find_first_target(a, kind, is_broken))));
+                                     describe_broken(a, find_first_target(a, kind, is_broken))));
 }
 
 /* A change among those watched; named after the first. */
@@ -187,7 +187,7 @@ static bool ask_failure(struct asking *a, enum requisite kind)
         return refuse_state(a, SKIP_ONFAIL_NOT_MET,
                             arena_printf(a->arena, "%s did not fail", well->name));
     if (!a->state_gate.cause)
-        a->state_gate.cause = why_broken(a, failed);
+        a->state_gate.cause = describe_broken(a, failed);
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include "language/jinja/render.h"
 #include "states/settings/folder.h"
 
-static const struct ask *ask_of(const struct plan_binding_args *bound)
+static const struct ask *get_ask(const struct plan_binding_args *bound)
 {
     return bound->user;
 }
@@ -38,32 +38,32 @@ static int get_settings_path(struct render *render, const struct plan_binding_ar
 static int call_settings_facts_get(struct render *render, const struct plan_binding_args *bound,
                                    struct value *ret)
 {
-    return get_settings_path(render, bound, ask_of(bound)->facts, value_null(), ret);
+    return get_settings_path(render, bound, get_ask(bound)->facts, value_null(), ret);
 }
 
 static int call_settings_lookup(struct render *render, const struct plan_binding_args *bound,
                                 struct value *ret)
 {
-    return get_settings_path(render, bound, ask_of(bound)->settings, value_null(), ret);
+    return get_settings_path(render, bound, get_ask(bound)->settings, value_null(), ret);
 }
 
 static int call_salt_grains(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {
-    return get_settings_path(render, bound, ask_of(bound)->grains, value_text(""), ret);
+    return get_settings_path(render, bound, get_ask(bound)->grains, value_text(""), ret);
 }
 
 static int call_salt_pillar(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {
-    return get_settings_path(render, bound, ask_of(bound)->settings, value_text(""), ret);
+    return get_settings_path(render, bound, get_ask(bound)->settings, value_text(""), ret);
 }
 
 static int call_settings_grains(struct render *render, const struct plan_binding_args *bound,
                                 struct value *ret)
 {
     (void)render;
-    *ret = *ask_of(bound)->grains;
+    *ret = *get_ask(bound)->grains;
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int call_settings_pillar(struct render *render, const struct plan_binding
                                 struct value *ret)
 {
     (void)render;
-    *ret = *ask_of(bound)->settings;
+    *ret = *get_ask(bound)->settings;
     return 0;
 }
 
@@ -83,7 +83,7 @@ static int call_settings_file_exists(struct render *render, const struct plan_bi
 
     if (argument_text(render, &bound->args[0], &path) < 0)
         return -1;
-    if (folder_read(render->arena, ask_of(bound)->folder, path, &text, &err) < 0)
+    if (folder_read(render->arena, get_ask(bound)->folder, path, &text, &err) < 0)
         return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
     *ret = value_bool(text.p);
     return 0;
@@ -94,7 +94,7 @@ static int call_settings_file_exists(struct render *render, const struct plan_bi
 static int ask_shared(struct render *render, const struct plan_binding_args *bound, struct str type,
                       struct value *ret)
 {
-    const struct ask *ask = ask_of(bound);
+    const struct ask *ask = get_ask(bound);
     const char *scope = value_get_text(ask->settings, "basket_scope");
     struct str target, name;
     struct err err;
@@ -170,8 +170,8 @@ static const struct function salt_functions[] = {
 
 /* --- salt['...'] ----------------------------------------------------------------------- */
 
-static int salt_call(struct render *render, void *user, struct str name,
-                     const struct function_call *call, struct value *ret)
+static int call_salt_function(struct render *render, void *user, struct str name,
+                              const struct function_call *call, struct value *ret)
 {
     const struct ask *ask = user;
     struct suggest suggest;
@@ -205,5 +205,5 @@ static int list_functions(struct render *render, void *user, struct value_list *
 void ask_add(struct jinja *jinja, struct arena *arena, struct ask *ask)
 {
     jinja_add_functions(jinja, globals, ask);
-    jinja_add_global(jinja, "salt", dotted_new(arena, salt_call, list_functions, ask));
+    jinja_add_global(jinja, "salt", dotted_new(arena, call_salt_function, list_functions, ask));
 }

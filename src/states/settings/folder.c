@@ -72,7 +72,7 @@ int folder_find(struct arena *arena, const struct folder *folder, struct str ref
 }
 
 /* The name of an entry as the last part of a reference; a NULL view when it is not one. */
-static struct str part_of(const char *entry)
+static struct str strip_suffix(const char *entry)
 {
     struct str name = str_from(entry);
 
@@ -99,8 +99,8 @@ const char *folder_suggest(struct arena *arena, const struct folder *folder, str
         return NULL;
     suggest_init(&suggest, last);
     VEC_EACH (&names.list, name)
-        if (part_of(*name).p)
-            suggest_offer(&suggest, part_of(*name));
+        if (strip_suffix(*name).p)
+            suggest_offer(&suggest, strip_suffix(*name));
     best = suggest_best(&suggest);
     if (!best.p)
         return NULL;

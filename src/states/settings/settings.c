@@ -308,7 +308,7 @@ static int read_settings_includes(struct loader *loader, const struct include *f
     return result;
 }
 
-static int missing_file(struct loader *loader, const struct include *include)
+static int report_missing_file(struct loader *loader, const struct include *include)
 {
     const char *near = folder_suggest(loader->arena, &loader->folder, include->ref);
     const char *path = folder_path(loader->arena, include->ref);
@@ -363,7 +363,7 @@ static int load_file(struct loader *loader, struct include *include)
     if (folder_find(loader->arena, &loader->folder, include->ref, &file, &err) < 0)
         return value_diag(loader->diags, include->where, "settings: %s", err.text);
     if (!file.path)
-        return missing_file(loader, include);
+        return report_missing_file(loader, include);
     include->is_init = file.is_init;
     loader->ref = include->ref;
     context = make_file_context(loader, include->defaults, include->ref);

@@ -82,7 +82,7 @@ static void print_example(const struct module *module, struct buf *out)
 }
 
 /* Without its primary parameter, a state uses its ID. */
-static const char *primary_of(const struct module *module)
+static const char *describe_primary(const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
 
@@ -124,7 +124,7 @@ static void print_module(const struct module *module, struct buf *out)
         print_wrapped_text(str_trim_right(str_from(module->details)), out);
     if (module->params && module->params->name) {
         buf_add_text(out, "parameters:\n");
-        params_print_doc(module->params, primary_of(module), out);
+        params_print_doc(module->params, describe_primary(module), out);
         buf_add_char(out, '\n');
     }
     if (is_state_module(module) && module->example) {
@@ -157,7 +157,7 @@ static void put_manual_text(struct arena *arena, struct value_map *map, const ch
         value_map_set(arena, map, value_text(key), value_text(text));
 }
 
-static const char *example_text(struct arena *arena, const struct module *module)
+static const char *print_example_text(struct arena *arena, const struct module *module)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -175,7 +175,8 @@ struct value manual_value(struct arena *arena, const struct module *module)
     put_manual_text(arena, map, "kind", is_state_module(module) ? "state" : "function");
     put_manual_text(arena, map, "summary", module->summary);
     put_manual_text(arena, map, "details", module->details);
-    put_manual_text(arena, map, "example", module->example ? example_text(arena, module) : NULL);
+    put_manual_text(arena, map, "example",
+                    module->example ? print_example_text(arena, module) : NULL);
     value_map_set(arena, map, value_text("parameters"), params_doc_value(arena, module->params));
     return value_map(map);
 }
@@ -188,7 +189,7 @@ static void print_module_markdown(const struct module *module, struct buf *out)
         buf_printf(out, "\n%.*s\n", STR_ARG(str_trim_right(str_from(module->details))));
     if (module->params && module->params->name) {
         buf_add_char(out, '\n');
-        params_print_markdown(module->params, primary_of(module), out);
+        params_print_markdown(module->params, describe_primary(module), out);
     }
     if (is_state_module(module) && module->example) {
         buf_add_text(out, "\n```yaml\n");

@@ -71,7 +71,7 @@ static bool read_hash_line(struct str line, struct str *ret_name, struct source_
     return true;
 }
 
-static struct str last_part(struct str path)
+static struct str find_last_part(struct str path)
 {
     for (size_t i = path.n; i-- > 0;)
         if (path.p[i] == '/')
@@ -89,13 +89,13 @@ bool source_hash_next(struct str *checksums, struct str *ret_name, struct source
 
 bool source_hash_names(struct str a, struct str b)
 {
-    return str_eq(last_part(a), last_part(b));
+    return str_eq(find_last_part(a), find_last_part(b));
 }
 
 int source_hash_find(struct str checksums, const char *name, struct source_hash *ret,
                      struct err *err)
 {
-    const struct str wanted = last_part(str_from(name));
+    const struct str wanted = find_last_part(str_from(name));
     struct source_hash hash, best = { 0 }, alone = { 0 };
     size_t count = 0;
     struct str of;

@@ -152,7 +152,7 @@ void state_diff(struct state_run *run, const char *what, const char *old, const 
     state_differs(run, "%s: %s -> %s", what, old ? old : "(none)", now ? now : "(none)");
 }
 
-static const char *content_word(const struct state_run *run, struct str text)
+static const char *describe_content_kind(const struct state_run *run, struct str text)
 {
     if (run->secret)
         return "secret";
@@ -179,7 +179,7 @@ void state_diff_content(struct state_run *run, const char *path, struct str old,
         state_differs(run, "file %s will be removed, %zu bytes", path, old.n);
         state_made(run, "removed file %s, %zu bytes", path, old.n);
     } else {
-        const char *word = content_word(run, old.n > now.n ? old : now);
+        const char *word = describe_content_kind(run, old.n > now.n ? old : now);
 
         state_differs(run, "%s content of %s changes: %zu -> %zu bytes", word, path, old.n, now.n);
         state_made(run, "%s content of %s changed: %zu -> %zu bytes", word, path, old.n, now.n);

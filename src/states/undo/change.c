@@ -99,20 +99,21 @@ int change_resolve(struct state_run *run, const char **path, struct err *err)
 
 /* --- content ----------------------------------------------------------------------- */
 
-static mode_t umask_of(const struct state_run *run)
+static mode_t choose_umask(const struct state_run *run)
 {
     return run->umask ? *run->umask : USUAL_UMASK;
 }
 
-static struct fs_replace_options options_for(const struct state_run *run, const struct site *site,
-                                             const struct change_attr *attr)
+static struct fs_replace_options make_replace_options(const struct state_run *run,
+                                                      const struct site *site,
+                                                      const struct change_attr *attr)
 {
     struct fs_replace_options options = { .attr = FS_ATTR_KEEP };
 
     if (attr)
         options.attr = (struct fs_attr){ attr->mode, attr->uid, attr->gid };
     if (options.attr.mode == FS_KEEP && site->info.kind == FS_NONE)
-        options.attr.mode = 0666 & ~umask_of(run);
+        options.attr.mode = 0666 & ~choose_umask(run);
     return options;
 }
 
@@ -138,7 +139,7 @@ static int fill_change_draft(const struct state_run *run, const struct site *sit
 static int rewrite_site(struct state_run *run, struct site *site, const struct fs_info *seen,
                         struct str content, const struct change_attr *attr, struct err *err)
 {
-    struct fs_replace_options options = options_for(run, site, attr);
+    struct fs_replace_options options = make_replace_options(run, site, attr);
 
     options.seen = seen;
     if (keep_image(run, site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
@@ -211,7 +212,7 @@ int change_refill_at(struct state_run *run, struct site *site, const struct fs_i
         return -1;
     if (lseek(from, 0, SEEK_SET) < 0)
         return err_sys(err, errno, "read the source of '%s'", site->path);
-    options = options_for(run, site, attr);
+    options = make_replace_options(run, site, attr);
     options.seen = seen;
     if (draft_open_at(&draft, site, &options, err) < 0)
         return -1;
@@ -243,7 +244,7 @@ int change_copy(struct state_run *run, const char *from, const char *path,
     if (find_site(run, path, SITE_FOLLOW, &site, err) < 0 ||
         open_source(from, &source, &fd, err) < 0)
         return -1;
-    options = options_for(run, &site, attr);
+    options = make_replace_options(run, &site, attr);
     if (mode == CHANGE_SOURCE_MODE || (mode == CHANGE_KEEP_MODE && site.info.kind != FS_FILE))
         options.attr.mode = source.info.mode & 0777;
     if (draft_open_at(&draft, &site, &options, err) < 0)
@@ -260,12 +261,12 @@ int change_copy(struct state_run *run, const char *from, const char *path,
 static struct fs_attr folder_attr(const struct state_run *run, const struct site *site,
                                   const struct change_attr *attr)
 {
-    struct fs_attr want = { 0777 & ~umask_of(run), FS_KEEP, FS_KEEP };
+    struct fs_attr want = { 0777 & ~choose_umask(run), FS_KEEP, FS_KEEP };
 
     if (attr)
         want = (struct fs_attr){ attr->mode, attr->uid, attr->gid };
     if (want.mode == FS_KEEP)
-        want.mode = 0777 & ~umask_of(run);
+        want.mode = 0777 & ~choose_umask(run);
     if (!attr || attr->mode == CHANGE_KEEP_MODE)
         want.mode |= site->above.mode & S_ISGID; /* as mkdir has it, with the group */
     if (want.uid == FS_KEEP && geteuid() == 0 && site->above.uid != 0) {
@@ -476,7 +477,7 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
     if (find_site(run, path, SITE_FOLLOW, &site, err) < 0)
         return -1;
     if (site.info.kind == FS_NONE) {
-        const struct fs_replace_options options = options_for(run, &site, NULL);
+        const struct fs_replace_options options = make_replace_options(run, &site, NULL);
 
         if (keep_image(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, STR("")), err) < 0 ||
             fill_change_draft(run, &site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)

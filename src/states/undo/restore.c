@@ -25,7 +25,7 @@ void restore_init(struct restore *restore, struct arena *arena, const char *fold
 }
 
 /* A slash comes before all else, so that a folder is followed by what is below it. */
-static int by_path(const void *a, const void *b)
+static int compare_image_paths(const void *a, const void *b)
 {
     const unsigned char *left = (const unsigned char *)(*(const struct image *const *)a)->path;
     const unsigned char *right = (const unsigned char *)(*(const struct image *const *)b)->path;
@@ -55,7 +55,7 @@ void restore_expect(struct restore *restore, const struct restore_images *images
     }
     if (restore->wholes.list.n > 1)
         qsort(restore->wholes.list.p, restore->wholes.list.n, sizeof(*restore->wholes.list.p),
-              by_path);
+              compare_image_paths);
 }
 
 bool restore_has(const struct restore *restore, const struct image *image)
@@ -149,7 +149,7 @@ static struct rebuild_tree find_tree(struct restore *restore, const struct image
         restore->wholes.list.n == 0
             ? NULL
             : bsearch(&folder, restore->wholes.list.p, restore->wholes.list.n,
-                      sizeof(*restore->wholes.list.p), by_path);
+                      sizeof(*restore->wholes.list.p), compare_image_paths);
     struct rebuild_tree tree = { 0 };
     size_t i = found ? (size_t)(found - restore->wholes.list.p) + 1 : restore->wholes.list.n;
 

@@ -59,7 +59,7 @@ static bool opens_step(struct str line, const char *const *words)
 
 /* apt prints errors of dpkg and unmet dependencies among its output; and the output of a failed
  * maintainer script, after the step it belongs to. */
-static struct str reasons_apt(struct str output)
+static struct str find_apt_reasons(struct str output)
 {
     static const char *const steps[] = { "Setting up ", "Preparing to unpack ",
                                          "Unpacking ",  "Removing ",
@@ -125,7 +125,7 @@ const struct package_manager package_manager_apt = {
     .download = TOOL(APT, "--download-only", "install"),
     .pending = TOOL("apt-get", "-qq", "-y", "--print-uris", "install"),
     .archives = "/var/cache/apt/archives",
-    .reasons = reasons_apt,
+    .reasons = find_apt_reasons,
     .show_file = TOOL("dpkg-deb", "--show", "--showformat=${Package} ${Version}"),
     .names = TOOL("apt-cache", "-q", "pkgnames"),
     .refresh_list = TOOL("-o", "APT::Get::List-Cleanup=0", "-o", "Dir::Etc::sourceparts=-", "-o"),

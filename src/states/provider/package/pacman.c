@@ -111,7 +111,7 @@ static void parse_pacman_offers(struct package_offers *offers, struct arena *are
 }
 
 /* The reason of a failure is among its output. */
-static struct str all_of(struct str output)
+static struct str keep_whole_output(struct str output)
 {
     return output;
 }
@@ -184,7 +184,7 @@ const struct package_manager package_manager_pacman = {
     },
     .install_file = TOOL("pacman", "--noconfirm", "-U"),
     .repo_in_name = true,
-    .reasons = all_of,
+    .reasons = keep_whole_output,
     .names = TOOL("pacman", "-Slq"),
     .show_file = TOOL("pacman", "-Qp"),
     .repos = { "/etc/pacman.conf", PACKAGE_REPO_MIRRORLIST | PACKAGE_REPO_UNSIGNED, write_pacman_repo, remove_pacman_repo },

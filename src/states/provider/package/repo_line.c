@@ -95,7 +95,7 @@ void repo_line_print(const struct repo_line *line, struct buf *out)
         buf_printf(out, " %.*s", STR_ARG(line->components));
 }
 
-static struct str without_slash(struct str uri)
+static struct str trim_slash(struct str uri)
 {
     while (uri.n > 0 && uri.p[uri.n - 1] == '/')
         uri.n--;
@@ -104,7 +104,7 @@ static struct str without_slash(struct str uri)
 
 bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b)
 {
-    return str_eq(a->type, b->type) && str_eq(without_slash(a->uri), without_slash(b->uri)) &&
+    return str_eq(a->type, b->type) && str_eq(trim_slash(a->uri), trim_slash(b->uri)) &&
            str_eq(a->suite, b->suite);
 }
 
@@ -116,7 +116,7 @@ static bool matches_line(struct str part, struct str pattern)
 bool repo_line_matches(const struct repo_line *line, const struct repo_line *pattern)
 {
     return line->uri.n > 0 && matches_line(line->type, pattern->type) &&
-           matches_line(without_slash(line->uri), without_slash(pattern->uri)) &&
+           matches_line(trim_slash(line->uri), trim_slash(pattern->uri)) &&
            matches_line(line->suite, pattern->suite);
 }
 
@@ -229,7 +229,7 @@ static bool is_plain_for(struct str text, struct str line)
     text = str_trim(text);
     while (text.n > 0 && text.p[0] == '#')
         text = str_trim_left(str_from_offset(text, 1));
-    return str_eq(without_slash(text), without_slash(line));
+    return str_eq(trim_slash(text), trim_slash(line));
 }
 
 int repo_line_set_plain(struct str text, struct str line, bool disabled, struct buf *out,

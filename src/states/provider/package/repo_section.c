@@ -9,7 +9,7 @@
 #include "states/provider/package/repo_line.h"
 
 /* The name in "[name]"; a NULL view: not a title. */
-static struct str title_of(struct str line)
+static struct str parse_section_title(struct str line)
 {
     line = str_trim(line);
     if (line.n < 2 || line.p[0] != '[' || line.p[line.n - 1] != ']')
@@ -99,7 +99,7 @@ int repo_section_set(struct str text, struct str name, const struct repo_key *ke
     if (count > KEYS_MAX)
         return err_set(err, ERR_LIMIT, "more than the limit of %d keys in a section", KEYS_MAX);
     while (repo_line_next(&text, &line)) {
-        const struct str title = title_of(line);
+        const struct str title = parse_section_title(line);
 
         if (title.p && inside) {
             finish_section(&edit);
@@ -128,7 +128,7 @@ void repo_section_remove(struct str text, struct str name, struct buf *out, bool
 
     *ret_was_there = false;
     while (repo_line_next(&text, &line)) {
-        const struct str title = title_of(line);
+        const struct str title = parse_section_title(line);
 
         if (title.p)
             inside = str_eq(title, name);

@@ -84,7 +84,7 @@ static bool satisfies_condition(enum wish_operator test, struct str want, struct
     return false;
 }
 
-static struct str without_epoch(struct str version)
+static struct str skip_epoch(struct str version)
 {
     const size_t colon = str_find_char(version, ':', 0);
 
@@ -94,12 +94,12 @@ static struct str without_epoch(struct str version)
 bool wish_holds(const struct wish *wish, struct str version, version_compare_fn compare)
 {
     if (wish->ignore_epoch)
-        version = without_epoch(version);
+        version = skip_epoch(version);
     for (size_t i = 0; i < wish->count; i++) {
         const struct str want = wish->conditions[i].version;
 
         if (!satisfies_condition(wish->conditions[i].test,
-                                 wish->ignore_epoch ? without_epoch(want) : want, version, compare))
+                                 wish->ignore_epoch ? skip_epoch(want) : want, version, compare))
             return false;
     }
     return true;

@@ -143,7 +143,7 @@ static int open_private(sd_bus **ret)
     return 0;
 }
 
-static int no_bus(void)
+static int note_missing_bus(void)
 {
     atomic_store(&absent_until, clock_after(clock_now(), SYSTEMD_BUS_ABSENCE));
     return SYSTEMD_BUS_NONE;
@@ -154,11 +154,11 @@ static int open_bus_session(struct bus_session *session)
     if (clock_now() < atomic_load(&absent_until))
         return SYSTEMD_BUS_NONE;
     if (!library_get(&library))
-        return no_bus();
+        return note_missing_bus();
     if ((geteuid() != 0 || open_private(&session->bus) < 0) && api.open_system(&session->bus) < 0)
-        return no_bus();
+        return note_missing_bus();
     if (api.set_timeout(session->bus, (uint64_t)(CALL_TIMEOUT / CLOCK_US)) < 0)
-        return no_bus();
+        return note_missing_bus();
     return 0;
 }
 
@@ -196,11 +196,11 @@ static int load_unit(struct bus_session *session, const char *unit, const char *
 
         if (str_starts(name, STR(DESTINATION ".")))
             return report_bus_refusal(session, "load", unit, err);
-        return str_is(name, SD_BUS_ERROR_INVALID_ARGS) ? SYSTEMD_BUS_NONE : no_bus();
+        return str_is(name, SD_BUS_ERROR_INVALID_ARGS) ? SYSTEMD_BUS_NONE : note_missing_bus();
     }
     *ret = api.read(reply, "o", &path) < 0 ? NULL : arena_strdup(session->tool->arena, path);
     api.unref(reply);
-    return *ret ? 0 : no_bus();
+    return *ret ? 0 : note_missing_bus();
 }
 
 static int begin_unit(struct bus_session *session, const char *unit, const char **ret_path,

@@ -23,7 +23,7 @@ static bool has_init_scripts(struct arena *arena)
     return fs_list(arena, FOLDER, &names, &ignored) == 0 && names.list.n > 0;
 }
 
-static const char *script_of(const struct tool *tool, const char *name)
+static const char *make_script_path(const struct tool *tool, const char *name)
 {
     return arena_printf(tool->arena, FOLDER "/%s", name);
 }
@@ -63,7 +63,7 @@ static int find_links(const struct tool *tool, const char *name, struct service_
 static int read_sysv_status(const struct tool *tool, const char *name, struct service_status *ret,
                             struct err *err)
 {
-    const char *script = script_of(tool, name);
+    const char *script = make_script_path(tool, name);
     struct process_result result;
 
     *ret = (struct service_status){ .known = access(script, X_OK) == 0, .word = "unknown" };
@@ -122,8 +122,8 @@ static int run_sysv_action(const struct tool *tool, const char *name, enum servi
     if (action == SERVICE_MASK || action == SERVICE_UNMASK)
         return err_set(err, ERR_UNSUPPORTED, "init scripts cannot be %sed",
                        service_action_word(action));
-    return tool_run(tool, TOOL(script_of(tool, name), service_action_word(action)), NULL, NULL,
-                    err);
+    return tool_run(tool, TOOL(make_script_path(tool, name), service_action_word(action)), NULL,
+                    NULL, err);
 }
 
 const struct service_manager service_manager_sysv = {

@@ -8,7 +8,7 @@
 
 #include "core/data/value.h"
 
-struct plan_binding_args;
+struct bound_args;
 struct render;
 
 /* The text of any value, as str() gives it. */

@@ -168,18 +168,18 @@ static int apply(struct eval *eval, const struct node_apply *node, const struct 
                  struct value *ret)
 {
     const struct signature *signature = node->signature;
-    struct value plan_binding_args[SIGNATURE_MAX];
+    struct value bound_args[SIGNATURE_MAX];
     struct eval_args args;
 
     if (eval_arguments(eval, &node->args, NULL, &args) < 0)
         return -1;
     eval->render.at = node->node.at;
     if (signature_bind(signature, &eval->render, node->function->name, value, &args.call,
-                       plan_binding_args) < 0)
+                       bound_args) < 0)
         return -1;
 
-    const struct plan_binding_args bound = {
-        .args = plan_binding_args,
+    const struct bound_args bound = {
+        .args = bound_args,
         .count = signature->bound,
         .name = node->function->name,
     };
@@ -192,7 +192,7 @@ static int apply_plain(struct eval *eval, const struct node_apply *node, struct 
     const struct signature *signature = node->signature;
     const struct args *given = &node->args;
     struct value args[NODE_PLAIN_MAX];
-    const struct plan_binding_args bound = {
+    const struct bound_args bound = {
         .args = args,
         .count = signature->bound,
         .name = node->function->name,

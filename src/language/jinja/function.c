@@ -27,7 +27,7 @@ int function_call(struct render *render, const struct function *function, void *
     if (user)
         render_ask_host(render, function->name);
 
-    const struct plan_binding_args bound = {
+    const struct bound_args bound = {
         .args = args,
         .count = signature->bound,
         .name = function->name,

@@ -34,14 +34,14 @@ struct function_call {
 };
 
 /* What a function receives. */
-struct plan_binding_args {
+struct bound_args {
     const struct value *args; /* one for each name of the signature */
     size_t count;
     const char *name; /* of the function, for messages */
     void *user;       /* of jinja_add_functions; NULL for built-in ones */
 };
 
-typedef int function_fn(struct render *render, const struct plan_binding_args *bound,
+typedef int function_fn(struct render *render, const struct bound_args *bound,
                         struct value *ret);
 
 struct function {

@@ -162,7 +162,7 @@ static int loop_length(struct render *render, struct object *object, size_t *ret
 
 /* --- what templates ask ------------------------------------------------------------------ */
 
-static int call_cycle(struct render *render, const struct plan_binding_args *bound,
+static int call_cycle(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct loop *loop = bound->user;
@@ -174,7 +174,7 @@ static int call_cycle(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int call_changed(struct render *render, const struct plan_binding_args *bound,
+static int call_changed(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct loop *loop = bound->user;

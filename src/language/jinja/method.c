@@ -19,7 +19,7 @@ int method_call(struct render *render, const struct function *method, const stru
     if (signature_bind(signature, render, method->name, self, call, args) < 0)
         return -1;
 
-    const struct plan_binding_args bound = { .args = args,
+    const struct bound_args bound = { .args = args,
                                              .count = signature->bound,
                                              .name = method->name };
     return method->call(render, &bound, ret);
@@ -64,7 +64,7 @@ struct value method_bind(struct render *render, const struct function *method,
     return object_value(&bound->object);
 }
 
-int method_arg_str(struct render *render, const struct plan_binding_args *bound, size_t i,
+int method_arg_str(struct render *render, const struct bound_args *bound, size_t i,
                    const char *who, struct str *ret)
 {
     const struct value *v = &bound->args[i];
@@ -77,7 +77,7 @@ int method_arg_str(struct render *render, const struct plan_binding_args *bound,
     return 0;
 }
 
-int method_arg_optional_int(struct render *render, const struct plan_binding_args *bound, size_t i,
+int method_arg_optional_int(struct render *render, const struct bound_args *bound, size_t i,
                             int64_t *ret)
 {
     return argument_is_none(&bound->args[i]) ? 0 : argument_int(render, &bound->args[i], ret);

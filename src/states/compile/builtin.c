@@ -27,12 +27,12 @@
 /* Limit for the account database entry of one name. */
 #define ACCOUNT_TEXT_MAX ((size_t)64 << 10)
 
-static struct builtin_context *get_builtin_context(const struct plan_binding_args *bound)
+static struct builtin_context *get_builtin_context(const struct bound_args *bound)
 {
     return bound->user;
 }
 
-static int get_text_parameter(struct render *render, const struct plan_binding_args *bound,
+static int get_text_parameter(struct render *render, const struct bound_args *bound,
                               size_t i, const char **ret)
 {
     struct str text;
@@ -86,7 +86,7 @@ static const struct value *follow_value_path(const struct value *tree, struct st
 }
 
 /* The separator argument at `i`, or `usual`. */
-static int pick_separators(struct render *render, const struct plan_binding_args *bound, size_t i,
+static int pick_separators(struct render *render, const struct bound_args *bound, size_t i,
                            const char *usual, const char **ret)
 {
     struct str text;
@@ -104,7 +104,7 @@ static int pick_separators(struct render *render, const struct plan_binding_args
 }
 
 /* `path` in `tree`, or the default; without a default `missing`. */
-static int get_value_at_path(struct render *render, const struct plan_binding_args *bound,
+static int get_value_at_path(struct render *render, const struct bound_args *bound,
                              const struct value *tree, const char *separators, struct value missing,
                              struct value *ret)
 {
@@ -121,7 +121,7 @@ static int get_value_at_path(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-static int call_fact_lookup(struct render *render, const struct plan_binding_args *bound,
+static int call_fact_lookup(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     return get_value_at_path(render, bound, host_facts(get_builtin_context(bound)->host),
@@ -129,7 +129,7 @@ static int call_fact_lookup(struct render *render, const struct plan_binding_arg
 }
 
 /* Shared values of other machines, as a list of {peel_id, value}. */
-static int call_basket_get(struct render *render, const struct plan_binding_args *bound,
+static int call_basket_get(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
@@ -160,7 +160,7 @@ static int call_basket_get(struct render *render, const struct plan_binding_args
     return 0;
 }
 
-static int call_pillar_get(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_get(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     return get_value_at_path(render, bound, get_builtin_context(bound)->host->settings, ":",
@@ -168,7 +168,7 @@ static int call_pillar_get(struct render *render, const struct plan_binding_args
 }
 
 /* Salt's form of a fact first: there, `os` is text, here a map. */
-static int call_grains_get(struct render *render, const struct plan_binding_args *bound,
+static int call_grains_get(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
@@ -185,11 +185,11 @@ static int call_grains_get(struct render *render, const struct plan_binding_args
                              separators, value_text(""), ret);
 }
 
-static int get_grain(struct render *render, const struct plan_binding_args *bound,
+static int get_grain(struct render *render, const struct bound_args *bound,
                      const struct value *key, const struct value *otherwise, struct value *ret)
 {
     const struct value args[] = { *key, *otherwise, value_null() };
-    const struct plan_binding_args one = {
+    const struct bound_args one = {
         .args = args, .count = ARRAY_LEN(args), .name = bound->name, .user = bound->user
     };
 
@@ -197,7 +197,7 @@ static int get_grain(struct render *render, const struct plan_binding_args *boun
 }
 
 /* In Salt files a map of all requested facts; in .zy files one fact, with a default. */
-static int call_grains_item(struct render *render, const struct plan_binding_args *bound,
+static int call_grains_item(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value_list *keys = container_list(render, &bound->args[0]);
@@ -223,7 +223,7 @@ static int call_grains_item(struct render *render, const struct plan_binding_arg
 
 /* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with
  * `merge`, the value found is merged over the default, if both are maps or both are lists. */
-static int call_setting_lookup(struct render *render, const struct plan_binding_args *bound,
+static int call_setting_lookup(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     const struct value *fallback = &bound->args[1];
@@ -245,7 +245,7 @@ static int call_setting_lookup(struct render *render, const struct plan_binding_
     return 0;
 }
 
-static int call_facts_items(struct render *render, const struct plan_binding_args *bound,
+static int call_facts_items(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     (void)render;
@@ -253,7 +253,7 @@ static int call_facts_items(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int call_all_grains(struct render *render, const struct plan_binding_args *bound,
+static int call_all_grains(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
@@ -263,7 +263,7 @@ static int call_all_grains(struct render *render, const struct plan_binding_args
     return 0;
 }
 
-static int call_settings_items(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_items(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     (void)render;
@@ -277,7 +277,7 @@ static int call_settings_items(struct render *render, const struct plan_binding_
 /* config.get(key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false,
  * omit_master=true, omit_grains=false): a value from the configuration, the grains or the
  * settings. With `merge`, all of them, the first on top. */
-static int call_config_get(struct render *render, const struct plan_binding_args *bound,
+static int call_config_get(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
@@ -313,7 +313,7 @@ static int call_config_get(struct render *render, const struct plan_binding_args
     return 0;
 }
 
-static int call_config_items(struct render *render, const struct plan_binding_args *bound,
+static int call_config_items(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     *ret = builtin_opts(render->arena, get_builtin_context(bound)->host);
@@ -322,7 +322,7 @@ static int call_config_items(struct render *render, const struct plan_binding_ar
 
 /* --- merging --------------------------------------------------------------------- */
 
-static int check_argument_is_map(struct render *render, const struct plan_binding_args *bound,
+static int check_argument_is_map(struct render *render, const struct bound_args *bound,
                                  const struct value *v, const char *what)
 {
     if (v->kind == VALUE_MAP)
@@ -344,7 +344,7 @@ static const struct value *find_grain_value(const struct state_host *host, struc
 }
 
 /* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */
-static int call_filter_by(struct render *render, const struct plan_binding_args *bound,
+static int call_filter_by(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct str grain = STR("os_family");
@@ -355,7 +355,7 @@ static int call_filter_by(struct render *render, const struct plan_binding_args 
 }
 
 /* pillar.filter_by(lookup, pillar, merge=none, default='default', base=none) */
-static int call_pillar_filter_by(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_filter_by(struct render *render, const struct bound_args *bound,
                                  struct value *ret)
 {
     struct str path;
@@ -368,7 +368,7 @@ static int call_pillar_filter_by(struct render *render, const struct plan_bindin
 }
 
 /* defaults.merge(dest, upd, merge_lists=false, in_place=true, convert_none=true) */
-static int call_defaults_merge(struct render *render, const struct plan_binding_args *bound,
+static int call_defaults_merge(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     const enum merging_lists lists =
@@ -391,7 +391,7 @@ static int call_defaults_merge(struct render *render, const struct plan_binding_
 
 /* defaults.update(dest, defaults, merge_lists=true, in_place=true, convert_none=true): every map in
  * `dest` on top of the defaults. */
-static int call_defaults_update(struct render *render, const struct plan_binding_args *bound,
+static int call_defaults_update(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     const enum merging_lists lists =
@@ -458,7 +458,7 @@ static void put_comment(struct render *render, struct value_map *info, const cha
                   rest.p ? value_str(rest) : value_text(""));
 }
 
-static int call_user_info(struct render *render, const struct plan_binding_args *bound,
+static int call_user_info(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct value_map *info = container_new_map(render, 12);
@@ -492,7 +492,7 @@ static int call_user_info(struct render *render, const struct plan_binding_args 
 }
 
 /* Sorted by name, as in Salt; none for an unknown user. */
-static int call_list_groups(struct render *render, const struct plan_binding_args *bound,
+static int call_list_groups(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value *groups;
@@ -505,7 +505,7 @@ static int call_list_groups(struct render *render, const struct plan_binding_arg
     return filter_apply(render, STR("sort"), ret, &(struct function_call){ 0 }, ret);
 }
 
-static int call_has_exec(struct render *render, const struct plan_binding_args *bound,
+static int call_has_exec(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const char *name, *path = getenv("PATH");
@@ -533,7 +533,7 @@ static int call_has_exec(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int call_dirname(struct render *render, const struct plan_binding_args *bound,
+static int call_dirname(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const char *path;
@@ -544,7 +544,7 @@ static int call_dirname(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int call_basename(struct render *render, const struct plan_binding_args *bound,
+static int call_basename(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const char *path;
@@ -555,7 +555,7 @@ static int call_basename(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int check_path_kind(struct render *render, const struct plan_binding_args *bound,
+static int check_path_kind(struct render *render, const struct bound_args *bound,
                            enum fs_kind kind, struct value *ret)
 {
     struct fs_info info;
@@ -570,13 +570,13 @@ static int check_path_kind(struct render *render, const struct plan_binding_args
     return 0;
 }
 
-static int call_state_file_exists(struct render *render, const struct plan_binding_args *bound,
+static int call_state_file_exists(struct render *render, const struct bound_args *bound,
                                   struct value *ret)
 {
     return check_path_kind(render, bound, FS_FILE, ret);
 }
 
-static int call_directory_exists(struct render *render, const struct plan_binding_args *bound,
+static int call_directory_exists(struct render *render, const struct bound_args *bound,
                                  struct value *ret)
 {
     return check_path_kind(render, bound, FS_FOLDER, ret);
@@ -649,7 +649,7 @@ static const struct object_type output_type = {
     .print = output_print,
 };
 
-static int call_outputs(struct render *render, const struct plan_binding_args *bound,
+static int call_outputs(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct output_object *output = ARENA_NEW(render->arena, struct output_object);
@@ -664,7 +664,7 @@ static int call_outputs(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int call_raise(struct render *render, const struct plan_binding_args *bound,
+static int call_raise(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     struct str text;

@@ -12,7 +12,7 @@
 #include "language/jinja/function.h"
 #include "language/jinja/render.h"
 
-static int check_lookup_is_map(struct render *render, const struct plan_binding_args *bound,
+static int check_lookup_is_map(struct render *render, const struct bound_args *bound,
                                const struct value *v, const char *what)
 {
     if (v->kind == VALUE_MAP)
@@ -81,7 +81,7 @@ static int lay_on_base(struct render *render, const struct value *lookup, const 
     return 0;
 }
 
-int filter_by(struct render *render, const struct plan_binding_args *bound,
+int filter_by(struct render *render, const struct bound_args *bound,
               const struct value *fact, struct value *ret)
 {
     const struct value *lookup = &bound->args[0], *merge = &bound->args[2];

@@ -10,13 +10,13 @@
 #ifndef STATES_COMPILE_FILTER_BY_H
 #define STATES_COMPILE_FILTER_BY_H
 
-struct plan_binding_args;
+struct bound_args;
 struct render;
 struct value;
 
 /* The arguments are (lookup, what, merge, default, base); `fact` is the value that the second
  * one names, NULL when there is none. A map as second argument means `merge`. */
-int filter_by(struct render *render, const struct plan_binding_args *bound,
+int filter_by(struct render *render, const struct bound_args *bound,
               const struct value *fact, struct value *ret);
 
 #endif

@@ -32,7 +32,7 @@
 #define DAY_SECONDS   86400
 
 /* The argument of all of them: with it, they look at the machine. */
-static int read_filter_path(struct render *render, const struct plan_binding_args *bound,
+static int read_filter_path(struct render *render, const struct bound_args *bound,
                             const char **ret)
 {
     struct str text;
@@ -44,7 +44,7 @@ static int read_filter_path(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int fail_host_filter(struct render *render, const struct plan_binding_args *bound,
+static int fail_host_filter(struct render *render, const struct bound_args *bound,
                             const struct err *err)
 {
     return render_fail(render, RENDER_HOST, "%s: %s", bound->name, err->text);
@@ -53,7 +53,7 @@ static int fail_host_filter(struct render *render, const struct plan_binding_arg
 /* --- files --------------------------------------------------------------------------------- */
 
 /* The bytes of a file; a NULL view when it does not exist. */
-static int read_filtered_file(struct render *render, const struct plan_binding_args *bound,
+static int read_filtered_file(struct render *render, const struct bound_args *bound,
                               struct str *ret)
 {
     struct fs_info info;
@@ -84,7 +84,7 @@ static bool looks_like_text(struct str bytes)
     return utf8_is_valid(first);
 }
 
-static int filter_is_text_file(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_text_file(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     struct str bytes;
@@ -95,7 +95,7 @@ static int filter_is_text_file(struct render *render, const struct plan_binding_
     return 0;
 }
 
-static int filter_is_bin_file(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_bin_file(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     struct str bytes;
@@ -106,7 +106,7 @@ static int filter_is_bin_file(struct render *render, const struct plan_binding_a
     return 0;
 }
 
-static int filter_is_empty_file(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_empty_file(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     struct str bytes;
@@ -117,7 +117,7 @@ static int filter_is_empty_file(struct render *render, const struct plan_binding
     return 0;
 }
 
-static int filter_file_hashsum(struct render *render, const struct plan_binding_args *bound,
+static int filter_file_hashsum(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     const struct digest *digest;
@@ -165,7 +165,7 @@ static int add_files(struct render *render, const char *folder, unsigned depth,
     return 0;
 }
 
-static int filter_list_files(struct render *render, const struct plan_binding_args *bound,
+static int filter_list_files(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     struct value_list *list = container_new_list(render, 0);
@@ -182,7 +182,7 @@ static int filter_list_files(struct render *render, const struct plan_binding_ar
 
 /* --- programs and the network ---------------------------------------------------------------- */
 
-static int filter_which(struct render *render, const struct plan_binding_args *bound,
+static int filter_which(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const char *name, *found;
@@ -204,7 +204,7 @@ static const char *address_text(struct arena *arena, const struct addrinfo *info
 }
 
 /* The address of a name; with `safe` a name that has none is none. */
-static int filter_dns_check(struct render *render, const struct plan_binding_args *bound,
+static int filter_dns_check(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
@@ -228,7 +228,7 @@ static int filter_dns_check(struct render *render, const struct plan_binding_arg
 }
 
 /* The response of an address, like Salt's http.query. */
-static int filter_http_query(struct render *render, const struct plan_binding_args *bound,
+static int filter_http_query(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     const struct fetch_options options = { .size_max = BODY_MAX, .timeout = QUERY_TIMEOUT };
@@ -248,7 +248,7 @@ static int filter_http_query(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-static int filter_get_uid(struct render *render, const struct plan_binding_args *bound,
+static int filter_get_uid(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     const struct account *account;
@@ -290,12 +290,12 @@ static bool read_moment(const struct value *v, int64_t *ret)
 }
 
 /* The filter on values alone, and the moments that need a clock. */
-static int filter_host_strftime(struct render *render, const struct plan_binding_args *bound,
+static int filter_host_strftime(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     const struct function *plain = builtins_find(filter_builtins.filters, str_from(bound->name));
     struct value args[] = { bound->args[0], bound->args[1] };
-    struct plan_binding_args with = *bound;
+    struct bound_args with = *bound;
     int64_t moment;
 
     if (read_moment(&args[0], &moment)) {

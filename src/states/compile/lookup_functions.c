@@ -9,12 +9,12 @@
 #include "language/jinja/render.h"
 #include "states/state/host.h"
 
-static const struct state_host *get_function_host(const struct plan_binding_args *bound)
+static const struct state_host *get_function_host(const struct bound_args *bound)
 {
     return ((struct builtin_context *)bound->user)->host;
 }
 
-static const struct value *get_grains(const struct plan_binding_args *bound)
+static const struct value *get_grains(const struct bound_args *bound)
 {
     return host_grains(get_function_host(bound));
 }
@@ -50,7 +50,7 @@ static int pick_value_items(struct render *render, const struct value *tree,
     return 0;
 }
 
-static int call_pillar_item(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_item(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value *otherwise = value_get(&bound->args[1], "default");
@@ -60,7 +60,7 @@ static int call_pillar_item(struct render *render, const struct plan_binding_arg
                             otherwise ? *otherwise : value_text(""), ret);
 }
 
-static int call_pick_pillar_items(struct render *render, const struct plan_binding_args *bound,
+static int call_pick_pillar_items(struct render *render, const struct bound_args *bound,
                                   struct value *ret)
 {
     const struct value_list *paths = container_list(render, &bound->args[0]);
@@ -72,7 +72,7 @@ static int call_pick_pillar_items(struct render *render, const struct plan_bindi
     return 0;
 }
 
-static int call_pillar_keys(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_keys(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value *tree = get_function_host(bound)->settings;
@@ -92,7 +92,7 @@ static int call_pillar_keys(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int call_pillar_raw(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_raw(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct value *tree = get_function_host(bound)->settings;
@@ -130,7 +130,7 @@ static struct value hide_setting_values(struct render *render, const struct valu
     return value_text(arena_printf(render->arena, "<%s>", op_type_name(v)));
 }
 
-static int call_pillar_obfuscate(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_obfuscate(struct render *render, const struct bound_args *bound,
                                  struct value *ret)
 {
     struct value found;
@@ -141,7 +141,7 @@ static int call_pillar_obfuscate(struct render *render, const struct plan_bindin
     return 0;
 }
 
-static int call_pillar_ls(struct render *render, const struct plan_binding_args *bound,
+static int call_pillar_ls(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     *ret = copy_keys(render, get_function_host(bound)->settings->map);
@@ -150,14 +150,14 @@ static int call_pillar_ls(struct render *render, const struct plan_binding_args 
 
 /* --- facts ------------------------------------------------------------------------------ */
 
-static int call_grains_ls(struct render *render, const struct plan_binding_args *bound,
+static int call_grains_ls(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     *ret = copy_keys(render, get_grains(bound)->map);
     return 0;
 }
 
-static int find_grain_argument(struct render *render, const struct plan_binding_args *bound,
+static int find_grain_argument(struct render *render, const struct bound_args *bound,
                                const struct value **ret)
 {
     struct str path;
@@ -168,7 +168,7 @@ static int find_grain_argument(struct render *render, const struct plan_binding_
     return 0;
 }
 
-static int call_grains_has_value(struct render *render, const struct plan_binding_args *bound,
+static int call_grains_has_value(struct render *render, const struct bound_args *bound,
                                  struct value *ret)
 {
     const struct value *found;
@@ -180,7 +180,7 @@ static int call_grains_has_value(struct render *render, const struct plan_bindin
 }
 
 /* Compared as text; a missing value is empty. */
-static int call_grains_equals(struct render *render, const struct plan_binding_args *bound,
+static int call_grains_equals(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     const struct value *found;
@@ -197,7 +197,7 @@ static int call_grains_equals(struct render *render, const struct plan_binding_a
 /* --- configuration -------------------------------------------------------------------------- */
 
 /* Keys "NAME.x" of a map: { "NAME.x": value }. */
-static int call_dot_vals(struct render *render, const struct plan_binding_args *bound,
+static int call_dot_vals(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value *settings = get_function_host(bound)->settings;
@@ -217,7 +217,7 @@ static int call_dot_vals(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int call_valid_fileproto(struct render *render, const struct plan_binding_args *bound,
+static int call_valid_fileproto(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     static const char *const schemes[] = { "salt://", "zester://", "http://",  "https://",
@@ -233,7 +233,7 @@ static int call_valid_fileproto(struct render *render, const struct plan_binding
     return 0;
 }
 
-static int call_backup_mode(struct render *render, const struct plan_binding_args *bound,
+static int call_backup_mode(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     (void)render;
@@ -242,7 +242,7 @@ static int call_backup_mode(struct render *render, const struct plan_binding_arg
 }
 
 /* The digits of a mode, four of them. */
-static int call_manage_mode(struct render *render, const struct plan_binding_args *bound,
+static int call_manage_mode(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct str mode;
@@ -259,7 +259,7 @@ static int call_manage_mode(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int call_deepcopy(struct render *render, const struct plan_binding_args *bound,
+static int call_deepcopy(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     *ret = value_copy(render->arena, &bound->args[0]);
@@ -279,7 +279,7 @@ static int find_process_variable(struct render *render, const struct value *key,
 }
 
 /* Is it set, or, with a value, set to that? */
-static int call_environ_has_value(struct render *render, const struct plan_binding_args *bound,
+static int call_environ_has_value(struct render *render, const struct bound_args *bound,
                                   struct value *ret)
 {
     const bool any = argument_is_none(&bound->args[1]);
@@ -294,7 +294,7 @@ static int call_environ_has_value(struct render *render, const struct plan_bindi
 }
 
 /* One name, or a list of them: a map. */
-static int call_environ_item(struct render *render, const struct plan_binding_args *bound,
+static int call_environ_item(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     struct value_list *names = container_new_list(render, 1);
@@ -317,7 +317,7 @@ static int call_environ_item(struct render *render, const struct plan_binding_ar
 }
 
 /* No other run: a run has the lock of this machine. */
-static int call_is_running(struct render *render, const struct plan_binding_args *bound,
+static int call_is_running(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     (void)bound;
@@ -327,7 +327,7 @@ static int call_is_running(struct render *render, const struct plan_binding_args
 
 /* --- calls ----------------------------------------------------------------------------- */
 
-static int call_test_arg(struct render *render, const struct plan_binding_args *bound,
+static int call_test_arg(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct value_map *map = container_new_map(render, 2);
@@ -338,7 +338,7 @@ static int call_test_arg(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int call_test_kwarg(struct render *render, const struct plan_binding_args *bound,
+static int call_test_kwarg(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     (void)render;

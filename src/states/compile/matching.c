@@ -22,7 +22,7 @@ static const struct {
     { "ipcidr", TARGET_SUBNET },
 };
 
-static int find_type(struct render *render, const struct plan_binding_args *bound,
+static int find_type(struct render *render, const struct bound_args *bound,
                      const struct value *name, enum target_type *ret)
 {
     struct str text;
@@ -39,7 +39,7 @@ static int find_type(struct render *render, const struct plan_binding_args *boun
 }
 
 /* Does the machine, or another one by its name, match? A truth is its own answer. */
-static int match_this_machine(struct render *render, const struct plan_binding_args *bound,
+static int match_this_machine(struct render *render, const struct bound_args *bound,
                               const struct value *expression, enum target_type type,
                               const struct value *id, bool *ret)
 {
@@ -68,12 +68,12 @@ static int match_this_machine(struct render *render, const struct plan_binding_a
 
 /* match.filter_by(lookup, tgt_type, minion_id, merge, merge_lists, default, base): the entry of the
  * first key that matches */
-static int call_match_filter_by(struct render *render, const struct plan_binding_args *bound,
+static int call_match_filter_by(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     const struct value args[] = { bound->args[0], value_text("match"), bound->args[3],
                                   bound->args[5], bound->args[6] };
-    const struct plan_binding_args inner = {
+    const struct bound_args inner = {
         .args = args, .count = ARRAY_LEN(args), .name = bound->name, .user = bound->user
     };
     const struct value *found = NULL;
@@ -101,7 +101,7 @@ static int call_match_filter_by(struct render *render, const struct plan_binding
 
 /* match.search_by(lookup, tgt_type='compound', minion_id=none): the keys of which one expression
  * matches; none: nothing. */
-static int call_search_by(struct render *render, const struct plan_binding_args *bound,
+static int call_search_by(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct value_list *keys = container_new_list(render, 4);
@@ -139,7 +139,7 @@ static struct value get_named(const struct value_map *named, const char *name)
 }
 
 /* The value of the first matcher that matches; else the last one. */
-static int pick_value(struct render *render, const struct plan_binding_args *bound,
+static int pick_value(struct render *render, const struct bound_args *bound,
                       const struct value_list *args, enum target_type type, const struct value *id,
                       struct value *ret)
 {
@@ -159,7 +159,7 @@ static int pick_value(struct render *render, const struct plan_binding_args *bou
 
 /* ifelse(matcher, value, ..., default, tgt_type='compound', minion_id=none, merge=none,
  * merge_lists=false) */
-static int call_ifelse(struct render *render, const struct plan_binding_args *bound,
+static int call_ifelse(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value_list *args = container_list(render, &bound->args[0]);

@@ -15,7 +15,7 @@
 /* Limit on the text of a command. */
 #define COMMAND_MAX ((size_t)1 << 20)
 
-static int call_reshaped_module(struct render *render, const struct plan_binding_args *bound,
+static int call_reshaped_module(struct render *render, const struct bound_args *bound,
                                 const char *name, const struct value *given, struct value *ret)
 {
     const struct module *module = module_find(str_from(name));
@@ -75,7 +75,7 @@ static int make_command_text(struct render *render, const struct value *cmd, str
 }
 
 /* cmd, cwd, stdin and runas have a place; other arguments their names. */
-static int make_command_arguments(struct render *render, const struct plan_binding_args *bound,
+static int make_command_arguments(struct render *render, const struct bound_args *bound,
                                   struct value *ret)
 {
     static const char *const keys[] = { "command", "cwd", "stdin", "runas" };
@@ -97,7 +97,7 @@ static int make_command_arguments(struct render *render, const struct plan_bindi
 }
 
 /* In Salt files, the output of a command, its error output, or both. */
-static int run_shell_command(struct render *render, const struct plan_binding_args *bound,
+static int run_shell_command(struct render *render, const struct bound_args *bound,
                              const char *module, const char *wanted, struct value *ret)
 {
     struct str out, errors;
@@ -122,25 +122,25 @@ static int run_shell_command(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-static int call_cmd_run(struct render *render, const struct plan_binding_args *bound,
+static int call_cmd_run(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return run_shell_command(render, bound, "cmd.run", NULL, ret);
 }
 
-static int call_cmd_shell(struct render *render, const struct plan_binding_args *bound,
+static int call_cmd_shell(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return run_shell_command(render, bound, "cmd.shell", NULL, ret);
 }
 
-static int call_run_stdout(struct render *render, const struct plan_binding_args *bound,
+static int call_run_stdout(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     return run_shell_command(render, bound, NULL, "stdout", ret);
 }
 
-static int call_run_stderr(struct render *render, const struct plan_binding_args *bound,
+static int call_run_stderr(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     return run_shell_command(render, bound, NULL, "stderr", ret);
@@ -148,7 +148,7 @@ static int call_run_stderr(struct render *render, const struct plan_binding_args
 
 /* --- packages and services ------------------------------------------------------------- */
 
-static int find_versions(struct render *render, const struct plan_binding_args *bound,
+static int find_versions(struct render *render, const struct bound_args *bound,
                          const struct value_list *names, struct value_map *ret)
 {
     const struct value none = value_null(), given = make_argument_map(render, "", &none);
@@ -168,7 +168,7 @@ static int find_versions(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int call_pkg_version(struct render *render, const struct plan_binding_args *bound,
+static int call_pkg_version(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value_list *names = container_list(render, &bound->args[0]);
@@ -187,7 +187,7 @@ static int call_pkg_version(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int call_service_status(struct render *render, const struct plan_binding_args *bound,
+static int call_service_status(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     const struct value given = make_argument_map(render, "name", &bound->args[0]);
@@ -220,7 +220,7 @@ static void add_disk_usage(struct render *render, struct value_map *map, struct 
                       value_map(row));
 }
 
-static int call_disk_usage(struct render *render, const struct plan_binding_args *bound,
+static int call_disk_usage(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct value given = make_argument_map(render, "path", &bound->args[0]);

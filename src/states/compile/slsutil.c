@@ -19,7 +19,7 @@
 /* Limits for a file or text, and for a rendered template. */
 #define TEXT_MAX ((size_t)16 << 20)
 
-static int need_map(struct render *render, const struct plan_binding_args *bound,
+static int need_map(struct render *render, const struct bound_args *bound,
                     const struct value *v)
 {
     if (v->kind == VALUE_MAP)
@@ -82,7 +82,7 @@ static const struct strategy {
     { "list", merge_as_list },
 };
 
-static int find_strategy(struct render *render, const struct plan_binding_args *bound,
+static int find_strategy(struct render *render, const struct bound_args *bound,
                          const struct value *name, merge_fn **ret)
 {
     struct str text;
@@ -105,7 +105,7 @@ static enum merging_lists choose_list_merge(const struct value *merge_lists)
     return value_is_true(merge_lists) ? MERGING_JOIN : MERGING_REPLACE;
 }
 
-static int call_slsutil_merge(struct render *render, const struct plan_binding_args *bound,
+static int call_slsutil_merge(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     merge_fn *merge;
@@ -117,7 +117,7 @@ static int call_slsutil_merge(struct render *render, const struct plan_binding_a
     return merge(render, &bound->args[0], &bound->args[1], choose_list_merge(&bound->args[4]), ret);
 }
 
-static int call_merge_all(struct render *render, const struct plan_binding_args *bound,
+static int call_merge_all(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct value made = value_map(container_new_map(render, 0));
@@ -139,7 +139,7 @@ static int call_merge_all(struct render *render, const struct plan_binding_args 
 }
 
 /* In place; without recursive_update as Python's dict.update. */
-static int call_update(struct render *render, const struct plan_binding_args *bound,
+static int call_update(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value_map *more;
@@ -169,7 +169,7 @@ struct source {
     const struct value *context;
 };
 
-static int fail_with_source_diags(struct render *render, const struct plan_binding_args *bound,
+static int fail_with_source_diags(struct render *render, const struct bound_args *bound,
                                   const struct diags *diags)
 {
     struct err err;
@@ -202,7 +202,7 @@ static bool is_salt_source(const struct render *render, const struct source *sou
     return render->yaml == YAML_DIALECT_SALT && !str_ends(str_from(source->name), STR(".zy"));
 }
 
-static int render_source(struct render *render, const struct plan_binding_args *bound,
+static int render_source(struct render *render, const struct bound_args *bound,
                          struct source *source)
 {
     const struct value place = add_source_place(render, source);
@@ -228,7 +228,7 @@ static int render_source(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int parse_yaml_source(struct render *render, const struct plan_binding_args *bound,
+static int parse_yaml_source(struct render *render, const struct bound_args *bound,
                              struct source *source)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
@@ -240,7 +240,7 @@ static int parse_yaml_source(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-static int parse_json_source(struct render *render, const struct plan_binding_args *bound,
+static int parse_json_source(struct render *render, const struct bound_args *bound,
                              struct source *source)
 {
     struct diags diags = DIAGS_INIT(render->arena);
@@ -252,14 +252,14 @@ static int parse_json_source(struct render *render, const struct plan_binding_ar
 
 static const struct stage {
     const char *name;
-    int (*run)(struct render *render, const struct plan_binding_args *bound, struct source *source);
+    int (*run)(struct render *render, const struct bound_args *bound, struct source *source);
 } stages[] = {
     { "jinja", render_source },
     { "yaml", parse_yaml_source },
     { "json", parse_json_source },
 };
 
-static int run_stage(struct render *render, const struct plan_binding_args *bound,
+static int run_stage(struct render *render, const struct bound_args *bound,
                      struct source *source, struct str name)
 {
     if (str_is(name, "text"))
@@ -278,7 +278,7 @@ static int run_stage(struct render *render, const struct plan_binding_args *boun
     return -1;
 }
 
-static int read_sls_source(struct render *render, const struct plan_binding_args *bound,
+static int read_sls_source(struct render *render, const struct bound_args *bound,
                            struct source *source)
 {
     const struct state_host *host = ((struct builtin_context *)bound->user)->host;
@@ -312,7 +312,7 @@ static void cut_shebang(struct source *source)
         source->text = STR("");
 }
 
-static int call_renderer(struct render *render, const struct plan_binding_args *bound,
+static int call_renderer(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value *context = value_get(&bound->args[3], "context");
@@ -343,7 +343,7 @@ static int call_renderer(struct render *render, const struct plan_binding_args *
 /* --- variables of a file -------------------------------------------------------------------- */
 
 /* The value that a template prints as JSON; `path` and `data` are its variables. */
-static int run_import(struct render *render, const struct plan_binding_args *bound,
+static int run_import(struct render *render, const struct bound_args *bound,
                       const char *text, struct value *ret)
 {
     static const char *const keys[] = { "path", "data" };
@@ -360,7 +360,7 @@ static int run_import(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int call_load_map(struct render *render, const struct plan_binding_args *bound,
+static int call_load_map(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return run_import(render, bound,
@@ -368,13 +368,13 @@ static int call_load_map(struct render *render, const struct plan_binding_args *
                       ret);
 }
 
-static int call_import_yaml(struct render *render, const struct plan_binding_args *bound,
+static int call_import_yaml(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     return run_import(render, bound, "{% import_yaml path as data %}{{ data | tojson }}", ret);
 }
 
-static int call_import_json(struct render *render, const struct plan_binding_args *bound,
+static int call_import_json(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     return run_import(render, bound, "{% import_json path as data %}{{ data | tojson }}", ret);

@@ -155,7 +155,7 @@ static const char *find_mismatch_of_all(const struct plan_binding_changes *plann
     return mismatch;
 }
 
-int plan_binding_compare(const struct plan_binding_args *plan_binding, const struct run_result *now,
+int plan_binding_compare(const struct plan_binding *plan_binding, const struct run_result *now,
                          struct diags *diags)
 {
     int result = 0;

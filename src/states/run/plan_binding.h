@@ -50,7 +50,7 @@ struct plan_binding_changes {
     VEC(struct plan_binding_change) list;
 };
 
-struct plan_binding_args {
+struct plan_binding {
     struct map changes; /* by name: struct plan_binding_changes of the states of that name */
 };
 

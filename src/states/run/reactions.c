@@ -52,7 +52,8 @@ static void find_watchers(struct reactions *reactions, struct arena *arena)
 }
 
 /* The names in results, plans and debts: no secret is in them. */
-static void find_names(struct reactions *reactions, struct arena *arena, struct secrets *secrets)
+static void find_reaction_names(struct reactions *reactions, struct arena *arena,
+                                struct secrets *secrets)
 {
     const struct plan *plan = reactions->plan;
     const char **names = ARENA_ARRAY(arena, const char *, (size_t)plan->count + 1);

@@ -367,7 +367,8 @@ static const char *tell_name(struct reverting *r, const struct undo_entry *entry
 }
 
 /* One result for each name: what happened in an older run is added to it. */
-static struct state_result *result_for(struct reverting *r, const struct undo_entry *entry)
+static struct state_result *find_reverted_result(struct reverting *r,
+                                                 const struct undo_entry *entry)
 {
     const struct str name = str_from(entry->name);
     size_t at = (size_t)map_find(&r->by_name, name);
@@ -427,9 +428,9 @@ static void revert_state(struct reverting *r, uint32_t number)
     struct err why;
     int rc;
 
-    hide_secrets(r, entry);
-    result = result_for(r, entry);
-    emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = result->name });
+    hide_entry_secrets(r, entry);
+    result = find_reverted_result(r, entry);
+    emit_revert_event(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = result->name });
     rc = revert_with_retry(r, &run, entry, &changed, &why);
     r->result->canceled |= rc < 0 && why.code == ERR_CANCELED;
     if (rc < 0)
@@ -443,8 +444,8 @@ static void revert_state(struct reverting *r, uint32_t number)
     add_revert_words(r, result, &run.text);
     buf_done(&run.text);
     result->duration += clock_real() - began;
-    emit(r,
-         (struct run_event){ .kind = RUN_STATE_FINISHED, .name = result->name, .state = result });
+    emit_revert_event(
+        r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = result->name, .state = result });
     r->complete &= rc == 0;
     if (rc < 0)
         remember_failed(r, entry, &why);
@@ -585,7 +586,7 @@ static int revert_states(struct reverting *r, struct err *err)
     }
     if (restore_full_folders(r, err) < 0)
         return -1;
-    tell_damage(r);
+    report_undo_damage(r);
     return r->complete ? mark_reverted(r, err) : 0;
 }
 

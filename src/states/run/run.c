@@ -38,11 +38,11 @@ static void emit_state(const struct runner *runner, uint32_t state, bool ended)
 
     if (!runner->sink || runner->sink->brief)
         return;
-    emit(runner, (struct run_event){
-                     .kind = ended ? RUN_STATE_FINISHED : RUN_STATE_STARTED,
-                     .name = runner->reactions.names[state],
-                     .state = ended ? result : NULL,
-                 });
+    emit_run_event(runner, (struct run_event){
+                               .kind = ended ? RUN_STATE_FINISHED : RUN_STATE_STARTED,
+                               .name = runner->reactions.names[state],
+                               .state = ended ? result : NULL,
+                           });
 }
 
 static void on_task(void *user, struct level_pool_task *level_pool_task, bool ended)

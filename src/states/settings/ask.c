@@ -11,13 +11,13 @@
 #include "language/jinja/render.h"
 #include "states/settings/folder.h"
 
-static const struct ask *get_ask(const struct plan_binding_args *bound)
+static const struct ask *get_ask(const struct bound_args *bound)
 {
     return bound->user;
 }
 
 /* The value at a path, by either separator; else the default, or `missing`. */
-static int get_settings_path(struct render *render, const struct plan_binding_args *bound,
+static int get_settings_path(struct render *render, const struct bound_args *bound,
                              const struct value *tree, struct value missing, struct value *ret)
 {
     const struct value *found;
@@ -35,31 +35,31 @@ static int get_settings_path(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-static int call_settings_facts_get(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_facts_get(struct render *render, const struct bound_args *bound,
                                    struct value *ret)
 {
     return get_settings_path(render, bound, get_ask(bound)->facts, value_null(), ret);
 }
 
-static int call_settings_lookup(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_lookup(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     return get_settings_path(render, bound, get_ask(bound)->settings, value_null(), ret);
 }
 
-static int call_salt_grains(struct render *render, const struct plan_binding_args *bound,
+static int call_salt_grains(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     return get_settings_path(render, bound, get_ask(bound)->grains, value_text(""), ret);
 }
 
-static int call_salt_pillar(struct render *render, const struct plan_binding_args *bound,
+static int call_salt_pillar(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     return get_settings_path(render, bound, get_ask(bound)->settings, value_text(""), ret);
 }
 
-static int call_settings_grains(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_grains(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     (void)render;
@@ -67,7 +67,7 @@ static int call_settings_grains(struct render *render, const struct plan_binding
     return 0;
 }
 
-static int call_settings_pillar(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_pillar(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     (void)render;
@@ -75,7 +75,7 @@ static int call_settings_pillar(struct render *render, const struct plan_binding
     return 0;
 }
 
-static int call_settings_file_exists(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_file_exists(struct render *render, const struct bound_args *bound,
                                      struct value *ret)
 {
     struct str path, text;
@@ -91,7 +91,7 @@ static int call_settings_file_exists(struct render *render, const struct plan_bi
 
 /* --- shared values ----------------------------------------------------------------- */
 
-static int ask_shared(struct render *render, const struct plan_binding_args *bound, struct str type,
+static int ask_shared(struct render *render, const struct bound_args *bound, struct str type,
                       struct value *ret)
 {
     const struct ask *ask = get_ask(bound);
@@ -114,7 +114,7 @@ static int ask_shared(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int call_mine_get(struct render *render, const struct plan_binding_args *bound,
+static int call_mine_get(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct str type = STR("");
@@ -124,7 +124,7 @@ static int call_mine_get(struct render *render, const struct plan_binding_args *
     return ask_shared(render, bound, type, ret);
 }
 
-static int call_settings_basket(struct render *render, const struct plan_binding_args *bound,
+static int call_settings_basket(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     struct value shared;

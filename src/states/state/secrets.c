@@ -257,26 +257,27 @@ struct hiding {
 /* One layer of unescaping: maps its offsets to those of the layer before. */
 struct unescaped_layer {
     const struct unescaped *text;
-    const struct reading *of; /* that was read itself; NULL: the given one */
-    unsigned forms;           /* the BITs of all of them */
+    const struct unescaped_layer *of; /* that was read itself; NULL: the given one */
+    unsigned forms;                   /* the BITs of all of them */
 };
 
 /* The bytes [first, end) of what was read, in the given text. */
-static struct unescape_span find_origin(const struct reading *reading, struct unescape_span span)
+static struct unescape_span find_origin(const struct unescaped_layer *layer,
+                                        struct unescape_span span)
 {
-    for (; reading; reading = reading->of)
-        span = (struct unescape_span){ reading->text->spans[span.first].first,
-                                       reading->text->spans[span.end - 1].end };
+    for (; layer; layer = layer->of)
+        span = (struct unescape_span){ layer->text->spans[span.first].first,
+                                       layer->text->spans[span.end - 1].end };
     return span;
 }
 
 static void hide_secret(struct hiding *hiding, const struct secret *secret, struct str text,
-                        const struct reading *reading)
+                        const struct unescaped_layer *layer)
 {
-    for (size_t at = str_find(text, view(secret), 0); at != STR_NONE;
-         at = str_find(text, view(secret), at + 1)) {
+    for (size_t at = str_find(text, view_secret(secret), 0); at != STR_NONE;
+         at = str_find(text, view_secret(secret), at + 1)) {
         const struct unescape_span span =
-            find_origin(reading, (struct unescape_span){ at, at + secret->n });
+            find_origin(layer, (struct unescape_span){ at, at + secret->n });
 
         if (!hiding->hidden)
             hiding->hidden = mem_zalloc(hiding->size);
@@ -288,8 +289,8 @@ static void hide_secret(struct hiding *hiding, const struct secret *secret, stru
 static void hide_found(struct hiding *hiding, struct str text, const struct unescaped_layer *layer)
 {
     VEC_EACH (&hiding->secrets->list, secret)
-        if (!reading || (reading->forms & ~secret->forms) == 0)
-            hide_secret(hiding, secret, text, reading);
+        if (!layer || (layer->forms & ~secret->forms) == 0)
+            hide_secret(hiding, secret, text, layer);
 }
 
 /* What a form may contain: itself, and what is often put into it. */
@@ -307,14 +308,14 @@ static const unsigned contained[UNESCAPE_FORMS] = {
 
 /* JSON may be in JSON, or in a URL. */
 static void hide_contained(struct hiding *hiding, struct str text, enum unescape_form form,
-                           const struct reading *of)
+                           const struct unescaped_layer *of)
 {
     struct unescaped inner;
 
     if (!unescape(&inner, form, text))
         return;
     hide_found(hiding, buf_view(&inner.text),
-               &(struct reading){ &inner, of, of->forms | BIT(form) });
+               &(struct unescaped_layer){ &inner, of, of->forms | BIT(form) });
     unescape_done(&inner);
 }
 
@@ -324,12 +325,12 @@ static void hide_escaped(struct hiding *hiding, struct str text, enum unescape_f
 
     if (!unescape(&outer, form, text))
         return;
-    const struct reading reading = { &outer, NULL, BIT(form) };
+    const struct unescaped_layer layer = { &outer, NULL, BIT(form) };
 
-    hide_found(hiding, buf_view(&outer.text), &reading);
+    hide_found(hiding, buf_view(&outer.text), &layer);
     for (enum unescape_form inner = 0; inner < UNESCAPE_FORMS; inner++)
         if (contained[form] & BIT(inner))
-            hide_contained(hiding, buf_view(&outer.text), inner, &reading);
+            hide_contained(hiding, buf_view(&outer.text), inner, &layer);
     unescape_done(&outer);
 }
 

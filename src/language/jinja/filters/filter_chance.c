@@ -25,7 +25,7 @@ struct chance {
 };
 
 /* A seed of any kind counts by what it prints. */
-static int start_chance(struct render *render, const struct plan_binding_args *bound,
+static int start_chance(struct render *render, const struct bound_args *bound,
                         const struct value *seed, struct chance *ret)
 {
     char hex[DIGEST_HEX_MAX];
@@ -60,7 +60,7 @@ static uint64_t next_number(struct chance *chance)
 }
 
 /* The first `count` of a random order. */
-static int shuffle(struct render *render, const struct plan_binding_args *bound,
+static int shuffle(struct render *render, const struct bound_args *bound,
                    const struct value *seed, int64_t count, struct value *ret)
 {
     const struct value_list *list;
@@ -90,13 +90,13 @@ static int shuffle(struct render *render, const struct plan_binding_args *bound,
     return 0;
 }
 
-static int filter_random_shuffle(struct render *render, const struct plan_binding_args *bound,
+static int filter_random_shuffle(struct render *render, const struct bound_args *bound,
                                  struct value *ret)
 {
     return shuffle(render, bound, &bound->args[1], -1, ret);
 }
 
-static int filter_random_sample(struct render *render, const struct plan_binding_args *bound,
+static int filter_random_sample(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     int64_t size;
@@ -107,7 +107,7 @@ static int filter_random_sample(struct render *render, const struct plan_binding
 }
 
 /* The hash of a number from 1 to the value. */
-static int filter_random_hash(struct render *render, const struct plan_binding_args *bound,
+static int filter_random_hash(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     const struct value none = value_null();
@@ -137,7 +137,7 @@ static int filter_random_hash(struct render *render, const struct plan_binding_a
 }
 
 /* Three random bytes after the beginning of a hardware address: '52:54:00'. */
-static int filter_gen_mac(struct render *render, const struct plan_binding_args *bound,
+static int filter_gen_mac(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     const struct value none = value_null();
@@ -156,7 +156,7 @@ static int filter_gen_mac(struct render *render, const struct plan_binding_args 
 }
 
 /* This many characters of base64. */
-static int filter_random_str(struct render *render, const struct plan_binding_args *bound,
+static int filter_random_str(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     const struct value none = value_null();

@@ -76,7 +76,7 @@ static int choose_items(struct choice *choice, size_t depth)
     return 0;
 }
 
-static int make_choices(struct render *render, const struct plan_binding_args *bound, bool again,
+static int make_choices(struct render *render, const struct bound_args *bound, bool again,
                         bool order, struct value *ret)
 {
     struct choice choice = { .render = render, .again = again, .order = order };
@@ -100,19 +100,19 @@ static int make_choices(struct render *render, const struct plan_binding_args *b
     return choose_items(&choice, 0);
 }
 
-static int filter_combinations(struct render *render, const struct plan_binding_args *bound,
+static int filter_combinations(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     return make_choices(render, bound, false, false, ret);
 }
 
-static int filter_repeated(struct render *render, const struct plan_binding_args *bound,
+static int filter_repeated(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     return make_choices(render, bound, true, false, ret);
 }
 
-static int filter_permutations(struct render *render, const struct plan_binding_args *bound,
+static int filter_permutations(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     return make_choices(render, bound, false, true, ret);
@@ -126,7 +126,7 @@ struct lists {
 };
 
 /* The value itself and what `*rest` holds. */
-static int read_lists(struct render *render, const struct plan_binding_args *bound,
+static int read_lists(struct render *render, const struct bound_args *bound,
                       struct lists *ret)
 {
     const struct value_list *rest = container_list(render, &bound->args[1]);
@@ -162,7 +162,7 @@ static int zip(struct render *render, const struct lists *lists, size_t rows,
     return 0;
 }
 
-static int filter_zip(struct render *render, const struct plan_binding_args *bound,
+static int filter_zip(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     struct lists lists;
@@ -171,7 +171,7 @@ static int filter_zip(struct render *render, const struct plan_binding_args *bou
                                                  : zip(render, &lists, lists.shortest, NULL, ret);
 }
 
-static int filter_zip_longest(struct render *render, const struct plan_binding_args *bound,
+static int filter_zip_longest(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     const struct value key = value_text("fillvalue"), none = value_null();
@@ -187,7 +187,7 @@ static int filter_zip_longest(struct render *render, const struct plan_binding_a
 }
 
 /* Every item of the first list with every item of the others, the last of which turns fastest. */
-static int filter_product(struct render *render, const struct plan_binding_args *bound,
+static int filter_product(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
@@ -213,7 +213,7 @@ static int filter_product(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int filter_compress(struct render *render, const struct plan_binding_args *bound,
+static int filter_compress(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);

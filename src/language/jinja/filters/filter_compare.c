@@ -29,7 +29,7 @@ static int count_true(struct render *render, const struct value *v, int64_t *ret
     return 0;
 }
 
-static int filter_exactly_n(struct render *render, const struct plan_binding_args *bound,
+static int filter_exactly_n(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     int64_t amount, count;
@@ -41,7 +41,7 @@ static int filter_exactly_n(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int filter_exactly_one(struct render *render, const struct plan_binding_args *bound,
+static int filter_exactly_one(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     int64_t count;
@@ -54,7 +54,7 @@ static int filter_exactly_one(struct render *render, const struct plan_binding_a
 
 /* --- what it is --------------------------------------------------------------------------- */
 
-static int filter_is_list(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_list(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     (void)render;
@@ -62,7 +62,7 @@ static int filter_is_list(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int filter_is_iter(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_iter(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     (void)render;
@@ -70,7 +70,7 @@ static int filter_is_iter(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int filter_is_sorted(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_sorted(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value_list *list;
@@ -99,7 +99,7 @@ static bool is_hex(struct str text)
     return text.n > 0;
 }
 
-static int filter_is_hex(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_hex(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct str text;
@@ -110,7 +110,7 @@ static int filter_is_hex(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int filter_whitespace(struct render *render, const struct plan_binding_args *bound,
+static int filter_whitespace(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     struct str text;
@@ -126,7 +126,7 @@ static int filter_whitespace(struct render *render, const struct plan_binding_ar
 
 /* --- among others ------------------------------------------------------------------------- */
 
-static int filter_substring(struct render *render, const struct plan_binding_args *bound,
+static int filter_substring(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct value_list *list;
@@ -167,7 +167,7 @@ static int matches_any(struct render *render, struct str text, const struct valu
 }
 
 /* A value on the blacklist is out; with a whitelist only its values are in. */
-static int filter_allowed(struct render *render, const struct plan_binding_args *bound,
+static int filter_allowed(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     const struct value *white = &bound->args[1], *black = &bound->args[2];
@@ -214,7 +214,7 @@ static int add_missing(struct render *render, const struct value *list, const st
     return 0;
 }
 
-static int filter_compare_lists(struct render *render, const struct plan_binding_args *bound,
+static int filter_compare_lists(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     struct value_map *made = container_new_map(render, 2);
@@ -236,7 +236,7 @@ static void add_pair(struct render *render, struct value_map *made, struct value
     value_map_set(render->arena, made, key, value_map(pair));
 }
 
-static int filter_compare_dicts(struct render *render, const struct plan_binding_args *bound,
+static int filter_compare_dicts(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     struct value_map *made = container_new_map(render, 0);

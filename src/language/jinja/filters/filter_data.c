@@ -57,7 +57,7 @@ static bool is_salt(const struct render *render)
 }
 
 /* Keys are sorted as in Jinja2; in Salt files they stay as they are. */
-static int filter_tojson(struct render *render, const struct plan_binding_args *bound,
+static int filter_tojson(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const unsigned style = JSON_STYLE_HTML | JSON_STYLE_ASCII;
@@ -67,7 +67,7 @@ static int filter_tojson(struct render *render, const struct plan_binding_args *
 }
 
 /* Salt files keep what is not ASCII. */
-static int filter_json(struct render *render, const struct plan_binding_args *bound,
+static int filter_json(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     unsigned style = is_salt(render) ? 0 : JSON_STYLE_ASCII;
@@ -89,7 +89,7 @@ static int print_yaml(struct render *render, struct buf *out, const struct value
     return flow ? yaml_print_flow(out, v, err) : yaml_print(out, v, err);
 }
 
-static int filter_yaml(struct render *render, const struct plan_binding_args *bound,
+static int filter_yaml(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -108,7 +108,7 @@ static int filter_yaml(struct render *render, const struct plan_binding_args *bo
 }
 
 /* The arguments of a state: a list of maps with one key each. */
-static int filter_params(struct render *render, const struct plan_binding_args *bound,
+static int filter_params(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct value args[] = { value_null(), bound->args[1] };
@@ -128,10 +128,10 @@ static int filter_params(struct render *render, const struct plan_binding_args *
     }
     args[0] = value_list(list);
     return filter_yaml(
-        render, &(struct plan_binding_args){ .args = args, .count = 2, .name = bound->name }, ret);
+        render, &(struct bound_args){ .args = args, .count = 2, .name = bound->name }, ret);
 }
 
-static int filter_yaml_dquote(struct render *render, const struct plan_binding_args *bound,
+static int filter_yaml_dquote(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -144,7 +144,7 @@ static int filter_yaml_dquote(struct render *render, const struct plan_binding_a
 }
 
 /* One scalar that YAML reads back as it is. */
-static int filter_yaml_encode(struct render *render, const struct plan_binding_args *bound,
+static int filter_yaml_encode(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     const struct value flow[] = { bound->args[0], value_bool(true) };
@@ -155,10 +155,10 @@ static int filter_yaml_encode(struct render *render, const struct plan_binding_a
     if (is_salt(render) && bound->args[0].kind == VALUE_STR)
         return filter_yaml_dquote(render, bound, ret);
     return filter_yaml(
-        render, &(struct plan_binding_args){ .args = flow, .count = 2, .name = bound->name }, ret);
+        render, &(struct bound_args){ .args = flow, .count = 2, .name = bound->name }, ret);
 }
 
-static int filter_yaml_squote(struct render *render, const struct plan_binding_args *bound,
+static int filter_yaml_squote(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -185,7 +185,7 @@ static int fail_diags(struct render *render, const struct diags *diags)
     return fail_err(render, &err);
 }
 
-static int filter_load_yaml(struct render *render, const struct plan_binding_args *bound,
+static int filter_load_yaml(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct diags diags = DIAGS_INIT(render->arena);
@@ -200,7 +200,7 @@ static int filter_load_yaml(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int filter_load_json(struct render *render, const struct plan_binding_args *bound,
+static int filter_load_json(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct diags diags = DIAGS_INIT(render->arena);
@@ -224,7 +224,7 @@ static int bytes_of(struct render *render, const struct value *v, struct str *re
     return 0;
 }
 
-static int filter_b64encode(struct render *render, const struct plan_binding_args *bound,
+static int filter_b64encode(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -236,7 +236,7 @@ static int filter_b64encode(struct render *render, const struct plan_binding_arg
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_b64decode(struct render *render, const struct plan_binding_args *bound,
+static int filter_b64decode(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -253,7 +253,7 @@ static int filter_b64decode(struct render *render, const struct plan_binding_arg
 /* --- words -------------------------------------------------------------------------------- */
 
 /* One shell word, whatever it contains. */
-static int filter_quote(struct render *render, const struct plan_binding_args *bound,
+static int filter_quote(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -285,7 +285,7 @@ static int filter_quote(struct render *render, const struct plan_binding_args *b
 }
 
 /* What Salt accepts as true: the words yes, true and 1, and numbers above zero. */
-static int filter_to_bool(struct render *render, const struct plan_binding_args *bound,
+static int filter_to_bool(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -304,7 +304,7 @@ static int filter_to_bool(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int filter_path_join(struct render *render, const struct plan_binding_args *bound,
+static int filter_path_join(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -324,7 +324,7 @@ static int filter_path_join(struct render *render, const struct plan_binding_arg
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_to_bytes(struct render *render, const struct plan_binding_args *bound,
+static int filter_to_bytes(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     struct str encoding;
@@ -344,7 +344,7 @@ static int filter_to_bytes(struct render *render, const struct plan_binding_args
 }
 
 /* Texts are Unicode anyway. */
-static int filter_as_it_is(struct render *render, const struct plan_binding_args *bound,
+static int filter_as_it_is(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     (void)render;
@@ -392,13 +392,13 @@ static int encode_texts(struct render *render, const struct value *v, struct val
     return 0;
 }
 
-static int filter_encode_texts(struct render *render, const struct plan_binding_args *bound,
+static int filter_encode_texts(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     return encode_texts(render, &bound->args[0], ret);
 }
 
-static int filter_skip(struct render *render, const struct plan_binding_args *bound,
+static int filter_skip(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     (void)render;

@@ -34,7 +34,7 @@ static int make_digest(struct render *render, const char *name, struct str bytes
     return render_fail(render, RENDER_TYPE, "%s", err.text);
 }
 
-static int filter_digest(struct render *render, const struct plan_binding_args *bound,
+static int filter_digest(struct render *render, const struct bound_args *bound,
                          const char *name, struct value *ret)
 {
     char hex[DIGEST_HEX_MAX];
@@ -46,25 +46,25 @@ static int filter_digest(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int filter_md5(struct render *render, const struct plan_binding_args *bound,
+static int filter_md5(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return filter_digest(render, bound, "md5", ret);
 }
 
-static int filter_sha1(struct render *render, const struct plan_binding_args *bound,
+static int filter_sha1(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return filter_digest(render, bound, "sha1", ret);
 }
 
-static int filter_sha256(struct render *render, const struct plan_binding_args *bound,
+static int filter_sha256(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return filter_digest(render, bound, "sha256", ret);
 }
 
-static int filter_sha512(struct render *render, const struct plan_binding_args *bound,
+static int filter_sha512(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return filter_digest(render, bound, "sha512", ret);
@@ -72,7 +72,7 @@ static int filter_sha512(struct render *render, const struct plan_binding_args *
 
 /* --- with a key --------------------------------------------------------------------------- */
 
-static int read_hmac(struct render *render, const struct plan_binding_args *bound,
+static int read_hmac(struct render *render, const struct bound_args *bound,
                      unsigned char digest[static SHA256_SIZE])
 {
     struct str text, secret;
@@ -84,7 +84,7 @@ static int read_hmac(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int filter_hmac_compute(struct render *render, const struct plan_binding_args *bound,
+static int filter_hmac_compute(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     unsigned char digest[SHA256_SIZE];
@@ -97,7 +97,7 @@ static int filter_hmac_compute(struct render *render, const struct plan_binding_
     return 0;
 }
 
-static int filter_hmac(struct render *render, const struct plan_binding_args *bound,
+static int filter_hmac(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     AUTO_BUF struct buf expected = BUF_INIT(TEXT_MAX);
@@ -114,7 +114,7 @@ static int filter_hmac(struct render *render, const struct plan_binding_args *bo
 /* --- names -------------------------------------------------------------------------------- */
 
 /* A UUID of version 5 (RFC 4122) in Salt's namespace: the same for the same text, everywhere. */
-static int filter_uuid(struct render *render, const struct plan_binding_args *bound,
+static int filter_uuid(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     static const unsigned char space[] = { 0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33,

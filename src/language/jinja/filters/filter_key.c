@@ -15,7 +15,7 @@ struct spot {
     const struct value *now; /* what is there; NULL */
 };
 
-static int find_spot(struct render *render, const struct plan_binding_args *bound, struct spot *ret)
+static int find_spot(struct render *render, const struct bound_args *bound, struct spot *ret)
 {
     struct value at = bound->args[0];
     struct str path;
@@ -42,7 +42,7 @@ static int find_spot(struct render *render, const struct plan_binding_args *boun
     }
 }
 
-static int filter_set(struct render *render, const struct plan_binding_args *bound,
+static int filter_set(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     struct spot spot;
@@ -55,7 +55,7 @@ static int filter_set(struct render *render, const struct plan_binding_args *bou
 }
 
 /* The list at the path, made when there is none. */
-static int find_list(struct render *render, const struct plan_binding_args *bound,
+static int find_list(struct render *render, const struct bound_args *bound,
                      struct value_list **ret)
 {
     struct spot spot;
@@ -74,7 +74,7 @@ static int find_list(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int filter_append(struct render *render, const struct plan_binding_args *bound,
+static int filter_append(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct value_list *list;
@@ -86,7 +86,7 @@ static int filter_append(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int filter_extend(struct render *render, const struct plan_binding_args *bound,
+static int filter_extend(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value_list *more;
@@ -101,7 +101,7 @@ static int filter_extend(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int filter_update(struct render *render, const struct plan_binding_args *bound,
+static int filter_update(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value_map *more;
@@ -127,7 +127,7 @@ static int filter_update(struct render *render, const struct plan_binding_args *
 }
 
 /* {'a': 1} -> [{'key': 'a', 'value': 1}] */
-static int filter_to_entries(struct render *render, const struct plan_binding_args *bound,
+static int filter_to_entries(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     struct value_list *list = container_new_list(render, 0);
@@ -161,7 +161,7 @@ static const struct value *find_part(const struct value_map *entry, const char *
     return found;
 }
 
-static int filter_from_entries(struct render *render, const struct plan_binding_args *bound,
+static int filter_from_entries(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     static const char *const keys[] = { "key", "k", "name", "Name", "K", "Key", NULL };

@@ -188,7 +188,7 @@ static void add_attribute(struct linker *linker, const char *name, struct str te
 }
 
 /* rel: the caller's words, noopener and nofollow, sorted and each once. */
-static int read_rel(struct linker *linker, const struct plan_binding_args *bound)
+static int read_rel(struct linker *linker, const struct bound_args *bound)
 {
     static const char *const always[] = { "nofollow", "noopener" };
     AUTO_BUF struct buf sorted = BUF_INIT(TEXT_MAX);
@@ -242,7 +242,7 @@ static int compile(struct linker *linker)
     return 0;
 }
 
-static int read_options(struct linker *linker, const struct plan_binding_args *bound)
+static int read_options(struct linker *linker, const struct bound_args *bound)
 {
     struct str target;
 
@@ -263,7 +263,7 @@ static int read_options(struct linker *linker, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_urlize(struct render *render, const struct plan_binding_args *bound,
+static int filter_urlize(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);

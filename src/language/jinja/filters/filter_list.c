@@ -11,7 +11,7 @@
 #include "language/jinja/sequence.h"
 #include "language/jinja/text.h"
 
-static int filter_first(struct render *render, const struct plan_binding_args *bound,
+static int filter_first(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value_list *list;
@@ -24,7 +24,7 @@ static int filter_first(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_last(struct render *render, const struct plan_binding_args *bound,
+static int filter_last(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value_list *list;
@@ -37,7 +37,7 @@ static int filter_last(struct render *render, const struct plan_binding_args *bo
     return 0;
 }
 
-static int filter_random(struct render *render, const struct plan_binding_args *bound,
+static int filter_random(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value_list *list;
@@ -54,7 +54,7 @@ static int filter_random(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int filter_length(struct render *render, const struct plan_binding_args *bound,
+static int filter_length(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     size_t n;
@@ -73,7 +73,7 @@ static struct value_list *copy_items(struct render *render, const struct value_l
     return copy;
 }
 
-static int filter_list(struct render *render, const struct plan_binding_args *bound,
+static int filter_list(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value_list *list;
@@ -91,7 +91,7 @@ static int reverse_text(struct render *render, const struct value *v, struct val
     return op_slice(render, v, NULL, NULL, &minus, ret);
 }
 
-static int filter_reverse(struct render *render, const struct plan_binding_args *bound,
+static int filter_reverse(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     const struct value_list *list;
@@ -146,7 +146,7 @@ static int join_plainly(struct render *render, const struct value_list *items,
     return text_finish(render, &out, glue->kind == VALUE_STR ? glue->flags & VALUE_SAFE : 0, ret);
 }
 
-static int filter_join(struct render *render, const struct plan_binding_args *bound,
+static int filter_join(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value *glue = &bound->args[1], *attribute = &bound->args[2];
@@ -170,7 +170,7 @@ static int filter_join(struct render *render, const struct plan_binding_args *bo
 }
 
 /* Rows of `n`; the last one is filled up when a fill value is given. */
-static int filter_batch(struct render *render, const struct plan_binding_args *bound,
+static int filter_batch(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value *fill = &bound->args[2];
@@ -200,7 +200,7 @@ static int filter_batch(struct render *render, const struct plan_binding_args *b
 }
 
 /* `n` columns of nearly equal length, the longer ones first. */
-static int filter_slice(struct render *render, const struct plan_binding_args *bound,
+static int filter_slice(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value *fill = &bound->args[2];
@@ -233,7 +233,7 @@ static int filter_slice(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_sum(struct render *render, const struct plan_binding_args *bound,
+static int filter_sum(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value_list *list;
@@ -253,7 +253,7 @@ static int filter_sum(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int filter_items(struct render *render, const struct plan_binding_args *bound,
+static int filter_items(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -267,7 +267,7 @@ static int filter_items(struct render *render, const struct plan_binding_args *b
     return argument_method(render, v, "items", NULL, 0, ret);
 }
 
-static int filter_default(struct render *render, const struct plan_binding_args *bound,
+static int filter_default(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     bool missing, loose, truth = true;
@@ -281,7 +281,7 @@ static int filter_default(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int filter_attr(struct render *render, const struct plan_binding_args *bound,
+static int filter_attr(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct str name;
@@ -291,7 +291,7 @@ static int filter_attr(struct render *render, const struct plan_binding_args *bo
     return op_attribute_only(render, &bound->args[0], name, ret);
 }
 
-static int filter_method(struct render *render, const struct plan_binding_args *bound,
+static int filter_method(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value_list *args = container_list(render, &bound->args[2]);

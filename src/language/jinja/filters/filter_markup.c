@@ -14,7 +14,7 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-static int filter_safe(struct render *render, const struct plan_binding_args *bound,
+static int filter_safe(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct str text;
@@ -34,7 +34,7 @@ static int escape(struct render *render, struct str text, struct value *ret)
     return text_finish(render, &out, VALUE_SAFE, ret);
 }
 
-static int filter_forceescape(struct render *render, const struct plan_binding_args *bound,
+static int filter_forceescape(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     struct str text;
@@ -44,7 +44,7 @@ static int filter_forceescape(struct render *render, const struct plan_binding_a
     return escape(render, text, ret);
 }
 
-static int filter_escape(struct render *render, const struct plan_binding_args *bound,
+static int filter_escape(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     if (bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE)) {
@@ -129,7 +129,7 @@ static void unescape(struct str text, struct buf *out)
     }
 }
 
-static int filter_striptags(struct render *render, const struct plan_binding_args *bound,
+static int filter_striptags(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX), out = BUF_INIT(TEXT_MAX);
@@ -166,7 +166,7 @@ static bool is_attribute_name(struct str name)
     return true;
 }
 
-static int filter_xmlattr(struct render *render, const struct plan_binding_args *bound,
+static int filter_xmlattr(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -242,7 +242,7 @@ static int quote_pair(struct render *render, const struct value *pair, struct bu
     return 0;
 }
 
-static int filter_urlencode(struct render *render, const struct plan_binding_args *bound,
+static int filter_urlencode(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);

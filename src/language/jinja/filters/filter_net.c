@@ -143,7 +143,7 @@ static int check(struct render *render, const struct value *v, int family,
     return *ret ? fits_options(render, &address, options, ret) : 0;
 }
 
-static int answer_check(struct render *render, const struct plan_binding_args *bound, int family,
+static int answer_check(struct render *render, const struct bound_args *bound, int family,
                         struct value *ret)
 {
     bool yes;
@@ -154,26 +154,26 @@ static int answer_check(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_is_ip(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_ip(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return answer_check(render, bound, 0, ret);
 }
 
-static int filter_is_ipv4(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_ipv4(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return answer_check(render, bound, AF_INET, ret);
 }
 
-static int filter_is_ipv6(struct render *render, const struct plan_binding_args *bound,
+static int filter_is_ipv6(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return answer_check(render, bound, AF_INET6, ret);
 }
 
 /* The value when it is an address, else none; the addresses of a list. */
-static int keep_addresses(struct render *render, const struct plan_binding_args *bound, int family,
+static int keep_addresses(struct render *render, const struct bound_args *bound, int family,
                           struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -199,26 +199,26 @@ static int keep_addresses(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int filter_ipaddr(struct render *render, const struct plan_binding_args *bound,
+static int filter_ipaddr(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return keep_addresses(render, bound, 0, ret);
 }
 
-static int filter_ipv4(struct render *render, const struct plan_binding_args *bound,
+static int filter_ipv4(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return keep_addresses(render, bound, AF_INET, ret);
 }
 
-static int filter_ipv6(struct render *render, const struct plan_binding_args *bound,
+static int filter_ipv6(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return keep_addresses(render, bound, AF_INET6, ret);
 }
 
 /* How many addresses a network has. */
-static int filter_network_size(struct render *render, const struct plan_binding_args *bound,
+static int filter_network_size(struct render *render, const struct bound_args *bound,
                                struct value *ret)
 {
     struct address address;
@@ -250,7 +250,7 @@ static void clear_host(struct address *address, int64_t bits)
 
 /* All addresses but the first and the last one, which have other uses; a network of one or two has
  * no others. */
-static int filter_network_hosts(struct render *render, const struct plan_binding_args *bound,
+static int filter_network_hosts(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     struct value_list *list = container_new_list(render, 0);
@@ -287,7 +287,7 @@ static int filter_network_hosts(struct render *render, const struct plan_binding
 }
 
 /* The address of an interface, with the length of its network. */
-static int filter_ip_host(struct render *render, const struct plan_binding_args *bound,
+static int filter_ip_host(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     char text[INET6_ADDRSTRLEN];
@@ -315,7 +315,7 @@ static struct value wrap_address(struct render *render, const struct value *v)
 }
 
 /* IPv6 in brackets, as in a URL, of a list each; anything else as it is. */
-static int filter_ipwrap(struct render *render, const struct plan_binding_args *bound,
+static int filter_ipwrap(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     const struct value_list *list;
@@ -372,7 +372,7 @@ static int pick_addresses(struct render *render, const struct value *from,
 }
 
 /* Of a list, or of each list in a map, such as the addresses of interfaces. */
-static int filter_by_networks(struct render *render, const struct plan_binding_args *bound,
+static int filter_by_networks(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {
     const struct value_list *networks;
@@ -399,7 +399,7 @@ static int filter_by_networks(struct render *render, const struct plan_binding_a
     return 0;
 }
 
-static int filter_mac_str_to_bytes(struct render *render, const struct plan_binding_args *bound,
+static int filter_mac_str_to_bytes(struct render *render, const struct bound_args *bound,
                                    struct value *ret)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(MAC_BYTES);

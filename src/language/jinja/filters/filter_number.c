@@ -20,7 +20,7 @@
 /* Digits of a double that %f may print: 309 before the point, and the requested ones after it. */
 #define PRECISION_MAX 300
 
-static int filter_abs(struct render *render, const struct plan_binding_args *bound,
+static int filter_abs(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -86,7 +86,7 @@ static bool parse_float(struct str text, double *ret)
     return true;
 }
 
-static int filter_float(struct render *render, const struct plan_binding_args *bound,
+static int filter_float(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -175,7 +175,7 @@ static int int_of_double(struct render *render, double d, const struct value *fa
     return 0;
 }
 
-static int filter_int(struct render *render, const struct plan_binding_args *bound,
+static int filter_int(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -220,7 +220,7 @@ static double round_decimal(double d, int64_t precision)
     return nearbyint(d / power) * power;
 }
 
-static int filter_round(struct render *render, const struct plan_binding_args *bound,
+static int filter_round(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -249,7 +249,7 @@ static int filter_round(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_filesize(struct render *render, const struct plan_binding_args *bound,
+static int filter_filesize(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     static const char letters[] = "kMGTPEZY";
@@ -262,7 +262,7 @@ static int filter_filesize(struct render *render, const struct plan_binding_args
     if (op_truth(render, &bound->args[1], &binary) < 0 ||
         filter_float(
             render,
-            &(struct plan_binding_args){ .args = (struct value[]){ bound->args[0], value_null() } },
+            &(struct bound_args){ .args = (struct value[]){ bound->args[0], value_null() } },
             &number) < 0)
         return -1;
     if (number.kind != VALUE_DOUBLE)
@@ -285,7 +285,7 @@ static int filter_filesize(struct render *render, const struct plan_binding_args
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_avg(struct render *render, const struct plan_binding_args *bound,
+static int filter_avg(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value_list *list;
@@ -311,7 +311,7 @@ static int filter_avg(struct render *render, const struct plan_binding_args *bou
 }
 
 /* A number when the text is one, else the text. */
-static int filter_to_num(struct render *render, const struct plan_binding_args *bound,
+static int filter_to_num(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct err ignored;
@@ -349,7 +349,7 @@ static int unit_power(struct str unit)
 
 /* Salt counts in steps of 1024, also for KB, unless handle_metric is set. Anything else is
  * 0. */
-static int filter_human(struct render *render, const struct plan_binding_args *bound,
+static int filter_human(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct str text, unit, fallback;

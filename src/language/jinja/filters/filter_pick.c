@@ -94,7 +94,7 @@ static int two_flags(struct render *render, const struct value *a, const struct 
     return op_truth(render, a, ret_a) < 0 || op_truth(render, b, ret_b) < 0 ? -1 : 0;
 }
 
-static int filter_sort(struct render *render, const struct plan_binding_args *bound,
+static int filter_sort(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value *paths = &bound->args[3];
@@ -118,7 +118,7 @@ static int filter_sort(struct render *render, const struct plan_binding_args *bo
 }
 
 /* Pairs of a map, by key or by value. */
-static int filter_dictsort(struct render *render, const struct plan_binding_args *bound,
+static int filter_dictsort(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -148,7 +148,7 @@ static int filter_dictsort(struct render *render, const struct plan_binding_args
 
 /* --- the least and the greatest ------------------------------------------------------ */
 
-static int extreme(struct render *render, const struct plan_binding_args *bound,
+static int extreme(struct render *render, const struct bound_args *bound,
                    enum op_compare better, struct value *ret)
 {
     const struct value_list *list;
@@ -182,13 +182,13 @@ static int extreme(struct render *render, const struct plan_binding_args *bound,
     return 0;
 }
 
-static int filter_min(struct render *render, const struct plan_binding_args *bound,
+static int filter_min(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return extreme(render, bound, OP_LT, ret);
 }
 
-static int filter_max(struct render *render, const struct plan_binding_args *bound,
+static int filter_max(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return extreme(render, bound, OP_GT, ret);
@@ -276,7 +276,7 @@ static struct value_list *add_group(struct render *render, struct value_list *gr
 
 /* Sorted by the folded key; neighbours with equal folded keys are one group, which is named by the
  * key of its first member as it was written. */
-static int filter_groupby(struct render *render, const struct plan_binding_args *bound,
+static int filter_groupby(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     const struct value *path = &bound->args[1], *fallback = &bound->args[2];
@@ -345,7 +345,7 @@ static size_t expected_unique(const struct value_list *list)
     return list->count < UNIQUE_EXPECTED_MAX ? list->count : UNIQUE_EXPECTED_MAX;
 }
 
-static int filter_unique(struct render *render, const struct plan_binding_args *bound,
+static int filter_unique(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct value_map *seen;
@@ -378,7 +378,7 @@ static int filter_unique(struct render *render, const struct plan_binding_args *
 /* --- map, select, reject ------------------------------------------------------------------ */
 
 /* The call that is left after the first `used` arguments of `*args, **kwargs`. */
-static struct function_call rest_of(const struct plan_binding_args *bound, size_t used)
+static struct function_call rest_of(const struct bound_args *bound, size_t used)
 {
     const struct value_list *args = bound->args[1].list;
     const struct value_map *named = bound->args[2].map;
@@ -392,7 +392,7 @@ static struct function_call rest_of(const struct plan_binding_args *bound, size_
 }
 
 /* map(attribute='a.b', default=x) */
-static int map_attribute(struct render *render, const struct plan_binding_args *bound,
+static int map_attribute(struct render *render, const struct bound_args *bound,
                          struct value_list *made, const struct value_list *list)
 {
     const struct value named = bound->args[2];
@@ -417,7 +417,7 @@ static int map_attribute(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int map_filter(struct render *render, const struct plan_binding_args *bound,
+static int map_filter(struct render *render, const struct bound_args *bound,
                       struct value_list *made, const struct value_list *list)
 {
     const struct value_list *args = bound->args[1].list;
@@ -437,7 +437,7 @@ static int map_filter(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int filter_map(struct render *render, const struct plan_binding_args *bound,
+static int filter_map(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value named = bound->args[2];
@@ -462,7 +462,7 @@ static int filter_map(struct render *render, const struct plan_binding_args *bou
 
 /* Keep the items for which the test, or their truth, is `wanted`; `by_attribute` asks an attribute
  * of each, whose path is the first argument. */
-static int select_items(struct render *render, const struct plan_binding_args *bound, bool wanted,
+static int select_items(struct render *render, const struct bound_args *bound, bool wanted,
                         bool by_attribute, struct value *ret)
 {
     const struct value_list *args = bound->args[1].list;
@@ -505,25 +505,25 @@ static int select_items(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_select(struct render *render, const struct plan_binding_args *bound,
+static int filter_select(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return select_items(render, bound, true, false, ret);
 }
 
-static int filter_reject(struct render *render, const struct plan_binding_args *bound,
+static int filter_reject(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return select_items(render, bound, false, false, ret);
 }
 
-static int filter_selectattr(struct render *render, const struct plan_binding_args *bound,
+static int filter_selectattr(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     return select_items(render, bound, true, true, ret);
 }
 
-static int filter_rejectattr(struct render *render, const struct plan_binding_args *bound,
+static int filter_rejectattr(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     return select_items(render, bound, false, true, ret);

@@ -113,7 +113,7 @@ static int print(struct printer *printer, const struct value *v, size_t indent, 
     return result;
 }
 
-static int filter_pprint(struct render *render, const struct plan_binding_args *bound,
+static int filter_pprint(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);

@@ -7,7 +7,7 @@
 #include "language/jinja/render.h"
 #include "language/jmespath/jmespath.h"
 
-static int filter_json_query(struct render *render, const struct plan_binding_args *bound,
+static int filter_json_query(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     struct jmespath search = { .arena = render->arena };

@@ -28,7 +28,7 @@ static int compile(struct render *render, const struct value *pattern,
 }
 
 /* The groups of the match as a tuple, or none. */
-static int groups(struct render *render, const struct plan_binding_args *bound, unsigned flags,
+static int groups(struct render *render, const struct bound_args *bound, unsigned flags,
                   struct value *ret)
 {
     const struct matcher *regex;
@@ -55,13 +55,13 @@ static int groups(struct render *render, const struct plan_binding_args *bound, 
     return 0;
 }
 
-static int filter_match(struct render *render, const struct plan_binding_args *bound,
+static int filter_match(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return groups(render, bound, MATCHER_ANCHORED, ret);
 }
 
-static int filter_search(struct render *render, const struct plan_binding_args *bound,
+static int filter_search(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return groups(render, bound, 0, ret);
@@ -119,7 +119,7 @@ static void add_replacement(struct str with, struct str text, const struct match
     }
 }
 
-static int filter_replace(struct render *render, const struct plan_binding_args *bound,
+static int filter_replace(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -152,7 +152,7 @@ static int filter_replace(struct render *render, const struct plan_binding_args 
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_escape(struct render *render, const struct plan_binding_args *bound,
+static int filter_escape(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);

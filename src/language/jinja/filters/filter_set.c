@@ -24,7 +24,7 @@ struct set_pair {
     struct value_list *made;
 };
 
-static int read_pair(struct render *render, const struct plan_binding_args *bound,
+static int read_pair(struct render *render, const struct bound_args *bound,
                      struct set_pair *pair)
 {
     if (op_list(render, &bound->args[0], &pair->first) < 0 ||
@@ -54,7 +54,7 @@ static void add_members(struct render *render, struct set_pair *pair, const stru
     }
 }
 
-static int filter_union(struct render *render, const struct plan_binding_args *bound,
+static int filter_union(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct set_pair pair;
@@ -67,7 +67,7 @@ static int filter_union(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int filter_intersect(struct render *render, const struct plan_binding_args *bound,
+static int filter_intersect(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct set_pair pair;
@@ -79,7 +79,7 @@ static int filter_intersect(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int filter_difference(struct render *render, const struct plan_binding_args *bound,
+static int filter_difference(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     struct set_pair pair;
@@ -91,7 +91,7 @@ static int filter_difference(struct render *render, const struct plan_binding_ar
     return 0;
 }
 
-static int filter_symmetric(struct render *render, const struct plan_binding_args *bound,
+static int filter_symmetric(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct set_pair pair;
@@ -105,7 +105,7 @@ static int filter_symmetric(struct render *render, const struct plan_binding_arg
 }
 
 /* A list stays one, anything else becomes a list of one. */
-static int filter_sequence(struct render *render, const struct plan_binding_args *bound,
+static int filter_sequence(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -136,7 +136,7 @@ static const struct value *find_step(struct render *render, const struct value *
 }
 
 /* "a:b:0" from map to map and through lists; the default when there is no such path. */
-static int filter_traverse(struct render *render, const struct plan_binding_args *bound,
+static int filter_traverse(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct value *at = &bound->args[0];
@@ -185,7 +185,7 @@ static int flatten_into(struct render *render, const struct value *v, int64_t le
     return 0;
 }
 
-static int filter_flatten(struct render *render, const struct plan_binding_args *bound,
+static int filter_flatten(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);

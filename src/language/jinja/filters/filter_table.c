@@ -39,7 +39,7 @@ static struct value read_cell(const struct value *cell)
 }
 
 /* One row as a map, under the value of its key. */
-static int add_row(struct render *render, const struct plan_binding_args *bound,
+static int add_row(struct render *render, const struct bound_args *bound,
                    const struct value_list *names, const struct value_list *cells,
                    struct value_map *rows)
 {
@@ -56,7 +56,7 @@ static int add_row(struct render *render, const struct plan_binding_args *bound,
 }
 
 /* Lines of the mysql client: a heading and rows between bars, and lines of dashes. */
-static int filter_mysql_to_dict(struct render *render, const struct plan_binding_args *bound,
+static int filter_mysql_to_dict(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
 {
     struct value_map *rows = container_new_map(render, 4);

@@ -30,7 +30,7 @@ static int soft_text(struct render *render, const struct value *v, struct value 
     return 0;
 }
 
-static int text_method(struct render *render, const struct plan_binding_args *bound,
+static int text_method(struct render *render, const struct bound_args *bound,
                        const char *method, size_t arguments, struct value *ret)
 {
     struct value text;
@@ -40,13 +40,13 @@ static int text_method(struct render *render, const struct plan_binding_args *bo
     return argument_method(render, &text, method, bound->args + 1, arguments, ret);
 }
 
-static int filter_upper(struct render *render, const struct plan_binding_args *bound,
+static int filter_upper(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return text_method(render, bound, "upper", 0, ret);
 }
 
-static int filter_lower(struct render *render, const struct plan_binding_args *bound,
+static int filter_lower(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -56,25 +56,25 @@ static int filter_lower(struct render *render, const struct plan_binding_args *b
     return text_method(render, bound, "lower", 0, ret);
 }
 
-static int filter_capitalize(struct render *render, const struct plan_binding_args *bound,
+static int filter_capitalize(struct render *render, const struct bound_args *bound,
                              struct value *ret)
 {
     return text_method(render, bound, "capitalize", 0, ret);
 }
 
-static int filter_center(struct render *render, const struct plan_binding_args *bound,
+static int filter_center(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return text_method(render, bound, "center", 1, ret);
 }
 
-static int filter_trim(struct render *render, const struct plan_binding_args *bound,
+static int filter_trim(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return text_method(render, bound, "strip", 1, ret);
 }
 
-static int filter_string(struct render *render, const struct plan_binding_args *bound,
+static int filter_string(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return soft_text(render, &bound->args[0], ret);
@@ -117,7 +117,7 @@ static void title_ascii(char *text, size_t n)
 
 /* A letter after a blank, a dash or an opening bracket becomes upper case, the others lower case.
  */
-static int filter_title(struct render *render, const struct plan_binding_args *bound,
+static int filter_title(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -146,7 +146,7 @@ static int filter_title(struct render *render, const struct plan_binding_args *b
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_format(struct render *render, const struct plan_binding_args *bound,
+static int filter_format(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct value text, values = bound->args[1];
@@ -164,7 +164,7 @@ static int filter_format(struct render *render, const struct plan_binding_args *
 }
 
 /* Safe text meets unsafe text only with autoescape on, and then the unsafe is escaped. */
-static int filter_replace(struct render *render, const struct plan_binding_args *bound,
+static int filter_replace(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct value text, args[3] = { bound->args[1], bound->args[2], bound->args[3] };
@@ -205,7 +205,7 @@ static int indent_text(struct render *render, const struct value *width, struct 
     return 0;
 }
 
-static int filter_indent(struct render *render, const struct plan_binding_args *bound,
+static int filter_indent(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX), indent = BUF_INIT(TEXT_MAX);
@@ -240,7 +240,7 @@ static int filter_indent(struct render *render, const struct plan_binding_args *
     return text_finish(render, &out, text.flags & VALUE_SAFE, ret);
 }
 
-static int filter_truncate(struct render *render, const struct plan_binding_args *bound,
+static int filter_truncate(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -281,7 +281,7 @@ static int filter_truncate(struct render *render, const struct plan_binding_args
     return text_finish(render, &out, text.flags & VALUE_SAFE, ret);
 }
 
-static int filter_wordcount(struct render *render, const struct plan_binding_args *bound,
+static int filter_wordcount(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     const struct matcher *word;
@@ -306,7 +306,7 @@ static int filter_wordcount(struct render *render, const struct plan_binding_arg
 }
 
 /* An upper-case letter begins a word after a lower-case one, and before one. */
-static int filter_snake(struct render *render, const struct plan_binding_args *bound,
+static int filter_snake(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -326,7 +326,7 @@ static int filter_snake(struct render *render, const struct plan_binding_args *b
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_camel(struct render *render, const struct plan_binding_args *bound,
+static int filter_camel(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -340,7 +340,7 @@ static int filter_camel(struct render *render, const struct plan_binding_args *b
         struct value word = op_new_str(render, str_cut(&text, '_'));
 
         if ((!first || large) &&
-            filter_capitalize(render, &(struct plan_binding_args){ .args = &word, .count = 1 },
+            filter_capitalize(render, &(struct bound_args){ .args = &word, .count = 1 },
                               &word) < 0)
             return -1;
         buf_add_str(&out, word.s);

@@ -63,7 +63,7 @@ static int moment_of(struct render *render, const struct value *v, int64_t *ret)
                        "strftime expects a time, seconds, or a date such as 2024-01-31");
 }
 
-static int filter_strftime(struct render *render, const struct plan_binding_args *bound,
+static int filter_strftime(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     char text[FORMAT_MAX * 4], format[FORMAT_MAX];

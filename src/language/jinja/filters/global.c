@@ -14,7 +14,7 @@
 
 #define RANGE_MAX 100000 /* as Jinja2's sandbox, which Salt uses */
 
-static int global_range(struct render *render, const struct plan_binding_args *bound,
+static int global_range(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     const struct value_list *args = bound->args[0].list;
@@ -37,7 +37,7 @@ static int global_range(struct render *render, const struct plan_binding_args *b
 }
 
 /* dict(other, a=1): the pairs of the first argument, then the named ones. */
-static int global_dict(struct render *render, const struct plan_binding_args *bound,
+static int global_dict(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value_list *args = bound->args[0].list;
@@ -106,7 +106,7 @@ static const struct object_type namespace_type = {
     .print = namespace_print,
 };
 
-static int global_namespace(struct render *render, const struct plan_binding_args *bound,
+static int global_namespace(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct namespace *ns;
@@ -129,7 +129,7 @@ struct cycler {
     size_t at;
 };
 
-static int cycler_next(struct render *render, const struct plan_binding_args *bound,
+static int cycler_next(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct cycler *cycler = bound->user;
@@ -140,7 +140,7 @@ static int cycler_next(struct render *render, const struct plan_binding_args *bo
     return 0;
 }
 
-static int cycler_reset(struct render *render, const struct plan_binding_args *bound,
+static int cycler_reset(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct cycler *cycler = bound->user;
@@ -175,7 +175,7 @@ static int cycler_get(struct render *render, struct object *object, struct str n
 
 static const struct object_type cycler_type = { .name = "Cycler", .get = cycler_get };
 
-static int global_cycler(struct render *render, const struct plan_binding_args *bound,
+static int global_cycler(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct cycler *cycler = ARENA_NEW(render->arena, struct cycler);
@@ -208,7 +208,7 @@ static int joiner_call(struct render *render, struct object *object,
 
 static const struct object_type joiner_type = { .name = "Joiner", .call = joiner_call };
 
-static int global_joiner(struct render *render, const struct plan_binding_args *bound,
+static int global_joiner(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     struct joiner *joiner = ARENA_NEW(render->arena, struct joiner);
@@ -228,7 +228,7 @@ static const char *const words[] = {
 };
 
 /* Text to fill a page with: paragraphs of so many words, from the caller's random source. */
-static int global_lipsum(struct render *render, const struct plan_binding_args *bound,
+static int global_lipsum(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -264,7 +264,7 @@ static int global_lipsum(struct render *render, const struct plan_binding_args *
 }
 
 /* A template stops with an error. */
-static int global_raise(struct render *render, const struct plan_binding_args *bound,
+static int global_raise(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct str text;
@@ -276,7 +276,7 @@ static int global_raise(struct render *render, const struct plan_binding_args *b
 }
 
 /* What Salt gives for finding out what a template has. */
-static int global_show_full_context(struct render *render, const struct plan_binding_args *bound,
+static int global_show_full_context(struct render *render, const struct bound_args *bound,
                                     struct value *ret)
 {
     struct eval *eval = eval_of(render);

@@ -22,7 +22,7 @@ static int set_answer(struct value *ret, bool yes)
 
 /* --- what it is --------------------------------------------------------------- */
 
-static int is_undefined(struct render *render, const struct plan_binding_args *bound,
+static int is_undefined(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     bool missing;
@@ -32,7 +32,7 @@ static int is_undefined(struct render *render, const struct plan_binding_args *b
     return set_answer(ret, missing);
 }
 
-static int is_defined(struct render *render, const struct plan_binding_args *bound,
+static int is_defined(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     if (is_undefined(render, bound, ret) < 0)
@@ -40,45 +40,45 @@ static int is_defined(struct render *render, const struct plan_binding_args *bou
     return set_answer(ret, !ret->b);
 }
 
-static int is_none(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_none(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_NULL);
 }
 
-static int is_boolean(struct render *render, const struct plan_binding_args *bound,
+static int is_boolean(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_BOOL);
 }
 
-static int is_true(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_true(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_BOOL && bound->args[0].b);
 }
 
-static int is_false(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_false(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_BOOL && !bound->args[0].b);
 }
 
-static int is_integer(struct render *render, const struct plan_binding_args *bound,
+static int is_integer(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_INT);
 }
 
-static int is_float(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_float(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_DOUBLE);
 }
 
-static int is_number(struct render *render, const struct plan_binding_args *bound,
+static int is_number(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     enum value_kind kind = bound->args[0].kind;
@@ -87,21 +87,21 @@ static int is_number(struct render *render, const struct plan_binding_args *boun
     return set_answer(ret, kind == VALUE_BOOL || kind == VALUE_INT || kind == VALUE_DOUBLE);
 }
 
-static int is_string(struct render *render, const struct plan_binding_args *bound,
+static int is_string(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_STR);
 }
 
-static int is_mapping(struct render *render, const struct plan_binding_args *bound,
+static int is_mapping(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_MAP);
 }
 
-static int is_list(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_list(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_answer(ret,
@@ -109,7 +109,7 @@ static int is_list(struct render *render, const struct plan_binding_args *bound,
 }
 
 /* Has a length and items by number: Jinja2 asks for __len__ and __getitem__. */
-static int is_sequence(struct render *render, const struct plan_binding_args *bound,
+static int is_sequence(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -122,7 +122,7 @@ static int is_sequence(struct render *render, const struct plan_binding_args *bo
     return set_answer(ret, yes);
 }
 
-static int is_iterable(struct render *render, const struct plan_binding_args *bound,
+static int is_iterable(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -136,7 +136,7 @@ static int is_iterable(struct render *render, const struct plan_binding_args *bo
     return set_answer(ret, yes);
 }
 
-static int is_callable(struct render *render, const struct plan_binding_args *bound,
+static int is_callable(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -147,14 +147,14 @@ static int is_callable(struct render *render, const struct plan_binding_args *bo
                       v->kind == VALUE_OBJECT && (v->object->type->call || value_is_undefined(v)));
 }
 
-static int is_escaped(struct render *render, const struct plan_binding_args *bound,
+static int is_escaped(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
     return set_answer(ret, bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE));
 }
 
-static int is_filter(struct render *render, const struct plan_binding_args *bound,
+static int is_filter(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
@@ -163,7 +163,7 @@ static int is_filter(struct render *render, const struct plan_binding_args *boun
                                builtins_find(builtins->filters, bound->args[0].s));
 }
 
-static int is_test(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_test(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
 
@@ -172,7 +172,7 @@ static int is_test(struct render *render, const struct plan_binding_args *bound,
 }
 
 /* The same object, not an equal one; scalars have no identity here. */
-static int is_sameas(struct render *render, const struct plan_binding_args *bound,
+static int is_sameas(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     const struct value *a = &bound->args[0], *b = &bound->args[1];
@@ -188,7 +188,7 @@ static int is_sameas(struct render *render, const struct plan_binding_args *boun
 
 /* --- text and numbers ------------------------------------------------------------ */
 
-static int ask_method(struct render *render, const struct plan_binding_args *bound,
+static int ask_method(struct render *render, const struct bound_args *bound,
                       const char *method, struct value *ret)
 {
     struct value text;
@@ -200,12 +200,12 @@ static int ask_method(struct render *render, const struct plan_binding_args *bou
     return argument_method(render, &text, method, NULL, 0, ret);
 }
 
-static int is_lower(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_lower(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return ask_method(render, bound, "islower", ret);
 }
 
-static int is_upper(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_upper(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return ask_method(render, bound, "isupper", ret);
 }
@@ -223,17 +223,17 @@ static int remainder_is(struct render *render, const struct value *v, struct val
     return set_answer(ret, same);
 }
 
-static int is_odd(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_odd(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return remainder_is(render, &bound->args[0], value_int(2), 1, ret);
 }
 
-static int is_even(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_even(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return remainder_is(render, &bound->args[0], value_int(2), 0, ret);
 }
 
-static int is_divisible(struct render *render, const struct plan_binding_args *bound,
+static int is_divisible(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return remainder_is(render, &bound->args[0], bound->args[1], 0, ret);
@@ -241,7 +241,7 @@ static int is_divisible(struct render *render, const struct plan_binding_args *b
 
 /* --- comparisons ------------------------------------------------------------------- */
 
-static int compare(struct render *render, const struct plan_binding_args *bound, enum op_compare op,
+static int compare(struct render *render, const struct bound_args *bound, enum op_compare op,
                    struct value *ret)
 {
     bool yes;
@@ -251,43 +251,43 @@ static int compare(struct render *render, const struct plan_binding_args *bound,
     return set_answer(ret, yes);
 }
 
-static int is_eq(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_eq(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_EQ, ret);
 }
 
-static int is_ne(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_ne(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_NE, ret);
 }
 
-static int is_lt(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_lt(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_LT, ret);
 }
 
-static int is_le(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_le(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_LE, ret);
 }
 
-static int is_gt(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_gt(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_GT, ret);
 }
 
-static int is_ge(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_ge(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_GE, ret);
 }
 
-static int is_in(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_in(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return compare(render, bound, OP_IN, ret);
 }
 
 /* Salt's: from the beginning, as re.match. */
-static int is_match(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int is_match(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     bool ignore, multi, found;
     const struct matcher *regex;

@@ -13,12 +13,12 @@
 /* Keys shown in a message are cut here. */
 #define SHOWN_MAX 100
 
-static const struct value *find_arg(struct render *render, const struct plan_binding_args *bound)
+static const struct value *find_arg(struct render *render, const struct bound_args *bound)
 {
     return value_map_find(container_map(render, &bound->args[0]), &bound->args[1]);
 }
 
-static int dict_clear(struct render *render, const struct plan_binding_args *bound,
+static int dict_clear(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
@@ -30,7 +30,7 @@ static int dict_clear(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int dict_copy(struct render *render, const struct plan_binding_args *bound,
+static int dict_copy(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     const struct value_map *map = container_map(render, &bound->args[0]);
@@ -46,7 +46,7 @@ static int dict_copy(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int dict_get(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int dict_get(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *found;
 
@@ -57,21 +57,21 @@ static int dict_get(struct render *render, const struct plan_binding_args *bound
     return 0;
 }
 
-static int dict_items(struct render *render, const struct plan_binding_args *bound,
+static int dict_items(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     *ret = view_new(render, VIEW_ITEMS, &bound->args[0]);
     return 0;
 }
 
-static int dict_keys(struct render *render, const struct plan_binding_args *bound,
+static int dict_keys(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     *ret = view_new(render, VIEW_KEYS, &bound->args[0]);
     return 0;
 }
 
-static int dict_values(struct render *render, const struct plan_binding_args *bound,
+static int dict_values(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     *ret = view_new(render, VIEW_VALUES, &bound->args[0]);
@@ -87,7 +87,7 @@ static int fail_no_key(struct render *render, const struct value *key)
     return render_fail(render, RENDER_TYPE, "no key %s", buf_text(&text));
 }
 
-static int dict_pop(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int dict_pop(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *found;
 
@@ -102,7 +102,7 @@ static int dict_pop(struct render *render, const struct plan_binding_args *bound
     return 0;
 }
 
-static int dict_popitem(struct render *render, const struct plan_binding_args *bound,
+static int dict_popitem(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
@@ -121,7 +121,7 @@ static int dict_popitem(struct render *render, const struct plan_binding_args *b
     return 0;
 }
 
-static int dict_setdefault(struct render *render, const struct plan_binding_args *bound,
+static int dict_setdefault(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     const struct value *found;
@@ -176,7 +176,7 @@ static int update_from_pairs(struct render *render, struct value_map *map, const
     return 0;
 }
 
-static int dict_update(struct render *render, const struct plan_binding_args *bound,
+static int dict_update(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);

@@ -17,12 +17,12 @@
 #define SHOWN_MAX 100
 
 static const struct value_list *items_of(struct render *render,
-                                         const struct plan_binding_args *bound)
+                                         const struct bound_args *bound)
 {
     return container_list(render, &bound->args[0]);
 }
 
-static int list_append(struct render *render, const struct plan_binding_args *bound,
+static int list_append(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
@@ -34,7 +34,7 @@ static int list_append(struct render *render, const struct plan_binding_args *bo
     return 0;
 }
 
-static int list_clear(struct render *render, const struct plan_binding_args *bound,
+static int list_clear(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     container_change_list(render, &bound->args[0])->count = 0;
@@ -42,13 +42,13 @@ static int list_clear(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int list_copy(struct render *render, const struct plan_binding_args *bound,
+static int list_copy(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return op_slice(render, &bound->args[0], NULL, NULL, NULL, ret);
 }
 
-static int list_count(struct render *render, const struct plan_binding_args *bound,
+static int list_count(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value_list *list = items_of(render, bound);
@@ -66,7 +66,7 @@ static int list_count(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int list_extend(struct render *render, const struct plan_binding_args *bound,
+static int list_extend(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     const struct value_list *more;
@@ -115,7 +115,7 @@ static size_t clamp(int64_t i, size_t count)
     return (uint64_t)i < count ? (size_t)i : count;
 }
 
-static int fail_not_in(struct render *render, const struct plan_binding_args *bound)
+static int fail_not_in(struct render *render, const struct bound_args *bound)
 {
     AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
 
@@ -126,7 +126,7 @@ static int fail_not_in(struct render *render, const struct plan_binding_args *bo
     return render_fail(render, RENDER_TYPE, "%s is not in list", buf_text(&text));
 }
 
-static int list_index(struct render *render, const struct plan_binding_args *bound,
+static int list_index(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     const struct value_list *list = items_of(render, bound);
@@ -144,7 +144,7 @@ static int list_index(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int list_insert(struct render *render, const struct plan_binding_args *bound,
+static int list_insert(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
@@ -168,7 +168,7 @@ static void remove_at(struct value_list *list, size_t at)
     list->count--;
 }
 
-static int list_pop(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int list_pop(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     int64_t index;
@@ -186,7 +186,7 @@ static int list_pop(struct render *render, const struct plan_binding_args *bound
     return 0;
 }
 
-static int list_remove(struct render *render, const struct plan_binding_args *bound,
+static int list_remove(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
@@ -201,7 +201,7 @@ static int list_remove(struct render *render, const struct plan_binding_args *bo
     return 0;
 }
 
-static int list_reverse(struct render *render, const struct plan_binding_args *bound,
+static int list_reverse(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
@@ -229,7 +229,7 @@ static int sort_key(struct render *render, const struct value *function, const s
     return 0;
 }
 
-static int list_sort(struct render *render, const struct plan_binding_args *bound,
+static int list_sort(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);

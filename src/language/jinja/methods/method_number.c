@@ -10,7 +10,7 @@
 /* "-0x1.0000000000000p+1023" and more. */
 #define HEX_TEXT_MAX 64
 
-static int64_t self_int(const struct plan_binding_args *bound)
+static int64_t self_int(const struct bound_args *bound)
 {
     return bound->args[0].kind == VALUE_BOOL ? bound->args[0].b : bound->args[0].i;
 }
@@ -20,7 +20,7 @@ static uint64_t magnitude(int64_t i)
     return i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 }
 
-static int int_bit_count(struct render *render, const struct plan_binding_args *bound,
+static int int_bit_count(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     (void)render;
@@ -28,7 +28,7 @@ static int int_bit_count(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int int_bit_length(struct render *render, const struct plan_binding_args *bound,
+static int int_bit_length(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     uint64_t bits = magnitude(self_int(bound));
@@ -38,7 +38,7 @@ static int int_bit_length(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int float_is_integer(struct render *render, const struct plan_binding_args *bound,
+static int float_is_integer(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     double d = bound->args[0].d;
@@ -49,7 +49,7 @@ static int float_is_integer(struct render *render, const struct plan_binding_arg
 }
 
 /* One digit before the point, thirteen after it, as Python writes it. */
-static int float_hex(struct render *render, const struct plan_binding_args *bound,
+static int float_hex(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(HEX_TEXT_MAX);

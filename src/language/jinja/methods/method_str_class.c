@@ -11,7 +11,7 @@
 
 typedef void case_fn(struct str text, struct buf *out);
 
-static int change(struct render *render, const struct plan_binding_args *bound, case_fn *convert,
+static int change(struct render *render, const struct bound_args *bound, case_fn *convert,
                   uint8_t keep, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -20,37 +20,37 @@ static int change(struct render *render, const struct plan_binding_args *bound, 
     return text_finish(render, &out, bound->args[0].flags & keep, ret);
 }
 
-static int str_upper(struct render *render, const struct plan_binding_args *bound,
+static int str_upper(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return change(render, bound, unicode_upper, VALUE_SAFE, ret);
 }
 
-static int str_lower(struct render *render, const struct plan_binding_args *bound,
+static int str_lower(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return change(render, bound, unicode_lower, VALUE_SAFE, ret);
 }
 
-static int str_title(struct render *render, const struct plan_binding_args *bound,
+static int str_title(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return change(render, bound, unicode_title, VALUE_SAFE, ret);
 }
 
-static int str_capitalize(struct render *render, const struct plan_binding_args *bound,
+static int str_capitalize(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return change(render, bound, unicode_capitalize, VALUE_SAFE, ret);
 }
 
-static int str_swapcase(struct render *render, const struct plan_binding_args *bound,
+static int str_swapcase(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return change(render, bound, unicode_swap, VALUE_SAFE, ret);
 }
 
-static int str_casefold(struct render *render, const struct plan_binding_args *bound,
+static int str_casefold(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return change(render, bound, unicode_fold, 0, ret);
@@ -73,7 +73,7 @@ static bool all_are(struct str text, enum unicode_property property)
     return true;
 }
 
-static int set_answer(struct render *render, const struct plan_binding_args *bound, bool answer,
+static int set_answer(struct render *render, const struct bound_args *bound, bool answer,
                       struct value *ret)
 {
     *ret = value_bool(answer);
@@ -81,7 +81,7 @@ static int set_answer(struct render *render, const struct plan_binding_args *bou
 }
 
 /* An empty text has no property. */
-static int tell_all(struct render *render, const struct plan_binding_args *bound,
+static int tell_all(struct render *render, const struct bound_args *bound,
                     enum unicode_property property, struct value *ret)
 {
     struct str text = bound->args[0].s;
@@ -89,49 +89,49 @@ static int tell_all(struct render *render, const struct plan_binding_args *bound
     return set_answer(render, bound, text.n > 0 && all_are(text, property), ret);
 }
 
-static int str_isalpha(struct render *render, const struct plan_binding_args *bound,
+static int str_isalpha(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return tell_all(render, bound, UNICODE_ALPHA, ret);
 }
 
-static int str_isdecimal(struct render *render, const struct plan_binding_args *bound,
+static int str_isdecimal(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return tell_all(render, bound, UNICODE_DECIMAL, ret);
 }
 
-static int str_isdigit(struct render *render, const struct plan_binding_args *bound,
+static int str_isdigit(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return tell_all(render, bound, UNICODE_DIGIT, ret);
 }
 
-static int str_isnumeric(struct render *render, const struct plan_binding_args *bound,
+static int str_isnumeric(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return tell_all(render, bound, UNICODE_NUMERIC, ret);
 }
 
-static int str_isspace(struct render *render, const struct plan_binding_args *bound,
+static int str_isspace(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return tell_all(render, bound, UNICODE_SPACE, ret);
 }
 
-static int str_isprintable(struct render *render, const struct plan_binding_args *bound,
+static int str_isprintable(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
     return set_answer(render, bound, all_are(bound->args[0].s, UNICODE_PRINTABLE), ret);
 }
 
-static int str_isascii(struct render *render, const struct plan_binding_args *bound,
+static int str_isascii(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return set_answer(render, bound, utf8_is_ascii(bound->args[0].s), ret);
 }
 
-static int str_isalnum(struct render *render, const struct plan_binding_args *bound,
+static int str_isalnum(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct str text = bound->args[0].s;
@@ -142,7 +142,7 @@ static int str_isalnum(struct render *render, const struct plan_binding_args *bo
     return set_answer(render, bound, answer, ret);
 }
 
-static int str_isidentifier(struct render *render, const struct plan_binding_args *bound,
+static int str_isidentifier(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct str text = bound->args[0].s;
@@ -152,7 +152,7 @@ static int str_isidentifier(struct render *render, const struct plan_binding_arg
 }
 
 /* At least one cased character, and every one of them of this case. */
-static int tell_case(struct render *render, const struct plan_binding_args *bound,
+static int tell_case(struct render *render, const struct bound_args *bound,
                      enum unicode_property wanted, enum unicode_property other, struct value *ret)
 {
     struct str text = bound->args[0].s;
@@ -167,20 +167,20 @@ static int tell_case(struct render *render, const struct plan_binding_args *boun
     return set_answer(render, bound, cased && !wrong, ret);
 }
 
-static int str_isupper(struct render *render, const struct plan_binding_args *bound,
+static int str_isupper(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return tell_case(render, bound, UNICODE_UPPER, UNICODE_LOWER, ret);
 }
 
-static int str_islower(struct render *render, const struct plan_binding_args *bound,
+static int str_islower(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     return tell_case(render, bound, UNICODE_LOWER, UNICODE_UPPER, ret);
 }
 
 /* Capitals only after a character without case, small letters only after one with case. */
-static int str_istitle(struct render *render, const struct plan_binding_args *bound,
+static int str_istitle(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     struct str text = bound->args[0].s;

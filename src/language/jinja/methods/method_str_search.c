@@ -38,7 +38,7 @@ static int read_bound(struct render *render, const struct value *v, int64_t *ret
 }
 
 /* Arguments `at` and `at + 1` are start and end. */
-static int window_read(struct render *render, const struct plan_binding_args *bound, size_t at,
+static int window_read(struct render *render, const struct bound_args *bound, size_t at,
                        struct window *ret)
 {
     struct str text = bound->args[0].s;
@@ -72,7 +72,7 @@ static size_t find_last(struct str text, struct str part)
 }
 
 /* The index of the character where the part begins, or -1. */
-static int find_part(struct render *render, const struct plan_binding_args *bound, bool last,
+static int find_part(struct render *render, const struct bound_args *bound, bool last,
                      int64_t *ret)
 {
     struct window window;
@@ -91,7 +91,7 @@ static int find_part(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int find_or(struct render *render, const struct plan_binding_args *bound, bool last,
+static int find_or(struct render *render, const struct bound_args *bound, bool last,
                    bool must, struct value *ret)
 {
     int64_t at;
@@ -104,31 +104,31 @@ static int find_or(struct render *render, const struct plan_binding_args *bound,
     return 0;
 }
 
-static int str_find_first(struct render *render, const struct plan_binding_args *bound,
+static int str_find_first(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return find_or(render, bound, false, false, ret);
 }
 
-static int str_rfind(struct render *render, const struct plan_binding_args *bound,
+static int str_rfind(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return find_or(render, bound, true, false, ret);
 }
 
-static int str_index(struct render *render, const struct plan_binding_args *bound,
+static int str_index(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return find_or(render, bound, false, true, ret);
 }
 
-static int str_rindex(struct render *render, const struct plan_binding_args *bound,
+static int str_rindex(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return find_or(render, bound, true, true, ret);
 }
 
-static int str_count(struct render *render, const struct plan_binding_args *bound,
+static int str_count(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     struct window window;
@@ -152,7 +152,7 @@ static int str_count(struct render *render, const struct plan_binding_args *boun
 typedef bool affix_fn(struct str text, struct str part);
 
 /* One text or a tuple of them at the beginning or the end. */
-static int has_affix(struct render *render, const struct plan_binding_args *bound, affix_fn *has,
+static int has_affix(struct render *render, const struct bound_args *bound, affix_fn *has,
                      struct value *ret)
 {
     const struct value *wanted = &bound->args[1];
@@ -180,19 +180,19 @@ static int has_affix(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int str_startswith(struct render *render, const struct plan_binding_args *bound,
+static int str_startswith(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return has_affix(render, bound, str_starts, ret);
 }
 
-static int str_endswith(struct render *render, const struct plan_binding_args *bound,
+static int str_endswith(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     return has_affix(render, bound, str_ends, ret);
 }
 
-static int str_removeprefix(struct render *render, const struct plan_binding_args *bound,
+static int str_removeprefix(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct str text = bound->args[0].s, prefix;
@@ -206,7 +206,7 @@ static int str_removeprefix(struct render *render, const struct plan_binding_arg
     return 0;
 }
 
-static int str_removesuffix(struct render *render, const struct plan_binding_args *bound,
+static int str_removesuffix(struct render *render, const struct bound_args *bound,
                             struct value *ret)
 {
     struct str text = bound->args[0].s, suffix;
@@ -253,7 +253,7 @@ static void replace(struct str text, struct str old, struct str new, uint64_t co
     buf_add_str(out, str_from_offset(text, done));
 }
 
-static int str_replace(struct render *render, const struct plan_binding_args *bound,
+static int str_replace(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);

@@ -24,7 +24,7 @@ static void add_times(struct buf *out, struct str fill, size_t times)
 /* Where the text is placed in its new width. */
 enum side { SIDE_LEFT, SIDE_CENTER, SIDE_RIGHT };
 
-static int read_fill(struct render *render, const struct plan_binding_args *bound, struct str *ret)
+static int read_fill(struct render *render, const struct bound_args *bound, struct str *ret)
 {
     struct value fill = bound->args[2];
 
@@ -43,7 +43,7 @@ static int read_fill(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int justify(struct render *render, const struct plan_binding_args *bound, enum side side,
+static int justify(struct render *render, const struct bound_args *bound, enum side side,
                    struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -68,25 +68,25 @@ static int justify(struct render *render, const struct plan_binding_args *bound,
     return text_finish(render, &out, self->flags & VALUE_SAFE, ret);
 }
 
-static int str_center(struct render *render, const struct plan_binding_args *bound,
+static int str_center(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return justify(render, bound, SIDE_CENTER, ret);
 }
 
-static int str_ljust(struct render *render, const struct plan_binding_args *bound,
+static int str_ljust(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return justify(render, bound, SIDE_LEFT, ret);
 }
 
-static int str_rjust(struct render *render, const struct plan_binding_args *bound,
+static int str_rjust(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return justify(render, bound, SIDE_RIGHT, ret);
 }
 
-static int str_zfill(struct render *render, const struct plan_binding_args *bound,
+static int str_zfill(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -135,7 +135,7 @@ static struct str last_char(struct str text)
     return str_from_offset(text, at);
 }
 
-static int strip(struct render *render, const struct plan_binding_args *bound, bool left,
+static int strip(struct render *render, const struct bound_args *bound, bool left,
                  bool right, struct value *ret)
 {
     const struct value *self = &bound->args[0];
@@ -162,25 +162,25 @@ static int strip(struct render *render, const struct plan_binding_args *bound, b
     return text_expect(render, self->s.n);
 }
 
-static int str_strip(struct render *render, const struct plan_binding_args *bound,
+static int str_strip(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return strip(render, bound, true, true, ret);
 }
 
-static int str_lstrip(struct render *render, const struct plan_binding_args *bound,
+static int str_lstrip(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return strip(render, bound, true, false, ret);
 }
 
-static int str_rstrip(struct render *render, const struct plan_binding_args *bound,
+static int str_rstrip(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return strip(render, bound, false, true, ret);
 }
 
-static int str_expandtabs(struct render *render, const struct plan_binding_args *bound,
+static int str_expandtabs(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -207,13 +207,13 @@ static int str_expandtabs(struct render *render, const struct plan_binding_args 
     return text_finish(render, &out, bound->args[0].flags & VALUE_SAFE, ret);
 }
 
-static int str_format(struct render *render, const struct plan_binding_args *bound,
+static int str_format(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return format_braces(render, &bound->args[0], bound->args[1].list, bound->args[2].map, ret);
 }
 
-static int str_format_map(struct render *render, const struct plan_binding_args *bound,
+static int str_format_map(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     static const struct value_list none;
@@ -231,7 +231,7 @@ static int str_format_map(struct render *render, const struct plan_binding_args 
 
 enum encoding { ENCODING_UTF8, ENCODING_ASCII };
 
-static int read_encoding(struct render *render, const struct plan_binding_args *bound,
+static int read_encoding(struct render *render, const struct bound_args *bound,
                          enum encoding *ret)
 {
     static const struct {
@@ -256,7 +256,7 @@ static int read_encoding(struct render *render, const struct plan_binding_args *
     return -1;
 }
 
-static int str_encode(struct render *render, const struct plan_binding_args *bound,
+static int str_encode(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     enum encoding encoding;
@@ -269,7 +269,7 @@ static int str_encode(struct render *render, const struct plan_binding_args *bou
     return 0;
 }
 
-static int bytes_decode(struct render *render, const struct plan_binding_args *bound,
+static int bytes_decode(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
     enum encoding encoding;

@@ -147,7 +147,7 @@ static void split_at_back(struct pieces *pieces, struct str separator, uint64_t 
     reverse(pieces->list);
 }
 
-static int split(struct render *render, const struct plan_binding_args *bound, bool back,
+static int split(struct render *render, const struct bound_args *bound, bool back,
                  struct value *ret)
 {
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
@@ -172,13 +172,13 @@ static int split(struct render *render, const struct plan_binding_args *bound, b
     return text_expect_items(render, pieces.list->count);
 }
 
-static int str_split(struct render *render, const struct plan_binding_args *bound,
+static int str_split(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     return split(render, bound, false, ret);
 }
 
-static int str_rsplit(struct render *render, const struct plan_binding_args *bound,
+static int str_rsplit(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     return split(render, bound, true, ret);
@@ -198,7 +198,7 @@ static size_t line_end(struct str text)
     return str_starts(text, STR("\xe2\x80\xa8")) || str_starts(text, STR("\xe2\x80\xa9")) ? 3 : 0;
 }
 
-static int str_splitlines(struct render *render, const struct plan_binding_args *bound,
+static int str_splitlines(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
@@ -225,7 +225,7 @@ static int str_splitlines(struct render *render, const struct plan_binding_args 
     return text_expect_items(render, pieces.list->count);
 }
 
-static int partition(struct render *render, const struct plan_binding_args *bound, bool back,
+static int partition(struct render *render, const struct bound_args *bound, bool back,
                      struct value *ret)
 {
     const struct value *self = &bound->args[0];
@@ -253,19 +253,19 @@ static int partition(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int str_partition(struct render *render, const struct plan_binding_args *bound,
+static int str_partition(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     return partition(render, bound, false, ret);
 }
 
-static int str_rpartition(struct render *render, const struct plan_binding_args *bound,
+static int str_rpartition(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
     return partition(render, bound, true, ret);
 }
 
-static int str_join(struct render *render, const struct plan_binding_args *bound, struct value *ret)
+static int str_join(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value *self = &bound->args[0];

@@ -173,10 +173,10 @@ static int report_bus_refusal(const struct bus_session *session, const char *ver
                               struct err *err)
 {
     if (is_denied(session->error.name))
-        return no_bus();
+        return note_missing_bus();
     /* by the signal that cancels */
-    if (strcmp(talk->error.name ? talk->error.name : "", "System.Error.EINTR") == 0 &&
-        cancel_is_raised(talk->tool->cancel))
+    if (strcmp(session->error.name ? session->error.name : "", "System.Error.EINTR") == 0 &&
+        cancel_is_raised(session->tool->cancel))
         return err_set(err, ERR_CANCELED, "canceled while asking systemd to %s %s", verb, unit);
     return err_set(err, ERR_INVALID, "systemd: failed to %s %s: %s", verb, unit,
                    session->error.message ? session->error.message : "no reason was given");

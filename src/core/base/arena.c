@@ -37,13 +37,13 @@ extern void __asan_poison_memory_region(void const volatile *p, size_t size) __a
 extern void __asan_unpoison_memory_region(void const volatile *p, size_t size)
     __attribute__((weak));
 
-static void poison(const void *p, size_t size)
+static void poison_bytes(const void *p, size_t size)
 {
     if (__asan_poison_memory_region)
         __asan_poison_memory_region(p, size);
 }
 
-static void unpoison(const void *p, size_t size)
+static void unpoison_bytes(const void *p, size_t size)
 {
     if (__asan_unpoison_memory_region)
         __asan_unpoison_memory_region(p, size);
@@ -110,7 +110,7 @@ static struct arena_block *new_block(const struct arena *arena, size_t least)
 }
 
 /* Where the newest block ends. */
-static char *find_end(const struct arena *arena)
+static char *find_newest_end(const struct arena *arena)
 {
     return arena->blocks ? arena->blocks->bytes + arena->blocks->size : NULL;
 }
@@ -119,17 +119,17 @@ static char *find_end(const struct arena *arena)
 static void move_next(struct arena *arena, char *next)
 {
     arena->next = next;
-    arena->end = __asan_poison_memory_region ? next : find_end(arena);
+    arena->end = __asan_poison_memory_region ? next : find_newest_end(arena);
 }
 
-static void add_block(struct arena *arena, size_t least)
+static void add_arena_block(struct arena *arena, size_t least)
 {
     struct arena_block *block = new_block(arena, least);
 
     block->older = arena->blocks;
     arena->blocks = block;
     move_next(arena, block->bytes);
-    poison(block->bytes, block->size);
+    poison_bytes(block->bytes, block->size);
 }
 
 static void *alloc_slowly(struct arena *arena, size_t size)
@@ -137,12 +137,12 @@ static void *alloc_slowly(struct arena *arena, size_t size)
     size_t need = round_up(size > 0 ? size : 1);
     char *p;
 
-    if (need > (size_t)(find_end(arena) - arena->next))
-        add_block(arena, need);
+    if (need > (size_t)(find_newest_end(arena) - arena->next))
+        add_arena_block(arena, need);
     p = arena->next;
     move_next(arena, p + need);
     arena->used += need;
-    unpoison(p, size);
+    unpoison_bytes(p, size);
     return p;
 }
 
@@ -225,10 +225,10 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t new_siz
     if (new_size <= old_size)
         return old;
     if (old && (char *)old + had == arena->next &&
-        need - had <= (size_t)(find_end(arena) - arena->next)) {
+        need - had <= (size_t)(find_newest_end(arena) - arena->next)) {
         move_next(arena, arena->next + (need - had));
         arena->used += need - had;
-        unpoison(old, new_size);
+        unpoison_bytes(old, new_size);
         return old;
     }
     p = arena_alloc(arena, new_size);
@@ -242,7 +242,7 @@ static void free_blocks(struct arena_block *block)
     while (block) {
         struct arena_block *older = block->older;
 
-        unpoison(block->bytes, block->size);
+        unpoison_bytes(block->bytes, block->size);
         if (block->is_page)
             (void)munmap(block, LARGE_PAGE);
         else
@@ -261,7 +261,7 @@ void arena_clear(struct arena *arena)
     keep->older = NULL;
     move_next(arena, keep->bytes);
     arena->used = 0;
-    poison(keep->bytes, keep->size);
+    poison_bytes(keep->bytes, keep->size);
 }
 
 void arena_done(struct arena *arena)

@@ -27,7 +27,7 @@ void base32_encode(struct str bytes, struct buf *out)
     out->n += length;
 }
 
-static int value_of(char c)
+static int decode_base32_digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -42,7 +42,7 @@ int base32_decode(struct str text, struct buf *out, struct err *err)
     char *room;
 
     for (size_t i = 0; i < text.n; i++)
-        if (value_of(text.p[i]) < 0)
+        if (decode_base32_digit(text.p[i]) < 0)
             return err_set(err, ERR_INVALID, "a character that is not base32");
     if (text.n % 8 == 1 || text.n % 8 == 3 || text.n % 8 == 6)
         return err_set(err, ERR_INVALID, "base32 text with part of a byte at its end");
@@ -50,7 +50,7 @@ int base32_decode(struct str text, struct buf *out, struct err *err)
     if (!room)
         return err_set(err, ERR_LIMIT, "base32 text decodes to more than %zu bytes", out->max);
     for (size_t i = 0, k = 0; i < text.n; i++) {
-        bits = bits << 5 | (uint32_t)value_of(text.p[i]);
+        bits = bits << 5 | (uint32_t)decode_base32_digit(text.p[i]);
         have += 5;
         if (have >= 8)
             room[k++] = (char)(bits >> (have -= 8) & 0xff);

@@ -44,13 +44,14 @@ static int letter_bits(char c, enum base64_form form)
     return c == alphabets[form][63] ? 63 : -1;
 }
 
-static bool is_blank(char c)
+static bool is_base64_blank(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
 /* The leftover bits and the padding are consistent. */
-static int check_end(uint32_t bits, unsigned count, size_t letters, size_t padding, struct err *err)
+static int check_base64_end(uint32_t bits, unsigned count, size_t letters, size_t padding,
+                            struct err *err)
 {
     if (letters % 4 == 1)
         return err_set(err, ERR_INVALID, "base64 text is cut short");
@@ -61,7 +62,7 @@ static int check_end(uint32_t bits, unsigned count, size_t letters, size_t paddi
     return 0;
 }
 
-static int decode(struct str text, enum base64_form form, struct buf *out, struct err *err)
+static int decode_base64(struct str text, enum base64_form form, struct buf *out, struct err *err)
 {
     size_t letters = 0, padding = 0;
     unsigned count = 0; /* of pending bits */
@@ -70,7 +71,7 @@ static int decode(struct str text, enum base64_form form, struct buf *out, struc
     for (size_t i = 0; i < text.n; i++) {
         int more = letter_bits(text.p[i], form);
 
-        if (is_blank(text.p[i]))
+        if (is_base64_blank(text.p[i]))
             continue;
         if (text.p[i] == '=' && ++padding <= 2)
             continue;
@@ -84,13 +85,13 @@ static int decode(struct str text, enum base64_form form, struct buf *out, struc
             buf_add_char(out, (char)(bits >> count & 0xff));
         }
     }
-    return check_end(bits, count, letters, padding, err);
+    return check_base64_end(bits, count, letters, padding, err);
 }
 
 int base64_decode(struct str text, enum base64_form form, struct buf *out, struct err *err)
 {
     size_t before = out->n;
-    int result = decode(text, form, out, err);
+    int result = decode_base64(text, form, out, err);
 
     if (result == 0 && out->full)
         result = err_set(err, ERR_LIMIT, "base64 text decodes to more than %zu bytes", out->max);
@@ -102,7 +103,7 @@ int base64_decode(struct str text, enum base64_form form, struct buf *out, struc
 int base64_decode_strict(struct str text, enum base64_form form, struct buf *out, struct err *err)
 {
     for (size_t i = 0; i < text.n; i++)
-        if (is_blank(text.p[i]))
+        if (is_base64_blank(text.p[i]))
             return err_set(err, ERR_INVALID, "byte %zu is a blank, not base64", i + 1);
     if (form == BASE64_STANDARD && text.n % 4 != 0)
         return err_set(err, ERR_INVALID, "base64 text lacks padding");

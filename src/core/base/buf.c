@@ -29,7 +29,7 @@ static char *grow_room(struct buf *buf, size_t n)
     return buf->p + buf->n;
 }
 
-static inline char *find_room(struct buf *buf, size_t n)
+static inline char *find_buf_room(struct buf *buf, size_t n)
 {
     /* one byte is kept for the NUL */
     if (n < buf->cap - buf->n && buf->n + n <= buf->max)
@@ -39,7 +39,7 @@ static inline char *find_room(struct buf *buf, size_t n)
 
 char *buf_reserve(struct buf *buf, size_t n)
 {
-    return find_room(buf, n);
+    return find_buf_room(buf, n);
 }
 
 void buf_add(struct buf *buf, const void *bytes, size_t n)
@@ -48,7 +48,7 @@ void buf_add(struct buf *buf, const void *bytes, size_t n)
 
     if (n == 0)
         return;
-    room = find_room(buf, n);
+    room = find_buf_room(buf, n);
     if (!room)
         return;
     memcpy(room, bytes, n);
@@ -68,7 +68,7 @@ void buf_add_text(struct buf *buf, const char *text)
 
 void buf_add_char(struct buf *buf, char c)
 {
-    char *room = find_room(buf, 1);
+    char *room = find_buf_room(buf, 1);
 
     if (!room)
         return;
@@ -83,7 +83,7 @@ void buf_fill(struct buf *buf, char c, size_t n)
 
     if (n == 0)
         return;
-    room = find_room(buf, n);
+    room = find_buf_room(buf, n);
     if (!room)
         return;
     memset(room, c, n);
@@ -100,7 +100,7 @@ void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
 
     va_copy(again, args);
     size = vsnprintf(text, sizeof(text), fmt, args);
-    room = size > 0 ? find_room(buf, (size_t)size) : NULL;
+    room = size > 0 ? find_buf_room(buf, (size_t)size) : NULL;
     if (room && (size_t)size < sizeof(text))
         memcpy(room, text, (size_t)size + 1);
     else if (room)

@@ -21,7 +21,7 @@ static struct place keep_place(struct diags *diags, struct place at)
     return at;
 }
 
-static bool is_known(const struct diags *diags, struct place at, const char *text)
+static bool is_repeated_diag(const struct diags *diags, struct place at, const char *text)
 {
     VEC_EACH (&diags->list, known)
         if (at.line > 0 && known->at.line == at.line && known->at.column == at.column &&
@@ -44,7 +44,7 @@ int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
     va_start(args, fmt);
     diag.text = arena_vprintf(diags->arena, fmt, args);
     va_end(args);
-    if (is_known(diags, at, diag.text)) {
+    if (is_repeated_diag(diags, at, diag.text)) {
         diags->mute = true;
         diags->repeated++;
         return -1;
@@ -55,7 +55,7 @@ int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
 }
 
 /* The entry that hints and notes belong to; NULL when it was dropped. */
-static struct diag *newest(struct diags *diags)
+static struct diag *get_newest_diag(struct diags *diags)
 {
     if (diags->list.n == 0 || diags->mute)
         return NULL;
@@ -64,7 +64,7 @@ static struct diag *newest(struct diags *diags)
 
 void diag_hint(struct diags *diags, const char *fmt, ...)
 {
-    struct diag *diag = newest(diags);
+    struct diag *diag = get_newest_diag(diags);
     va_list args;
 
     if (!diag)
@@ -89,7 +89,7 @@ struct str diag_line(struct arena *arena, struct str text, uint32_t line)
 
 void diag_source(struct diags *diags, struct str text)
 {
-    struct diag *diag = newest(diags);
+    struct diag *diag = get_newest_diag(diags);
 
     if (diag && diag->at.line > 0)
         diag->source = diag_line(diags->arena, text, diag->at.line);
@@ -97,7 +97,7 @@ void diag_source(struct diags *diags, struct str text)
 
 void diag_note(struct diags *diags, struct place at, const char *fmt, ...)
 {
-    struct diag *diag = newest(diags);
+    struct diag *diag = get_newest_diag(diags);
     struct diag_note note = { 0 };
     va_list args;
 
@@ -121,7 +121,7 @@ size_t diags_count(const struct diags *diags)
 }
 
 /* In one file; what stands in different ones keeps its order. */
-static bool is_behind(const struct diag *a, const struct diag *b)
+static bool is_later_diag(const struct diag *a, const struct diag *b)
 {
     if (!a->at.file || !b->at.file || strcmp(a->at.file, b->at.file) != 0)
         return false;
@@ -136,7 +136,7 @@ void diags_sort(struct diags *diags, size_t from)
         struct diag one = list[i];
         size_t k = i;
 
-        for (; k > from && is_behind(&list[k - 1], &one); k--)
+        for (; k > from && is_later_diag(&list[k - 1], &one); k--)
             list[k] = list[k - 1];
         list[k] = one;
     }
@@ -188,7 +188,7 @@ static void print_source(const struct diag *diag, struct buf *out)
     buf_add_text(out, "^\n");
 }
 
-static void print_one(const struct diag *diag, struct buf *out)
+static void print_single_diag(const struct diag *diag, struct buf *out)
 {
     print_place_and_colon(diag->at, out);
     buf_printf(out, "%s\n", diag->text);
@@ -205,7 +205,7 @@ static void print_one(const struct diag *diag, struct buf *out)
 void diags_print(const struct diags *diags, struct buf *out)
 {
     VEC_EACH (&diags->list, diag)
-        print_one(diag, out);
+        print_single_diag(diag, out);
     if (diags->dropped > 0)
         buf_printf(out, "and %zu more\n", diags->dropped);
 }

@@ -36,7 +36,7 @@ struct glob {
 
 /* --- characters ----------------------------------------------------------------------- */
 
-static uint32_t fold(const struct glob *glob, uint32_t c)
+static uint32_t fold_glob_char(const struct glob *glob, uint32_t c)
 {
     return (glob->flags & GLOB_FOLD) && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
@@ -47,7 +47,7 @@ static uint32_t next_char(const struct glob *glob, struct str *text)
     bool lone = first >= 0x80 && utf8_length_at(*text) == 1;
     uint32_t c = utf8_next(text);
 
-    return lone ? BYTE_BASE + first : fold(glob, c);
+    return lone ? BYTE_BASE + first : fold_glob_char(glob, c);
 }
 
 static bool has_member(const struct glob *glob, struct str members, uint32_t c)
@@ -107,7 +107,7 @@ static struct item cut_stars(const struct glob *glob, struct str *rest)
     return item;
 }
 
-static struct item next_item(const struct glob *glob, struct str *rest)
+static struct item take_glob_item(const struct glob *glob, struct str *rest)
 {
     struct item item = { .kind = ITEM_CHAR };
 
@@ -155,7 +155,7 @@ static bool match_stars(const struct glob *glob, struct str text)
         struct item item = { .kind = ITEM_CHAR };
 
         if (pattern.n > 0)
-            item = next_item(glob, &rest);
+            item = take_glob_item(glob, &rest);
         if (item.kind == ITEM_STAR) {
             retry_pattern = pattern = rest;
             retry_text = text;
@@ -187,14 +187,14 @@ struct walk {
 static struct item item_at(const struct walk *walk, size_t at, size_t *ret_after)
 {
     struct str rest = str_from_offset(walk->glob->pattern, at);
-    struct item item = next_item(walk->glob, &rest);
+    struct item item = take_glob_item(walk->glob, &rest);
 
     *ret_after = (size_t)(rest.p - walk->glob->pattern.p);
     return item;
 }
 
 /* An item that may match nothing adds the place after it too. */
-static void add_place(const struct walk *walk, bool *places, size_t at)
+static void add_glob_place(const struct walk *walk, bool *places, size_t at)
 {
     while (!places[at]) {
         size_t after = at;
@@ -214,17 +214,17 @@ static void advance_place(const struct walk *walk, size_t at, uint32_t c)
     switch (item.kind) {
     case ITEM_STAR:
         if (c != '/')
-            add_place(walk, walk->next, at);
+            add_glob_place(walk, walk->next, at);
         break;
-    case ITEM_DEEP: add_place(walk, walk->next, at); break;
+    case ITEM_DEEP: add_glob_place(walk, walk->next, at); break;
     case ITEM_PARTS:
         walk->next[at] = true; /* inside a part: only its slash leads on */
         if (c == '/')
-            add_place(walk, walk->next, after);
+            add_glob_place(walk, walk->next, after);
         break;
     default:
         if (match_one(walk->glob, &item, c))
-            add_place(walk, walk->next, after);
+            add_glob_place(walk, walk->next, after);
         break;
     }
 }
@@ -235,7 +235,7 @@ static bool match_deep(const struct glob *glob, struct str text)
     AUTO_FREE bool *places = mem_zalloc(2 * count);
     struct walk walk = { .glob = glob, .now = places, .next = places + count };
 
-    add_place(&walk, walk.now, 0);
+    add_glob_place(&walk, walk.now, 0);
     while (text.n > 0) {
         uint32_t c = next_char(glob, &text);
         bool *old = walk.now;

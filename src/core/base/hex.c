@@ -26,7 +26,7 @@ void hex_encode(struct str bytes, struct buf *out)
     out->n += 2 * bytes.n;
 }
 
-static int value_of(char c)
+static int decode_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -42,13 +42,13 @@ int hex_decode(struct str text, struct buf *out, struct err *err)
     if (text.n % 2 != 0)
         return err_set(err, ERR_INVALID, "hexadecimal text with half a byte at its end");
     for (size_t i = 0; i < text.n; i++)
-        if (value_of(text.p[i]) < 0)
+        if (decode_hex_digit(text.p[i]) < 0)
             return err_set(err, ERR_INVALID, "byte %zu is not a hexadecimal digit", i + 1);
     room = buf_reserve(out, text.n / 2);
     if (!room)
         return err_set(err, ERR_LIMIT, "hexadecimal text decodes to more than %zu bytes", out->max);
     for (size_t i = 0; i < text.n; i += 2)
-        *room++ = (char)(value_of(text.p[i]) << 4 | value_of(text.p[i + 1]));
+        *room++ = (char)(decode_hex_digit(text.p[i]) << 4 | decode_hex_digit(text.p[i + 1]));
     *room = '\0';
     out->n += text.n / 2;
     return 0;

@@ -24,7 +24,7 @@ static void put_word(uint32_t word, unsigned char *p)
 }
 
 /* Divide by 62 in place; returns the remainder. */
-static uint32_t divide(uint32_t words[static WORDS])
+static uint32_t divide_by_62(uint32_t words[static WORDS])
 {
     uint64_t rest = 0;
 
@@ -37,7 +37,7 @@ static uint32_t divide(uint32_t words[static WORDS])
 }
 
 /* Multiply by 62 and add in place; returns what does not fit. */
-static uint32_t multiply(uint32_t words[static WORDS], uint32_t add)
+static uint32_t multiply_by_62(uint32_t words[static WORDS], uint32_t add)
 {
     uint64_t carry = add;
 
@@ -57,7 +57,7 @@ void ksuid_print(const struct ksuid *ksuid, char text[static KSUID_SIZE])
     for (int i = 1; i < WORDS; i++)
         words[i] = get_word(ksuid->payload + 4 * (i - 1));
     for (int i = KSUID_LENGTH - 1; i >= 0; i--)
-        text[i] = alphabet[divide(words)];
+        text[i] = alphabet[divide_by_62(words)];
     text[KSUID_LENGTH] = '\0';
 }
 
@@ -73,7 +73,7 @@ int ksuid_parse(struct str text, struct ksuid *ret_ksuid, struct err *err)
 
         if (digit == STR_NONE)
             return err_set(err, ERR_INVALID, "id has a character other than 0-9A-Za-z");
-        if (multiply(words, (uint32_t)digit) > 0)
+        if (multiply_by_62(words, (uint32_t)digit) > 0)
             return err_set(err, ERR_INVALID, "'%.*s' is above the largest id", STR_ARG(text));
     }
     ret_ksuid->seconds = KSUID_EPOCH + words[0];

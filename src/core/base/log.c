@@ -55,7 +55,7 @@ bool log_level_find(struct str name, enum log_level *ret_level)
     return false;
 }
 
-static void print_time(int64_t ns, struct buf *out)
+static void print_log_time(int64_t ns, struct buf *out)
 {
     time_t seconds = (time_t)(ns / NS_PER_S);
     char text[TIME_TEXT_SIZE];
@@ -69,7 +69,7 @@ static void print_time(int64_t ns, struct buf *out)
 void log_print_line(enum log_level level, int64_t ns, struct str text, struct buf *out)
 {
     if (ns > 0)
-        print_time(ns, out);
+        print_log_time(ns, out);
     buf_printf(out, "%s ", level_names[level]);
     buf_add_str(out, text);
     buf_add_char(out, '\n');
@@ -93,7 +93,7 @@ static void write_stderr(enum log_level level, int64_t ns, struct str text)
 }
 
 /* Printable text as it is, the rest as \n, \t or \xNN; cut at LOG_TEXT_MAX. */
-static void escape(struct str text, struct buf *out)
+static void escape_log_text(struct str text, struct buf *out)
 {
     assert(text.p || text.n == 0);
     while (text.n > 0) {
@@ -119,16 +119,16 @@ static void escape(struct str text, struct buf *out)
 }
 
 /* What may be seen of `text`, without control characters. */
-static void clean(const struct log *log, struct buf *text, struct buf *out)
+static void clean_log_text(const struct log *log, struct buf *text, struct buf *out)
 {
     if (text->full)
         buf_printf(text, "(text of more than %zu bytes left out)", FORMATTED_MAX);
     if (log->filter)
         log->filter(log->context, text);
-    escape(str_trim_right(buf_view(text)), out);
+    escape_log_text(str_trim_right(buf_view(text)), out);
 }
 
-static void write_line(const struct log *log, enum log_level level, struct str line)
+static void write_log_line(const struct log *log, enum log_level level, struct str line)
 {
     const int64_t ns = log->clock ? log->clock() : 0;
 
@@ -148,8 +148,8 @@ void log_write(enum log_level level, const char *fmt, va_list args)
     if (!log_is_on(level))
         return;
     buf_vprintf(&text, fmt, args);
-    clean(log, &text, &line);
-    write_line(log, level, buf_view(&line));
+    clean_log_text(log, &text, &line);
+    write_log_line(log, level, buf_view(&line));
     errno = kept;
 }
 
@@ -158,7 +158,7 @@ static void clean_text(const struct log *log, const char *raw, struct buf *out)
     AUTO_BUF struct buf text = BUF_INIT(FORMATTED_MAX);
 
     buf_add_text(&text, raw);
-    clean(log, &text, out);
+    clean_log_text(log, &text, out);
 }
 
 static void record_line(const struct log *log, enum log_level level, const char *message,
@@ -197,8 +197,8 @@ void log_fields(enum log_level level, const char *message, const struct log_fiel
         buf_add_text(&text, message);
         for (size_t i = 0; i < count; i++)
             buf_printf(&text, " %s=%s", fields[i].name, fields[i].text);
-        clean(log, &text, &line);
-        write_line(log, level, buf_view(&line));
+        clean_log_text(log, &text, &line);
+        write_log_line(log, level, buf_view(&line));
     }
     errno = kept;
 }

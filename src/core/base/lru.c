@@ -10,7 +10,7 @@ void lru_init(struct lru *lru, size_t max, size_t item_size)
     *lru = (struct lru){ .max = max, .item_size = item_size };
 }
 
-static void unlink_item(struct lru *lru, struct lru_item *item)
+static void unlink_lru_item(struct lru *lru, struct lru_item *item)
 {
     *(item->older ? &item->older->newer : &lru->oldest) = item->newer;
     *(item->newer ? &item->newer->older : &lru->newest) = item->older;
@@ -28,7 +28,7 @@ void lru_remove(struct lru *lru, void *item)
 {
     struct lru_item *gone = item;
 
-    unlink_item(lru, gone);
+    unlink_lru_item(lru, gone);
     (void)map_remove(&lru->items, gone->key);
     free(gone);
 }
@@ -45,13 +45,13 @@ void *lru_find(struct lru *lru, struct str key)
     struct lru_item *item = map_find(&lru->items, key);
 
     if (item && item != lru->newest) {
-        unlink_item(lru, item);
+        unlink_lru_item(lru, item);
         link_newest(lru, item);
     }
     return item;
 }
 
-static struct lru_item *add_item(struct lru *lru, struct str key)
+static struct lru_item *add_lru_item(struct lru *lru, struct str key)
 {
     struct lru_item *item = mem_zalloc(lru->item_size + key.n + 1);
     char *name = (char *)item + lru->item_size;
@@ -71,7 +71,7 @@ void *lru_get(struct lru *lru, struct str key)
         return item;
     if (map_count(&lru->items) >= lru->max)
         lru_remove(lru, lru->oldest);
-    return add_item(lru, key);
+    return add_lru_item(lru, key);
 }
 
 size_t lru_count(const struct lru *lru)

@@ -20,7 +20,7 @@ __attribute__((constructor)) static void choose_seed(void)
     seed |= 1;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_hash(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)a * b;
 
@@ -39,30 +39,30 @@ static uint64_t load_word(const unsigned char *p, size_t n)
 uint32_t map_hash(const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
-    uint64_t hash = seed ^ mix(n ^ 0x9e3779b97f4a7c15U, 0xd6e8feb86659fd93U);
+    uint64_t hash = seed ^ mix_hash(n ^ 0x9e3779b97f4a7c15U, 0xd6e8feb86659fd93U);
 
     for (; n >= 8; n -= 8, p += 8)
-        hash = mix(hash ^ load_word(p, 8), 0xa0761d6478bd642fU ^ seed);
+        hash = mix_hash(hash ^ load_word(p, 8), 0xa0761d6478bd642fU ^ seed);
     if (n > 0)
-        hash = mix(hash ^ load_word(p, n), 0xe7037ed1a0b428dbU ^ seed);
-    hash = mix(hash, 0x8ebc6af09c88c6e3U);
+        hash = mix_hash(hash ^ load_word(p, n), 0xe7037ed1a0b428dbU ^ seed);
+    hash = mix_hash(hash, 0x8ebc6af09c88c6e3U);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
 /* Its content is undefined. */
-static void *allocate(const struct map *map, size_t size)
+static void *allocate_table(const struct map *map, size_t size)
 {
     return map->arena ? arena_alloc(map->arena, size) : mem_alloc(size);
 }
 
-static void release(const struct map *map, void *p)
+static void release_table(const struct map *map, void *p)
 {
     if (!map->arena)
         free(p);
 }
 
 /* The slot that holds `key`, or the free slot where it belongs. */
-static uint32_t *find_slot(const struct map *map, struct str key, uint32_t hash)
+static uint32_t *find_map_slot(const struct map *map, struct str key, uint32_t hash)
 {
     size_t mask = map->slot_cap - 1;
 
@@ -78,7 +78,7 @@ static uint32_t *find_slot(const struct map *map, struct str key, uint32_t hash)
 }
 
 /* Make room for `more` entries: drop the removed ones, or double. */
-static void rebuild(struct map *map, size_t more)
+static void rebuild_table(struct map *map, size_t more)
 {
     size_t slot_cap = map->slot_cap ? map->slot_cap : FIRST_SLOTS;
     struct map_entry *entries;
@@ -86,61 +86,61 @@ static void rebuild(struct map *map, size_t more)
 
     while (map->live + more > slot_cap / 2)
         slot_cap = mem_product(slot_cap, 2);
-    entries = allocate(map, mem_product(slot_cap / 2 + 1, sizeof(*entries)));
+    entries = allocate_table(map, mem_product(slot_cap / 2 + 1, sizeof(*entries)));
     assert(map->entries || map->used == 0);
     for (size_t i = 0; i < map->used; i++)
         if (map->entries[i].key.p)
             entries[n++] = map->entries[i];
-    release(map, map->entries);
-    release(map, map->slots);
+    release_table(map, map->entries);
+    release_table(map, map->slots);
     map->entries = entries;
     map->entry_cap = slot_cap / 2 + 1;
-    map->slots = allocate(map, mem_product(slot_cap, sizeof(*map->slots)));
+    map->slots = allocate_table(map, mem_product(slot_cap, sizeof(*map->slots)));
     memset(map->slots, 0, slot_cap * sizeof(*map->slots));
     map->slot_cap = slot_cap;
     map->used = map->live = n;
     for (size_t i = 0; i < n; i++)
-        *find_slot(map, entries[i].key, entries[i].hash) = (uint32_t)(i + 1);
+        *find_map_slot(map, entries[i].key, entries[i].hash) = (uint32_t)(i + 1);
 }
 
-static struct map_entry *find_entry(const struct map *map, struct str key)
+static struct map_entry *find_map_entry(const struct map *map, struct str key)
 {
     uint32_t slot;
 
     if (map->slot_cap == 0)
         return NULL;
-    slot = *find_slot(map, key, map_hash(key.p, key.n));
+    slot = *find_map_slot(map, key, map_hash(key.p, key.n));
     return slot > 0 ? &map->entries[slot - 1] : NULL;
 }
 
 void *map_find(const struct map *map, struct str key)
 {
-    const struct map_entry *entry = find_entry(map, key);
+    const struct map_entry *entry = find_map_entry(map, key);
 
     return entry ? entry->value : NULL;
 }
 
 bool map_has(const struct map *map, struct str key)
 {
-    return find_entry(map, key) != NULL;
+    return find_map_entry(map, key) != NULL;
 }
 
 void map_reserve(struct map *map, size_t count)
 {
     if (count > map->live && count > map->slot_cap / 2)
-        rebuild(map, count - map->live);
+        rebuild_table(map, count - map->live);
 }
 
 void **map_place(struct map *map, struct str key)
 {
     const uint32_t hash = map_hash(key.p, key.n);
-    uint32_t *slot = map->slot_cap > 0 ? find_slot(map, key, hash) : NULL;
+    uint32_t *slot = map->slot_cap > 0 ? find_map_slot(map, key, hash) : NULL;
 
     if (slot && *slot > 0)
         return &map->entries[*slot - 1].value;
     if (map->used + 1 > map->slot_cap / 2) {
-        rebuild(map, 1);
-        slot = find_slot(map, key, hash);
+        rebuild_table(map, 1);
+        slot = find_map_slot(map, key, hash);
     }
     assert(map->entries && slot);
     if (!key.p)
@@ -161,7 +161,7 @@ void *map_set(struct map *map, struct str key, void *value)
 
 void *map_remove(struct map *map, struct str key)
 {
-    struct map_entry *entry = find_entry(map, key);
+    struct map_entry *entry = find_map_entry(map, key);
     void *old;
 
     if (!entry)
@@ -189,7 +189,7 @@ struct map_entry *map_next(const struct map *map, const struct map_entry *entry)
 
 void map_done(struct map *map)
 {
-    release(map, map->entries);
-    release(map, map->slots);
+    release_table(map, map->entries);
+    release_table(map, map->slots);
     *map = (struct map){ .arena = map->arena };
 }

@@ -27,13 +27,13 @@ static void *alloc_in_arena(size_t size, void *arena)
 }
 
 /* What is in an arena is freed with it. */
-static void give_back(void *p, void *arena)
+static void free_regex_memory(void *p, void *arena)
 {
     (void)p;
     (void)arena;
 }
 
-static uint32_t options_of(unsigned flags)
+static uint32_t get_pcre2_options(unsigned flags)
 {
     return PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C |
            (flags & MATCHER_IGNORE_CASE ? PCRE2_CASELESS : 0) |
@@ -70,12 +70,13 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     if (pattern.n == 0)
         pattern = STR(""); /* it may be NULL */
 
-    pcre2_general_context *memory = pcre2_general_context_create(alloc_in_arena, give_back, arena);
+    pcre2_general_context *memory =
+        pcre2_general_context_create(alloc_in_arena, free_regex_memory, arena);
     pcre2_compile_context *context = pcre2_compile_context_create(memory);
 
     matcher->code =
-        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options_of(flags) | PCRE2_MATCH_INVALID_UTF,
-                      &problem, &at, context);
+        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
+                      get_pcre2_options(flags) | PCRE2_MATCH_INVALID_UTF, &problem, &at, context);
     if (!matcher->code) {
         if (reterr_at)
             *reterr_at = at < pattern.n ? at : pattern.n;
@@ -87,14 +88,14 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     matcher->groups++;
     matcher->bound = has_bounds(pattern);
     matcher->strict = flags & MATCHER_MANY
-                          ? pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options_of(flags),
-                                          &problem, &at, context)
+                          ? pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
+                                          get_pcre2_options(flags), &problem, &at, context)
                           : NULL;
     *ret_matcher = matcher;
     return 0;
 }
 
-static void read_groups(pcre2_match_data *data, uint32_t count, struct matcher_match *ret)
+static void read_match_groups(pcre2_match_data *data, uint32_t count, struct matcher_match *ret)
 {
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
 
@@ -124,7 +125,7 @@ static int match_from(const struct matcher *matcher, const pcre2_code *code, uin
     result =
         pcre2_match(code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, from, options, data, limits);
     if (result >= 0 && ret_match)
-        read_groups(data, matcher->groups, ret_match);
+        read_match_groups(data, matcher->groups, ret_match);
     pcre2_match_context_free(limits);
     pcre2_match_data_free(data);
     if (result < 0 && result != PCRE2_ERROR_NOMATCH)

@@ -79,7 +79,7 @@ static const struct unit size_units[] = {
 };
 /* clang-format on */
 
-static int malformed(struct str text, const char *wanted, struct err *err)
+static int refuse_malformed_number(struct str text, const char *wanted, struct err *err)
 {
     if (text.n == 0)
         return err_set(err, ERR_INVALID, "empty text, expected %s", wanted);
@@ -87,7 +87,7 @@ static int malformed(struct str text, const char *wanted, struct err *err)
                    text.p, text.n > QUOTE_MAX ? "..." : "", wanted);
 }
 
-static int too_large(struct str text, const char *limit, struct err *err)
+static int refuse_large_number(struct str text, const char *limit, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "'%.*s%s' is out of range (%s)",
                    str_int(str_slice(text, 0, QUOTE_MAX).n), text.p,
@@ -104,7 +104,7 @@ static size_t count_digits(struct str text)
 }
 
 /* The value of a text of digits; false when it does not fit. */
-static bool read_digits(struct str digits, uint64_t *ret_value)
+static bool read_decimal_digits(struct str digits, uint64_t *ret_value)
 {
     uint64_t value = 0;
 
@@ -116,21 +116,21 @@ static bool read_digits(struct str digits, uint64_t *ret_value)
     return true;
 }
 
-static bool has_sign(struct str text)
+static bool has_number_sign(struct str text)
 {
     return text.n > 0 && (text.p[0] == '-' || text.p[0] == '+');
 }
 
 int number_parse_int(struct str text, int64_t *ret_value, struct err *err)
 {
-    struct str digits = str_from_offset(text, has_sign(text) ? 1 : 0);
-    bool negative = has_sign(text) && text.p[0] == '-';
+    struct str digits = str_from_offset(text, has_number_sign(text) ? 1 : 0);
+    bool negative = has_number_sign(text) && text.p[0] == '-';
     uint64_t value;
 
     if (digits.n == 0 || count_digits(digits) != digits.n)
-        return malformed(text, "a whole number", err);
-    if (!read_digits(digits, &value) || value > (uint64_t)INT64_MAX + negative)
-        return too_large(
+        return refuse_malformed_number(text, "a whole number", err);
+    if (!read_decimal_digits(digits, &value) || value > (uint64_t)INT64_MAX + negative)
+        return refuse_large_number(
             text, negative ? "at least -9223372036854775808" : "at most 9223372036854775807", err);
     *ret_value = negative ? (int64_t)(0 - value) : (int64_t)value;
     return 0;
@@ -141,9 +141,9 @@ int number_parse_uint(struct str text, uint64_t *ret_value, struct err *err)
     uint64_t value;
 
     if (text.n == 0 || count_digits(text) != text.n)
-        return malformed(text, "a whole number of 0 or more", err);
-    if (!read_digits(text, &value))
-        return too_large(text, "at most 18446744073709551615", err);
+        return refuse_malformed_number(text, "a whole number of 0 or more", err);
+    if (!read_decimal_digits(text, &value))
+        return refuse_large_number(text, "at most 18446744073709551615", err);
     *ret_value = value;
     return 0;
 }
@@ -153,7 +153,7 @@ static bool is_double(struct str text)
 {
     size_t digits;
 
-    text = str_from_offset(text, has_sign(text) ? 1 : 0);
+    text = str_from_offset(text, has_number_sign(text) ? 1 : 0);
     digits = count_digits(text);
     text = str_from_offset(text, digits);
     if (text.n > 0 && text.p[0] == '.') {
@@ -167,12 +167,12 @@ static bool is_double(struct str text)
     if (text.p[0] != 'e' && text.p[0] != 'E')
         return false;
     text = str_from_offset(text, 1);
-    text = str_from_offset(text, has_sign(text) ? 1 : 0);
+    text = str_from_offset(text, has_number_sign(text) ? 1 : 0);
     return text.n > 0 && count_digits(text) == text.n;
 }
 
 /* strtod without the locale's decimal point. The "C" locale is static in libc: nothing to free. */
-static double read_double(const char *text)
+static double convert_double(const char *text)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double value = strtod_l(text, NULL, c);
@@ -190,17 +190,17 @@ int number_parse_double(struct str text, double *ret_value, struct err *err)
         return err_set(err, ERR_LIMIT, "number of %zu characters (at most %d)", text.n,
                        NUMBER_TEXT_MAX);
     if (!is_double(text))
-        return malformed(text, "a number", err);
+        return refuse_malformed_number(text, "a number", err);
     memcpy(copy, text.p, text.n);
     copy[text.n] = '\0';
-    value = read_double(copy);
+    value = convert_double(copy);
     if (!isfinite(value))
-        return too_large(text, "at most 1.797e308", err);
+        return refuse_large_number(text, "at most 1.797e308", err);
     *ret_value = value;
     return 0;
 }
 
-static bool same_name(struct str name, const char *known, bool any_case)
+static bool is_unit_name(struct str name, const char *known, bool any_case)
 {
     if (strlen(known) != name.n)
         return false;
@@ -209,11 +209,11 @@ static bool same_name(struct str name, const char *known, bool any_case)
     return any_case ? strncasecmp(name.p, known, name.n) == 0 : memcmp(name.p, known, name.n) == 0;
 }
 
-static const struct unit *find_unit(const struct unit *units, size_t count, struct str name,
-                                    bool strict)
+static const struct unit *find_number_unit(const struct unit *units, size_t count, struct str name,
+                                           bool strict)
 {
     for (size_t i = 0; i < count; i++)
-        if ((units[i].strict || !strict) && same_name(name, units[i].name, strict))
+        if ((units[i].strict || !strict) && is_unit_name(name, units[i].name, strict))
             return &units[i];
     return NULL;
 }
@@ -248,11 +248,13 @@ static const char strict_wanted[] = "a duration (digits and one of ms, s, m, h, 
 static const char duration_limit[] = "at most 292 years";
 
 /* Add `whole`.`fraction` times the unit. */
-static bool add_part(struct str whole, struct str fraction, const struct unit *unit, int64_t *sum)
+static bool add_unit_amount(struct str whole, struct str fraction, const struct unit *unit,
+                            int64_t *sum)
 {
     uint64_t value;
 
-    return read_digits(whole, &value) && !__builtin_mul_overflow(value, unit->factor, &value) &&
+    return read_decimal_digits(whole, &value) &&
+           !__builtin_mul_overflow(value, unit->factor, &value) &&
            !__builtin_add_overflow(value, read_fraction(fraction, unit->factor), &value) &&
            !__builtin_add_overflow(*sum, value, sum);
 }
@@ -275,13 +277,13 @@ int number_parse_duration(struct str text, int64_t *ret_ns, struct err *err)
         }
         name = unit_name(rest);
         rest = str_from_offset(rest, name.n);
-        unit = find_unit(duration_units, ARRAY_LEN(duration_units), name, false);
+        unit = find_number_unit(duration_units, ARRAY_LEN(duration_units), name, false);
         if (!unit && name.n == 0 && rest.n == 0 && whole.p == text.p)
             unit = &seconds; /* a number alone */
         if (!unit || whole.n + fraction.n == 0)
-            return malformed(text, duration_wanted, err);
-        if (!add_part(whole, fraction, unit, &sum))
-            return too_large(text, duration_limit, err);
+            return refuse_malformed_number(text, duration_wanted, err);
+        if (!add_unit_amount(whole, fraction, unit, &sum))
+            return refuse_large_number(text, duration_limit, err);
     } while (rest.n > 0);
     *ret_ns = sum;
     return 0;
@@ -294,11 +296,12 @@ int number_parse_duration_strict(struct str text, int64_t *ret_ns, struct err *e
     const struct unit *unit;
     int64_t sum = 0;
 
-    unit = find_unit(duration_units, ARRAY_LEN(duration_units), name.n > 0 ? name : STR("s"), true);
+    unit = find_number_unit(duration_units, ARRAY_LEN(duration_units), name.n > 0 ? name : STR("s"),
+                            true);
     if (!unit || digits.n == 0)
-        return malformed(text, strict_wanted, err);
-    if (!add_part(digits, (struct str){ NULL, 0 }, unit, &sum))
-        return too_large(text, duration_limit, err);
+        return refuse_malformed_number(text, strict_wanted, err);
+    if (!add_unit_amount(digits, (struct str){ NULL, 0 }, unit, &sum))
+        return refuse_large_number(text, duration_limit, err);
     *ret_ns = sum;
     return 0;
 }
@@ -307,13 +310,14 @@ int number_parse_size(struct str text, uint64_t *ret_bytes, struct err *err)
 {
     struct str digits = str_slice(text, 0, count_digits(text));
     struct str name = str_from_offset(text, digits.n);
-    const struct unit *unit = find_unit(size_units, ARRAY_LEN(size_units), name, true);
+    const struct unit *unit = find_number_unit(size_units, ARRAY_LEN(size_units), name, true);
     uint64_t value;
 
     if (!unit || digits.n == 0)
-        return malformed(text, "a size (digits and a unit such as K, MB or GiB)", err);
-    if (!read_digits(digits, &value) || __builtin_mul_overflow(value, unit->factor, &value))
-        return too_large(text, "less than 16384 PiB", err);
+        return refuse_malformed_number(text, "a size (digits and a unit such as K, MB or GiB)",
+                                       err);
+    if (!read_decimal_digits(digits, &value) || __builtin_mul_overflow(value, unit->factor, &value))
+        return refuse_large_number(text, "less than 16384 PiB", err);
     *ret_bytes = value;
     return 0;
 }
@@ -324,13 +328,13 @@ int number_parse_mode(struct str text, unsigned *ret_mode, struct err *err)
     unsigned mode = 0;
 
     if (digits.n == 0)
-        return malformed(text, "an octal mode", err);
+        return refuse_malformed_number(text, "an octal mode", err);
     for (size_t i = 0; i < digits.n; i++) {
         if (digits.p[i] < '0' || digits.p[i] > '7')
-            return malformed(text, "an octal mode", err);
+            return refuse_malformed_number(text, "an octal mode", err);
         mode = mode * 8 + (unsigned)(digits.p[i] - '0');
         if (mode > MODE_MAX)
-            return too_large(text, "at most 7777", err);
+            return refuse_large_number(text, "at most 7777", err);
     }
     *ret_mode = mode;
     return 0;
@@ -359,7 +363,7 @@ static bool print_digits(double value, int precision, char text[static DOUBLE_TE
     (void)snprintf(text, DOUBLE_TEXT_SIZE, "%.*e", precision, value);
     if (precision > 0)
         text[1] = '.'; /* whatever character the locale puts there */
-    return read_double(text) == value || (next_decimal(text) && read_double(text) == value);
+    return convert_double(text) == value || (next_decimal(text) && convert_double(text) == value);
 }
 
 /* Fewest significant digits that read back as `value`; returns the decimal exponent of the first.
@@ -383,7 +387,7 @@ static int shortest_digits(double value, char digits[static DOUBLE_TEXT_SIZE])
 }
 
 /* Where the decimal point stands: `exponent` + 1 digits are before it. */
-static void print_plain(const char *digits, int exponent, struct buf *out)
+static void print_plain_digits(const char *digits, int exponent, struct buf *out)
 {
     size_t n = strlen(digits), before = (size_t)(exponent + 1);
 
@@ -432,7 +436,7 @@ void number_print_double(double value, struct buf *out)
     }
     exponent = shortest_digits(fabs(value), digits);
     if (exponent >= -4 && exponent < DOUBLE_PLAIN_DIGITS) {
-        print_plain(digits, exponent, out);
+        print_plain_digits(digits, exponent, out);
         return;
     }
     buf_add_char(out, digits[0]);

@@ -71,7 +71,7 @@ static int split_brace(struct choices *choices, struct str text, size_t open, st
 /* --- roots ---------------------------------------------------------------------------------- */
 
 /* The longest folder in front of anything that is a pattern. */
-static void add_root(struct pathglob_set *set, struct str folder, struct str pattern)
+static void add_glob_root(struct pathglob_set *set, struct str folder, struct str pattern)
 {
     size_t end = pattern.n, slash;
     const char *root;
@@ -97,7 +97,7 @@ static void add_root(struct pathglob_set *set, struct str folder, struct str pat
 /* --- dots ----------------------------------------------------------------------------------- */
 
 /* The folder above one that ends in '/'; of the root it is the root. */
-static struct str parent_of(struct str folder)
+static struct str cut_last_folder(struct str folder)
 {
     size_t n = folder.n > 0 ? folder.n - 1 : 0;
 
@@ -124,7 +124,7 @@ static struct str without_dots(struct arena *arena, struct str *folder, struct s
         else if (parts.n > 0)
             parts.n--;
         else
-            *folder = parent_of(*folder);
+            *folder = cut_last_folder(*folder);
     }
     for (size_t i = 0; i < parts.n; i++)
         buf_printf(&out, "%s%.*s", i > 0 || pattern.p[0] == '/' ? "/" : "", STR_ARG(parts.p[i]));
@@ -133,8 +133,8 @@ static struct str without_dots(struct arena *arena, struct str *folder, struct s
 
 /* --- public ---------------------------------------------------------------------------------- */
 
-static int expand(struct pathglob_set *set, struct str folder, struct str pattern, bool excludes,
-                  struct err *err)
+static int expand_path_pattern(struct pathglob_set *set, struct str folder, struct str pattern,
+                               bool excludes, struct err *err)
 {
     struct choices choices = { .arena = set->arena };
 
@@ -155,7 +155,7 @@ static int expand(struct pathglob_set *set, struct str folder, struct str patter
         *glob = (struct pathglob){ excludes, base, text };
         VEC_PUSH_IN(set->arena, &set->globs, glob);
         if (!excludes)
-            add_root(set, base, text);
+            add_glob_root(set, base, text);
     }
     return 0;
 }
@@ -177,12 +177,12 @@ int pathglob_add(struct pathglob_set *set, const char *folder, struct str patter
 
         base = str_from(arena_printf(set->arena, "%s%s", folder, slash ? "" : "/"));
     }
-    if (expand(set, base, pattern, excludes, err) < 0)
+    if (expand_path_pattern(set, base, pattern, excludes, err) < 0)
         return err_wrap(err, "watch '%.*s'", STR_ARG(given));
     return 0;
 }
 
-static bool match(const struct pathglob *glob, struct str path)
+static bool match_path_pattern(const struct pathglob *glob, struct str path)
 {
     return str_starts(path, glob->folder) &&
            glob_match_with(glob->pattern, str_from_offset(path, glob->folder.n),
@@ -194,7 +194,7 @@ bool pathglob_match(const struct pathglob_set *set, struct str path)
     bool matched = false;
 
     VEC_EACH (&set->globs, glob) {
-        if (!match(*glob, path))
+        if (!match_path_pattern(*glob, path))
             continue;
         if ((*glob)->excludes)
             return false;

@@ -38,7 +38,8 @@ static void forget_full(struct rate *rate, int64_t now)
 
 /* How long until a bucket that is full at `full_at` has a token. `ret_after`: when it is full after
  * that was taken. */
-static int64_t find_wait(const struct rate *rate, int64_t full_at, int64_t now, int64_t *ret_after)
+static int64_t find_rate_wait(const struct rate *rate, int64_t full_at, int64_t now,
+                              int64_t *ret_after)
 {
     const int64_t token =
         rate->per_minute > 0 ? MINUTE / rate->per_minute : NEVER / (rate->burst + 1);
@@ -62,7 +63,7 @@ int64_t rate_take(struct rate *rate, struct str source, int64_t now)
         forget_full(rate, now);
         bucket = lru_get(&rate->sources, source);
     }
-    wait = find_wait(rate, bucket->full_at, now, &after);
+    wait = find_rate_wait(rate, bucket->full_at, now, &after);
     if (wait == 0)
         bucket->full_at = after;
     return wait;
@@ -73,7 +74,7 @@ int64_t rate_wait(struct rate *rate, struct str source, int64_t now)
     const struct rate_source *bucket = rate->burst > 0 ? lru_find(&rate->sources, source) : NULL;
     int64_t after;
 
-    return bucket ? find_wait(rate, bucket->full_at, now, &after) : 0;
+    return bucket ? find_rate_wait(rate, bucket->full_at, now, &after) : 0;
 }
 
 size_t rate_count(const struct rate *rate)

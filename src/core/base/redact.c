@@ -32,7 +32,7 @@ static bool has_word_at(struct str line, size_t at)
     return false;
 }
 
-static size_t skip_blanks(struct str line, size_t at)
+static size_t skip_line_blanks(struct str line, size_t at)
 {
     while (at < line.n && (line.p[at] == ' ' || line.p[at] == '\t'))
         at++;
@@ -46,16 +46,16 @@ static size_t value_after(struct str line, size_t at)
         at++;
     if (at < line.n && (line.p[at] == '"' || line.p[at] == '\''))
         at++;
-    at = skip_blanks(line, at);
+    at = skip_line_blanks(line, at);
     if (at >= line.n || (line.p[at] != ':' && line.p[at] != '='))
         return 0;
     if (at + 1 < line.n && line.p[at + 1] == '=')
         return 0; /* a comparison */
-    return skip_blanks(line, at + 1);
+    return skip_line_blanks(line, at + 1);
 }
 
 /* The end of a tag at `at` that marks a secret, or is meant to; 0: none. */
-static size_t tag_end(struct str line, size_t at)
+static size_t find_secret_tag_end(struct str line, size_t at)
 {
     static const char *const tags[] = { "!secret", "!encrypted" };
     size_t end = at + 1;
@@ -77,18 +77,18 @@ static size_t tag_end(struct str line, size_t at)
 static size_t find_secret(struct str line)
 {
     for (size_t i = 0; i < line.n; i++) {
-        size_t value = tag_end(line, i);
+        size_t value = find_secret_tag_end(line, i);
 
         if (value == 0 && has_word_at(line, i))
             value = value_after(line, i);
         if (value > 0)
-            return skip_blanks(line, value);
+            return skip_line_blanks(line, value);
     }
     return STR_NONE;
 }
 
 /* A value that only names the secret. */
-static bool is_expression(struct str value)
+static bool is_secret_expression(struct str value)
 {
     value = str_trim(value);
     if (value.n > 2 && (value.p[0] == '"' || value.p[0] == '\'') &&
@@ -102,10 +102,10 @@ static bool is_expression(struct str value)
 /* The column of its first word, after the dashes of lists. */
 static size_t indent_of(struct str line)
 {
-    size_t at = skip_blanks(line, 0);
+    size_t at = skip_line_blanks(line, 0);
 
     while (at + 1 < line.n && line.p[at] == '-' && line.p[at + 1] == ' ')
-        at = skip_blanks(line, at + 1);
+        at = skip_line_blanks(line, at + 1);
     return at;
 }
 
@@ -138,7 +138,8 @@ static size_t find_hidden(struct str text, size_t at)
     const struct str line = str_line_at(text, at);
     const size_t hidden = is_below_secret(text, at) ? indent_of(line) : find_secret(line);
 
-    if (hidden == STR_NONE || hidden >= line.n || is_expression(str_from_offset(line, hidden)))
+    if (hidden == STR_NONE || hidden >= line.n ||
+        is_secret_expression(str_from_offset(line, hidden)))
         return STR_NONE;
     return hidden;
 }

@@ -57,7 +57,7 @@ size_t str_find_char(struct str text, char c, size_t from)
     return hit ? (size_t)(hit - text.p) : STR_NONE;
 }
 
-static bool is_blank(char c)
+static bool is_str_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -66,14 +66,14 @@ struct str str_trim_left(struct str text)
 {
     size_t at = 0;
 
-    while (at < text.n && is_blank(text.p[at]))
+    while (at < text.n && is_str_blank(text.p[at]))
         at++;
     return str_from_offset(text, at);
 }
 
 struct str str_trim_right(struct str text)
 {
-    while (text.n > 0 && is_blank(text.p[text.n - 1]))
+    while (text.n > 0 && is_str_blank(text.p[text.n - 1]))
         text.n--;
     return text;
 }

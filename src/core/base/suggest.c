@@ -17,20 +17,20 @@
 #define SCORE_NONE         SIZE_MAX
 
 /* Case and the choice between '-' and '_' do not count. */
-static char fold(char c)
+static char fold_name_char(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c - 'A' + 'a');
     return c == '_' ? '-' : c;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t get_lesser_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* Edit distance with swaps of neighbours, over three rows of the usual table. */
-static size_t distance(struct str a, struct str b)
+static size_t measure_distance(struct str a, struct str b)
 {
     size_t rows[3][SUGGEST_WORD_MAX + 1];
     size_t *before = rows[0], *above = rows[1], *row = rows[2];
@@ -42,11 +42,13 @@ static size_t distance(struct str a, struct str b)
 
         row[0] = i;
         for (size_t j = 1; j <= b.n; j++) {
-            char x = fold(a.p[i - 1]), y = fold(b.p[j - 1]);
+            char x = fold_name_char(a.p[i - 1]), y = fold_name_char(b.p[j - 1]);
 
-            row[j] = least(above[j - 1] + (x != y), least(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && x == fold(b.p[j - 2]) && y == fold(a.p[i - 2]))
-                row[j] = least(row[j], before[j - 2] + 1);
+            row[j] =
+                get_lesser_size(above[j - 1] + (x != y), get_lesser_size(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == fold_name_char(b.p[j - 2]) &&
+                y == fold_name_char(a.p[i - 2]))
+                row[j] = get_lesser_size(row[j], before[j - 2] + 1);
         }
         before = above;
         above = row;
@@ -55,12 +57,12 @@ static size_t distance(struct str a, struct str b)
     return above[b.n];
 }
 
-static bool starts_with(struct str text, struct str prefix)
+static bool has_folded_prefix(struct str text, struct str prefix)
 {
     if (prefix.n > text.n)
         return false;
     for (size_t i = 0; i < prefix.n; i++)
-        if (fold(text.p[i]) != fold(prefix.p[i]))
+        if (fold_name_char(text.p[i]) != fold_name_char(prefix.p[i]))
             return false;
     return true;
 }
@@ -69,19 +71,20 @@ static bool is_abbreviation(struct str word, struct str candidate)
 {
     if (word.n < ABBREVIATION_MIN || candidate.n < ABBREVIATION_MIN)
         return false;
-    if (starts_with(candidate, word))
+    if (has_folded_prefix(candidate, word))
         return true;
-    return word.n - least(candidate.n, word.n) <= ENDING_MAX && starts_with(word, candidate);
+    return word.n - get_lesser_size(candidate.n, word.n) <= ENDING_MAX &&
+           has_folded_prefix(word, candidate);
 }
 
-static size_t score(struct str word, struct str candidate)
+static size_t score_candidate(struct str word, struct str candidate)
 {
     size_t allowed = word.n > SHORT_WORD ? 2 : 1;
     size_t longer = word.n > candidate.n ? word.n - candidate.n : candidate.n - word.n;
-    size_t mistakes = longer <= allowed ? distance(word, candidate) : SCORE_NONE;
+    size_t mistakes = longer <= allowed ? measure_distance(word, candidate) : SCORE_NONE;
 
     /* One letter for another is a different word, not a mistake. */
-    if (mistakes == 0 || (mistakes <= allowed && mistakes < least(word.n, candidate.n)))
+    if (mistakes == 0 || (mistakes <= allowed && mistakes < get_lesser_size(word.n, candidate.n)))
         return mistakes * SCORE_MISTAKE;
     if (is_abbreviation(word, candidate))
         return SCORE_ABBREVIATION;
@@ -100,7 +103,7 @@ void suggest_offer(struct suggest *suggest, struct str candidate)
     if (suggest->word.n == 0 || suggest->word.n > SUGGEST_WORD_MAX || candidate.n == 0 ||
         candidate.n > SUGGEST_WORD_MAX)
         return;
-    now = score(suggest->word, candidate);
+    now = score_candidate(suggest->word, candidate);
     /* Of two words that the same abbreviation may mean, the shorter one. */
     if (now < suggest->score ||
         (now == SCORE_ABBREVIATION && now == suggest->score && candidate.n < suggest->best.n)) {

@@ -38,7 +38,7 @@ struct diff {
 
 /* --- lines --------------------------------------------------------------------- */
 
-static void split(struct side *side, struct str text)
+static void split_diff_lines(struct side *side, struct str text)
 {
     for (size_t at = 0; at < text.n;) {
         size_t end = str_find_char(text, '\n', at);
@@ -50,7 +50,7 @@ static void split(struct side *side, struct str text)
     }
 }
 
-static void number(struct side *side, struct map *known)
+static void number_diff_lines(struct side *side, struct map *known)
 {
     VEC_EACH (&side->lines, line) {
         void *found = map_find(known, *line);
@@ -71,7 +71,7 @@ static void side_done(struct side *side)
 
 /* --- the search ------------------------------------------------------------------ */
 
-static void mark(struct side *side, ptrdiff_t from, ptrdiff_t to)
+static void mark_changed_lines(struct side *side, ptrdiff_t from, ptrdiff_t to)
 {
     for (ptrdiff_t i = from; i < to; i++)
         side->marked.p[i] = true;
@@ -83,7 +83,7 @@ static bool lines_equal(const struct diff *d, ptrdiff_t x, ptrdiff_t y)
 }
 
 /* What is equal at both ends needs no search. */
-static void shrink(const struct diff *d, struct part *part)
+static void shrink_diff_part(const struct diff *d, struct part *part)
 {
     while (part->a0 < part->a1 && part->b0 < part->b1 && lines_equal(d, part->a0, part->b0)) {
         part->a0++;
@@ -167,21 +167,21 @@ static bool find_middle(struct diff *d, const struct part *p, struct point *ret)
     return false;
 }
 
-static void compare(struct diff *d, struct part part)
+static void compare_diff_part(struct diff *d, struct part part)
 {
     struct point middle;
 
-    shrink(d, &part);
+    shrink_diff_part(d, &part);
     if (part.a0 == part.a1 || part.b0 == part.b1 || !find_middle(d, &part, &middle)) {
-        mark(&d->a, part.a0, part.a1);
-        mark(&d->b, part.b0, part.b1);
+        mark_changed_lines(&d->a, part.a0, part.a1);
+        mark_changed_lines(&d->b, part.b0, part.b1);
         return;
     }
     VEC_PUSH(&d->todo, (struct part){ part.a0, middle.x, part.b0, middle.y });
     VEC_PUSH(&d->todo, (struct part){ middle.x, part.a1, middle.y, part.b1 });
 }
 
-static void search(struct diff *d)
+static void search_differences(struct diff *d)
 {
     AUTO_FREE ptrdiff_t *room = NULL;
     size_t width = 2 * (size_t)TEXTDIFF_COST_MAX + 4;
@@ -192,13 +192,13 @@ static void search(struct diff *d)
     d->zero = TEXTDIFF_COST_MAX + 1;
     VEC_PUSH(&d->todo, (struct part){ 0, (ptrdiff_t)d->a.lines.n, 0, (ptrdiff_t)d->b.lines.n });
     while (d->todo.n > 0)
-        compare(d, d->todo.p[--d->todo.n]);
+        compare_diff_part(d, d->todo.p[--d->todo.n]);
     vec_done(&d->todo);
 }
 
 /* --- printing -------------------------------------------------------------------- */
 
-static void print_line(struct buf *out, char sign, struct str line)
+static void print_diff_line(struct buf *out, char sign, struct str line)
 {
     buf_add_char(out, sign);
     buf_add_str(out, line);
@@ -273,11 +273,11 @@ static void print_hunk(const struct diff *d, const struct hunk *hunk, struct buf
     buf_add_text(out, " @@\n");
     while (i < hunk->a1 || j < hunk->b1) {
         if (i < hunk->a1 && d->a.marked.p[i])
-            print_line(out, '-', d->a.lines.p[i++]);
+            print_diff_line(out, '-', d->a.lines.p[i++]);
         else if (j < hunk->b1 && d->b.marked.p[j])
-            print_line(out, '+', d->b.lines.p[j++]);
+            print_diff_line(out, '+', d->b.lines.p[j++]);
         else {
-            print_line(out, ' ', d->a.lines.p[i++]);
+            print_diff_line(out, ' ', d->a.lines.p[i++]);
             j++;
         }
     }
@@ -292,12 +292,12 @@ void textdiff(struct str old, struct str now, const char *old_name, const char *
 
     if (str_eq(old, now))
         return;
-    split(&d.a, old);
-    split(&d.b, now);
-    number(&d.a, &known);
-    number(&d.b, &known);
+    split_diff_lines(&d.a, old);
+    split_diff_lines(&d.b, now);
+    number_diff_lines(&d.a, &known);
+    number_diff_lines(&d.b, &known);
     map_done(&known);
-    search(&d);
+    search_differences(&d);
     buf_printf(out, "--- %s\n+++ %s\n", old_name, new_name);
     while (next_hunk(&d, hunk.a1, hunk.b1, &hunk))
         print_hunk(&d, &hunk, out);

@@ -9,7 +9,7 @@
 
 #define UNICODE_MAX 0x10ffff
 
-static int digit_of(char c)
+static int decode_escape_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -19,12 +19,12 @@ static int digit_of(char c)
 }
 
 /* Up to `most` digits of this base; the length of them. */
-static size_t read_number(struct str text, int base, size_t most, uint32_t *ret)
+static size_t read_escape_number(struct str text, int base, size_t most, uint32_t *ret)
 {
     size_t n = 0;
 
     for (*ret = 0; n < most && n < text.n; n++) {
-        const int digit = digit_of(text.p[n]);
+        const int digit = decode_escape_digit(text.p[n]);
 
         if (digit < 0 || digit >= base)
             break;
@@ -44,30 +44,32 @@ static size_t add_character(struct buf *out, uint32_t c, size_t length)
 /* --- backslashes --------------------------------------------------------------------------- */
 
 /* \u00fc; a character beyond the first 65536 is written as two of these. */
-static size_t read_short(struct str text, struct buf *out)
+static size_t read_short_escape(struct str text, struct buf *out)
 {
     uint32_t high, low;
 
-    if (read_number(str_from_offset(text, 2), 16, 4, &high) < 4)
+    if (read_escape_number(str_from_offset(text, 2), 16, 4, &high) < 4)
         return 0;
     if (high >= 0xd800 && high < 0xdc00 && text.n >= 12 && text.p[6] == '\\' && text.p[7] == 'u' &&
-        read_number(str_from_offset(text, 8), 16, 4, &low) == 4 && low >= 0xdc00 && low < 0xe000)
+        read_escape_number(str_from_offset(text, 8), 16, 4, &low) == 4 && low >= 0xdc00 &&
+        low < 0xe000)
         return add_character(out, 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), 12);
     return add_character(out, high, 6);
 }
 
-static size_t read_long(struct str text, struct buf *out)
+static size_t read_long_escape(struct str text, struct buf *out)
 {
     uint32_t c;
 
-    return read_number(str_from_offset(text, 2), 16, 8, &c) == 8 ? add_character(out, c, 10) : 0;
+    return read_escape_number(str_from_offset(text, 2), 16, 8, &c) == 8 ? add_character(out, c, 10)
+                                                                        : 0;
 }
 
 static size_t read_hexadecimal(struct str text, bool is_byte, struct buf *out)
 {
     uint32_t c;
 
-    if (read_number(str_from_offset(text, 2), 16, 2, &c) < 2)
+    if (read_escape_number(str_from_offset(text, 2), 16, 2, &c) < 2)
         return 0;
     if (!is_byte)
         return add_character(out, c, 4);
@@ -79,7 +81,7 @@ static size_t read_octal(struct str text, struct buf *out)
 {
     uint32_t c;
 
-    if (read_number(str_from_offset(text, 1), 8, 3, &c) < 3 || c > 0xff)
+    if (read_escape_number(str_from_offset(text, 1), 8, 3, &c) < 3 || c > 0xff)
         return 0;
     buf_add_char(out, (char)c);
     return 4;
@@ -96,7 +98,7 @@ static size_t skip_break(struct str text)
 }
 
 /* Letters that stand for control characters; every other character stands for itself. */
-static size_t read_letter(char c, struct buf *out)
+static size_t read_letter_escape(char c, struct buf *out)
 {
     static const char letters[] = "abefnrtv", meant[] = "\a\b\x1b\f\n\r\t\v";
     const char *known = strchr(letters, c);
@@ -110,14 +112,14 @@ static size_t read_backslash(struct str text, bool are_bytes, struct buf *out)
     if (text.n < 2 || text.p[0] != '\\')
         return 0;
     switch (text.p[1]) {
-    case 'u': return read_short(text, out);
-    case 'U': return read_long(text, out);
+    case 'u': return read_short_escape(text, out);
+    case 'U': return read_long_escape(text, out);
     case 'x': return read_hexadecimal(text, are_bytes, out);
     case '\n': return skip_break(text);
     default:
         if (are_bytes && text.p[1] >= '0' && text.p[1] <= '3')
             return read_octal(text, out);
-        return read_letter(text.p[1], out);
+        return read_letter_escape(text.p[1], out);
     }
 }
 
@@ -134,7 +136,7 @@ static size_t read_bytes(struct str text, struct buf *out)
 /* --- others -------------------------------------------------------------------------------- */
 
 /* A text that stands for another; its length, or 0. */
-static size_t read_word(struct str text, struct str word, char meant, struct buf *out)
+static size_t read_word_escape(struct str text, struct str word, char meant, struct buf *out)
 {
     if (!str_starts(text, word))
         return 0;
@@ -144,26 +146,26 @@ static size_t read_word(struct str text, struct str word, char meant, struct buf
 
 static size_t read_apostrophes(struct str text, struct buf *out)
 {
-    return read_word(text, STR("''"), '\'', out);
+    return read_word_escape(text, STR("''"), '\'', out);
 }
 
 static size_t read_quotes(struct str text, struct buf *out)
 {
-    return read_word(text, STR("\"\""), '"', out);
+    return read_word_escape(text, STR("\"\""), '"', out);
 }
 
 static size_t read_shell(struct str text, struct buf *out)
 {
-    const size_t n = read_word(text, STR("'\\''"), '\'', out);
+    const size_t n = read_word_escape(text, STR("'\\''"), '\'', out);
 
-    return n > 0 ? n : read_word(text, STR("'\"'\"'"), '\'', out);
+    return n > 0 ? n : read_word_escape(text, STR("'\"'\"'"), '\'', out);
 }
 
 static size_t read_url(struct str text, struct buf *out)
 {
     uint32_t c;
 
-    if (text.p[0] != '%' || read_number(str_from_offset(text, 1), 16, 2, &c) < 2)
+    if (text.p[0] != '%' || read_escape_number(str_from_offset(text, 1), 16, 2, &c) < 2)
         return 0;
     buf_add_char(out, (char)c);
     return 3;
@@ -173,7 +175,7 @@ static size_t read_form(struct str text, struct buf *out)
 {
     const size_t n = read_url(text, out);
 
-    return n > 0 ? n : read_word(text, STR("+"), ' ', out);
+    return n > 0 ? n : read_word_escape(text, STR("+"), ' ', out);
 }
 
 static size_t read_reference(struct str text, struct buf *out)
@@ -181,7 +183,8 @@ static size_t read_reference(struct str text, struct buf *out)
     const bool is_hexadecimal = text.n > 2 && (text.p[2] == 'x' || text.p[2] == 'X');
     const size_t lead = is_hexadecimal ? 3 : 2;
     uint32_t c;
-    const size_t n = read_number(str_from_offset(text, lead), is_hexadecimal ? 16 : 10, 7, &c);
+    const size_t n =
+        read_escape_number(str_from_offset(text, lead), is_hexadecimal ? 16 : 10, 7, &c);
 
     if (n == 0 || lead + n >= text.n || text.p[lead + n] != ';')
         return 0;
@@ -201,7 +204,7 @@ static size_t read_entities(struct str text, struct buf *out)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(named); i++)
         if (str_starts(text, str_from(named[i].word)))
-            return read_word(text, str_from(named[i].word), named[i].meant, out);
+            return read_word_escape(text, str_from(named[i].word), named[i].meant, out);
     return text.n > 3 && text.p[1] == '#' ? read_reference(text, out) : 0;
 }
 
@@ -309,7 +312,7 @@ static void note_span(struct unescaped *u, size_t before, struct unescape_span s
         u->spans[i] = span;
 }
 
-static bool begins(enum unescape_form form, char c)
+static bool begins_escape(enum unescape_form form, char c)
 {
     return c == forms[form].begin[0] || (forms[form].begin[1] && c == forms[form].begin[1]);
 }

@@ -97,7 +97,7 @@ static bool add_by(const struct unicode_map *map, uint32_t c, struct buf *out)
 }
 
 /* The tables for title case and folding hold only where they differ from upper and lower. */
-static void add_char(uint32_t c, enum unicode_case kind, struct buf *out)
+static void add_cased_char(uint32_t c, enum unicode_case kind, struct buf *out)
 {
     static const enum unicode_case below[] = {
         [UNICODE_TO_UPPER] = UNICODE_TO_UPPER,
@@ -166,7 +166,7 @@ static bool walk_next(struct walk *walk, struct buf *out)
 static void add_lower(const struct walk *walk, struct buf *out)
 {
     if (walk->c != CAPITAL_SIGMA)
-        add_char(walk->c, UNICODE_TO_LOWER, out);
+        add_cased_char(walk->c, UNICODE_TO_LOWER, out);
     else if (cased_before(str_slice(walk->text, 0, walk->at)) && !cased_after(walk->rest))
         utf8_add(out, FINAL_SIGMA);
     else
@@ -183,7 +183,7 @@ static char ascii_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static void add_ascii(struct str text, char (*convert)(char), struct buf *out)
+static void add_cased_ascii(struct str text, char (*convert)(char), struct buf *out)
 {
     char *room = text.n > 0 ? buf_reserve(out, text.n) : NULL;
 
@@ -200,11 +200,11 @@ void unicode_upper(struct str text, struct buf *out)
     struct walk walk = { .text = text, .rest = text };
 
     if (utf8_is_ascii(text)) {
-        add_ascii(text, ascii_upper, out);
+        add_cased_ascii(text, ascii_upper, out);
         return;
     }
     while (walk_next(&walk, out))
-        add_char(walk.c, UNICODE_TO_UPPER, out);
+        add_cased_char(walk.c, UNICODE_TO_UPPER, out);
 }
 
 void unicode_lower(struct str text, struct buf *out)
@@ -212,7 +212,7 @@ void unicode_lower(struct str text, struct buf *out)
     struct walk walk = { .text = text, .rest = text };
 
     if (utf8_is_ascii(text)) {
-        add_ascii(text, ascii_lower, out);
+        add_cased_ascii(text, ascii_lower, out);
         return;
     }
     while (walk_next(&walk, out))
@@ -224,7 +224,7 @@ void unicode_fold(struct str text, struct buf *out)
     struct walk walk = { .text = text, .rest = text };
 
     while (walk_next(&walk, out))
-        add_char(walk.c, UNICODE_TO_FOLD, out);
+        add_cased_char(walk.c, UNICODE_TO_FOLD, out);
 }
 
 void unicode_capitalize(struct str text, struct buf *out)
@@ -232,7 +232,7 @@ void unicode_capitalize(struct str text, struct buf *out)
     struct walk walk = { .text = text, .rest = text };
 
     if (walk_next(&walk, out))
-        add_char(walk.c, UNICODE_TO_TITLE, out);
+        add_cased_char(walk.c, UNICODE_TO_TITLE, out);
     while (walk_next(&walk, out))
         add_lower(&walk, out);
 }
@@ -246,7 +246,7 @@ void unicode_title(struct str text, struct buf *out)
         if (inside)
             add_lower(&walk, out);
         else
-            add_char(walk.c, UNICODE_TO_TITLE, out);
+            add_cased_char(walk.c, UNICODE_TO_TITLE, out);
         inside = unicode_is_cased(walk.c);
     }
 }
@@ -259,7 +259,7 @@ void unicode_swap(struct str text, struct buf *out)
         if (unicode_is(walk.c, UNICODE_UPPER))
             add_lower(&walk, out);
         else if (unicode_is(walk.c, UNICODE_LOWER))
-            add_char(walk.c, UNICODE_TO_UPPER, out);
+            add_cased_char(walk.c, UNICODE_TO_UPPER, out);
         else
             utf8_add(out, walk.c);
     }

@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 
 /* Length and character of a well-formed sequence at the front; 0 when there is none. */
-static size_t decode(struct str text, uint32_t *ret_char)
+static size_t decode_utf8_sequence(struct str text, uint32_t *ret_char)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *p = (const unsigned char *)text.p;
@@ -38,14 +38,14 @@ size_t utf8_length_at(struct str text)
 
     if (text.n == 0)
         return 0;
-    n = decode(text, &c);
+    n = decode_utf8_sequence(text, &c);
     return n > 0 ? n : 1;
 }
 
 uint32_t utf8_next(struct str *text)
 {
     uint32_t c = UTF8_BAD;
-    size_t n = text->n > 0 ? decode(*text, &c) : 0;
+    size_t n = text->n > 0 ? decode_utf8_sequence(*text, &c) : 0;
 
     *text = str_from_offset(*text, n > 0 ? n : 1);
     return c;
@@ -119,7 +119,7 @@ size_t utf8_valid_length(struct str text)
     uint32_t c;
 
     while (at < text.n && n > 0)
-        at += n = decode(str_from_offset(text, at), &c);
+        at += n = decode_utf8_sequence(str_from_offset(text, at), &c);
     return at;
 }
 

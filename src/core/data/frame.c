@@ -113,7 +113,7 @@ bool frame_head_fits(const struct frame_head *head, uint64_t salt, struct str pa
 }
 
 /* A machine that stopped may leave a file that is longer than what was written to it. */
-static bool is_zero(struct str bytes)
+static bool is_zero_filled(struct str bytes)
 {
     return bytes.n == 0 || (bytes.p[0] == '\0' && memcmp(bytes.p, bytes.p + 1, bytes.n - 1) == 0);
 }
@@ -139,8 +139,8 @@ static size_t find_head(const struct frame_scan *scan, size_t from)
     return scan->bytes.n;
 }
 
-static enum frame_step pass(struct frame_scan *scan, size_t end, enum frame_step step,
-                            struct frame *ret)
+static enum frame_step pass_frame(struct frame_scan *scan, size_t end, enum frame_step step,
+                                  struct frame *ret)
 {
     *ret = (struct frame){ .offset = scan->at, .size = end - scan->at };
     scan->at = end;
@@ -154,17 +154,17 @@ enum frame_step frame_next(struct frame_scan *scan, struct frame *ret_frame)
     struct str payload;
 
     if (rest.n == 0)
-        return pass(scan, scan->bytes.n, FRAME_END, ret_frame);
-    if (is_start_of_head(rest) || is_zero(rest))
-        return pass(scan, scan->bytes.n, FRAME_TORN, ret_frame);
+        return pass_frame(scan, scan->bytes.n, FRAME_END, ret_frame);
+    if (is_start_of_head(rest) || is_zero_filled(rest))
+        return pass_frame(scan, scan->bytes.n, FRAME_TORN, ret_frame);
     if (rest.n < FRAME_HEAD || !frame_head_decode(rest.p, scan->salt, &head))
-        return pass(scan, find_head(scan, scan->at + 1), FRAME_DAMAGE, ret_frame);
+        return pass_frame(scan, find_head(scan, scan->at + 1), FRAME_DAMAGE, ret_frame);
     if (head.length > rest.n - FRAME_HEAD)
-        return pass(scan, scan->bytes.n, FRAME_TORN, ret_frame);
+        return pass_frame(scan, scan->bytes.n, FRAME_TORN, ret_frame);
     payload = str_slice(rest, FRAME_HEAD, head.length);
     if (!frame_head_fits(&head, scan->salt, payload))
-        return pass(scan, scan->at + FRAME_HEAD + head.length, FRAME_DAMAGE, ret_frame);
-    (void)pass(scan, scan->at + FRAME_HEAD + head.length, FRAME_WHOLE, ret_frame);
+        return pass_frame(scan, scan->at + FRAME_HEAD + head.length, FRAME_DAMAGE, ret_frame);
+    (void)pass_frame(scan, scan->at + FRAME_HEAD + head.length, FRAME_WHOLE, ret_frame);
     ret_frame->version = head.version;
     ret_frame->payload = payload;
     return FRAME_WHOLE;

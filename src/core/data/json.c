@@ -43,7 +43,7 @@ static size_t find_too_deep(struct str text)
     return STR_NONE;
 }
 
-static struct place place_of(const char *file, struct str text, size_t at)
+static struct place find_json_place(const char *file, struct str text, size_t at)
 {
     struct place place = { .file = file, .line = 1 };
     size_t line_start = 0;
@@ -57,8 +57,8 @@ static struct place place_of(const char *file, struct str text, size_t at)
     return place;
 }
 
-static struct value convert(struct arena *arena, const struct value_source *source,
-                            const json_t *node);
+static struct value convert_json_node(struct arena *arena, const struct value_source *source,
+                                      const json_t *node);
 
 static struct value convert_list(struct arena *arena, const struct value_source *source,
                                  const json_t *node)
@@ -66,7 +66,7 @@ static struct value convert_list(struct arena *arena, const struct value_source 
     struct value_list *list = value_list_new(arena, json_array_size(node));
 
     for (size_t i = 0; i < json_array_size(node); i++)
-        value_list_push(arena, list, convert(arena, source, json_array_get(node, i)));
+        value_list_push(arena, list, convert_json_node(arena, source, json_array_get(node, i)));
     return value_list(list);
 }
 
@@ -87,14 +87,15 @@ static struct value convert_map(struct arena *arena, const struct value_source *
     const char *key;
     json_t *item;
 
-    json_object_foreach(node, key, item) value_map_set(
-        arena, map, convert_text(arena, source, key, strlen(key)), convert(arena, source, item));
+    json_object_foreach(node, key, item)
+        value_map_set(arena, map, convert_text(arena, source, key, strlen(key)),
+                      convert_json_node(arena, source, item));
     return value_map(map);
 }
 
 /* Recursion is as deep as the text, which find_too_deep has measured. */
-static struct value convert(struct arena *arena, const struct value_source *source,
-                            const json_t *node)
+static struct value convert_json_node(struct arena *arena, const struct value_source *source,
+                                      const json_t *node)
 {
     struct value v = value_null();
 
@@ -126,7 +127,7 @@ static const struct value_source *new_source(struct arena *arena, const char *fi
 
 /* The library's message, without "near '...'", which the shown line makes clearer; our own where
  * the library's would be unclear. */
-static const char *words_of(const json_error_t *error, struct arena *arena)
+static const char *describe_json_error(const json_error_t *error, struct arena *arena)
 {
     struct str text = str_from(error->text);
     size_t near = str_find(text, STR(" near "), 0);
@@ -142,8 +143,8 @@ static const char *words_of(const json_error_t *error, struct arena *arena)
     }
 }
 
-static int complain(const char *file, struct str text, const json_error_t *error,
-                    struct diags *diags)
+static int report_json_error(const char *file, struct str text, const json_error_t *error,
+                             struct diags *diags)
 {
     struct place at = { .file = file };
 
@@ -151,7 +152,7 @@ static int complain(const char *file, struct str text, const json_error_t *error
         at.line = (uint32_t)error->line;
         at.column = error->column > 0 ? (uint32_t)error->column : 1;
     }
-    (void)diag_add(diags, at, "not JSON: %s", words_of(error, diags->arena));
+    (void)diag_add(diags, at, "not JSON: %s", describe_json_error(error, diags->arena));
     diag_source(diags, text);
     return -1;
 }
@@ -168,7 +169,7 @@ int json_parse(struct arena *arena, const char *file, struct str text, struct va
                         "JSON of %zu bytes is larger than the limit of %zu", text.n, JSON_SIZE_MAX);
     deep = find_too_deep(text);
     if (deep != STR_NONE) {
-        (void)diag_add(diags, place_of(file, text, deep),
+        (void)diag_add(diags, find_json_place(file, text, deep),
                        "JSON is nested deeper than the limit of %d", JSON_DEPTH_MAX);
         diag_source(diags, text);
         return -1;
@@ -177,8 +178,8 @@ int json_parse(struct arena *arena, const char *file, struct str text, struct va
     root = json_loadb(text.n > 0 ? text.p : "", text.n,
                       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (!root)
-        return complain(file, text, &error, diags);
-    *ret = convert(arena, new_source(arena, file), root);
+        return report_json_error(file, text, &error, diags);
+    *ret = convert_json_node(arena, new_source(arena, file), root);
     json_decref(root);
     return 0;
 }
@@ -209,7 +210,7 @@ int json_decode_lenient(struct arena *arena, struct str text, struct value *ret,
         root = json_loadb(text.p, text.n, flags | JSON_DECODE_INT_AS_REAL, &error);
     if (!root)
         return err_set(err, ERR_INVALID, "not JSON: %s", error.text);
-    *ret = convert(arena, NULL, root);
+    *ret = convert_json_node(arena, NULL, root);
     json_decref(root);
     if (large)
         restore_integers(ret);
@@ -282,7 +283,7 @@ static size_t count_plain(struct str text)
 }
 
 /* A text without a character to escape, as most are; false: it has one, or there is no room. */
-static bool print_plain(struct buf *out, struct str text)
+static bool print_plain_json_text(struct buf *out, struct str text)
 {
     char *room;
 
@@ -301,7 +302,7 @@ static bool print_plain(struct buf *out, struct str text)
 
 void json_print_text(struct buf *out, struct str text, unsigned style)
 {
-    if (text.n > 0 && print_plain(out, text))
+    if (text.n > 0 && print_plain_json_text(out, text))
         return;
     buf_add_char(out, '"');
     while (text.n > 0 && !out->full) {
@@ -315,7 +316,7 @@ void json_print_text(struct buf *out, struct str text, unsigned style)
     buf_add_char(out, '"');
 }
 
-static int print_double(struct printer *p, double d)
+static int print_json_double(struct printer *p, double d)
 {
     if (isfinite(d)) {
         number_print_double(d, p->out);
@@ -338,13 +339,13 @@ static void print_bytes(struct printer *p, struct str bytes)
     buf_add_char(p->out, '"');
 }
 
-static int print_scalar(struct printer *p, const struct value *v)
+static int print_json_scalar(struct printer *p, const struct value *v)
 {
     switch ((enum value_kind)v->kind) {
     case VALUE_NULL: buf_add_text(p->out, "null"); return 0;
     case VALUE_BOOL: buf_add_text(p->out, v->b ? "true" : "false"); return 0;
     case VALUE_INT: buf_printf(p->out, "%lld", (long long)v->i); return 0;
-    case VALUE_DOUBLE: return print_double(p, v->d);
+    case VALUE_DOUBLE: return print_json_double(p, v->d);
     case VALUE_STR: json_print_text(p->out, v->s, p->style); return 0;
     case VALUE_BYTES: print_bytes(p, v->s); return 0;
     case VALUE_TIME:
@@ -360,22 +361,22 @@ static int print_scalar(struct printer *p, const struct value *v)
 }
 
 /* A key is text: other scalars get quotes around their own. */
-static int print_key(struct printer *p, const struct value *key)
+static int print_json_key(struct printer *p, const struct value *key)
 {
     bool bare = key->kind == VALUE_NULL || key->kind == VALUE_BOOL || key->kind == VALUE_INT ||
                 key->kind == VALUE_DOUBLE;
 
     if (!bare)
-        return print_scalar(p, key);
+        return print_json_scalar(p, key);
     buf_add_char(p->out, '"');
-    if (print_scalar(p, key) < 0)
+    if (print_json_scalar(p, key) < 0)
         return -1;
     buf_add_char(p->out, '"');
     return 0;
 }
 
 /* What comes before item `i`, or at `count` before the closing bracket. */
-static void print_gap(struct printer *p, size_t i, size_t count, unsigned depth)
+static void print_json_gap(struct printer *p, size_t i, size_t count, unsigned depth)
 {
     if (i > 0 && i < count)
         buf_add_char(p->out, ',');
@@ -387,24 +388,24 @@ static void print_gap(struct printer *p, size_t i, size_t count, unsigned depth)
     }
 }
 
-static int print_value(struct printer *p, const struct value *v, unsigned depth);
+static int print_json_value(struct printer *p, const struct value *v, unsigned depth);
 
-static int print_list(struct printer *p, const struct value_list *list, unsigned depth)
+static int print_json_list(struct printer *p, const struct value_list *list, unsigned depth)
 {
     buf_add_char(p->out, '[');
     for (size_t i = 0; i < list->count && !p->out->full; i++) {
-        print_gap(p, i, list->count, depth);
-        if (print_value(p, &list->items[i], depth + 1) < 0)
+        print_json_gap(p, i, list->count, depth);
+        if (print_json_value(p, &list->items[i], depth + 1) < 0)
             return -1;
     }
     if (list->count > 0)
-        print_gap(p, list->count, list->count, depth);
+        print_json_gap(p, list->count, list->count, depth);
     buf_add_char(p->out, ']');
     return 0;
 }
 
 /* Kinds that compare with each other share a rank. */
-static int rank_of(const struct value *key)
+static int rank_json_key(const struct value *key)
 {
     static const int ranks[VALUE_KINDS] = {
         [VALUE_NULL] = 0, [VALUE_BOOL] = 1, [VALUE_INT] = 1,   [VALUE_DOUBLE] = 1,
@@ -414,14 +415,14 @@ static int rank_of(const struct value *key)
     return ranks[key->kind];
 }
 
-static int compare_pairs(const void *a, const void *b)
+static int compare_json_pairs(const void *a, const void *b)
 {
     const struct value *x = &(*(const struct value_pair *const *)a)->key;
     const struct value *y = &(*(const struct value_pair *const *)b)->key;
     int order = 0;
 
-    if (rank_of(x) != rank_of(y))
-        return rank_of(x) - rank_of(y);
+    if (rank_json_key(x) != rank_json_key(y))
+        return rank_json_key(x) - rank_json_key(y);
     if (value_compare(x, y, &order) == 0)
         return order;
     return 0;
@@ -435,31 +436,31 @@ static const struct value_pair **ordered_pairs(const struct value_map *map, bool
     for (size_t i = 0; i < map->count; i++)
         pairs[i] = &map->pairs[i];
     if (sorted)
-        qsort(pairs, map->count, sizeof(const struct value_pair *), compare_pairs);
+        qsort(pairs, map->count, sizeof(const struct value_pair *), compare_json_pairs);
     return pairs;
 }
 
-static int print_map(struct printer *p, const struct value_map *map, unsigned depth)
+static int print_json_map(struct printer *p, const struct value_map *map, unsigned depth)
 {
     AUTO_FREE const struct value_pair **pairs = ordered_pairs(map, p->style & JSON_STYLE_SORTED);
     bool spaced = p->indent > 0 || (p->style & JSON_STYLE_SPACED);
 
     buf_add_char(p->out, '{');
     for (size_t i = 0; i < map->count && !p->out->full; i++) {
-        print_gap(p, i, map->count, depth);
-        if (print_key(p, &pairs[i]->key) < 0)
+        print_json_gap(p, i, map->count, depth);
+        if (print_json_key(p, &pairs[i]->key) < 0)
             return -1;
         buf_add_text(p->out, spaced ? ": " : ":");
-        if (print_value(p, &pairs[i]->value, depth + 1) < 0)
+        if (print_json_value(p, &pairs[i]->value, depth + 1) < 0)
             return -1;
     }
     if (map->count > 0)
-        print_gap(p, map->count, map->count, depth);
+        print_json_gap(p, map->count, map->count, depth);
     buf_add_char(p->out, '}');
     return 0;
 }
 
-static int print_value(struct printer *p, const struct value *v, unsigned depth)
+static int print_json_value(struct printer *p, const struct value *v, unsigned depth)
 {
     bool nests = v->kind == VALUE_LIST || v->kind == VALUE_MAP;
 
@@ -467,10 +468,10 @@ static int print_value(struct printer *p, const struct value *v, unsigned depth)
         return err_set(p->err, ERR_LIMIT, "a value nested deeper than the limit of %d",
                        JSON_DEPTH_MAX);
     if (v->kind == VALUE_LIST)
-        return print_list(p, v->list, depth);
+        return print_json_list(p, v->list, depth);
     if (v->kind == VALUE_MAP)
-        return print_map(p, v->map, depth);
-    return print_scalar(p, v);
+        return print_json_map(p, v->map, depth);
+    return print_json_scalar(p, v);
 }
 
 int json_print(struct buf *out, const struct value *v, unsigned style, struct err *err)
@@ -482,7 +483,7 @@ int json_print(struct buf *out, const struct value *v, unsigned style, struct er
         .err = err,
     };
 
-    if (print_value(&printer, v, 0) < 0)
+    if (print_json_value(&printer, v, 0) < 0)
         return err_wrap(err, "print JSON");
     if (out->full)
         return err_set(err, ERR_LIMIT, "JSON text is longer than the limit of %zu bytes", out->max);

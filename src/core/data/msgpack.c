@@ -20,7 +20,7 @@
 
 /* --- encoding ------------------------------------------------------------- */
 
-static int on_bytes(void *data, const char *bytes, size_t n)
+static int append_packed_bytes(void *data, const char *bytes, size_t n)
 {
     buf_add(data, bytes, n);
     return 0;
@@ -30,7 +30,7 @@ static msgpack_packer packer_for(struct buf *out)
 {
     msgpack_packer packer;
 
-    msgpack_packer_init(&packer, out, on_bytes);
+    msgpack_packer_init(&packer, out, append_packed_bytes);
     return packer;
 }
 
@@ -205,18 +205,18 @@ struct decoder {
     struct err *err;
 };
 
-static int broken(struct decoder *d, const char *what)
+static int refuse_msgpack(struct decoder *d, const char *what)
 {
     return err_set(d->err, ERR_INVALID, "MessagePack, byte %zu: %s", d->at, what);
 }
 
 /* The next `n` bytes, or NULL with an error. */
-static const unsigned char *take_bytes(struct decoder *d, uint64_t n)
+static const unsigned char *take_packed_bytes(struct decoder *d, uint64_t n)
 {
     const unsigned char *p = d->bytes + d->at;
 
     if (n > d->n - d->at) {
-        broken(d, "the bytes end inside a value");
+        refuse_msgpack(d, "the bytes end inside a value");
         return NULL;
     }
     d->at += (size_t)n;
@@ -224,9 +224,9 @@ static const unsigned char *take_bytes(struct decoder *d, uint64_t n)
 }
 
 /* A number of `width` bytes, most significant first. */
-static int take_number(struct decoder *d, unsigned width, uint64_t *ret)
+static int take_packed_number(struct decoder *d, unsigned width, uint64_t *ret)
 {
-    const unsigned char *p = take_bytes(d, width);
+    const unsigned char *p = take_packed_bytes(d, width);
     uint64_t n = 0;
 
     if (!p)
@@ -241,10 +241,10 @@ static int decode_uint(struct decoder *d, unsigned width, struct value *ret)
 {
     uint64_t n;
 
-    if (take_number(d, width, &n) < 0)
+    if (take_packed_number(d, width, &n) < 0)
         return -1;
     if (n > INT64_MAX)
-        return broken(d, "an integer above 9223372036854775807");
+        return refuse_msgpack(d, "an integer above 9223372036854775807");
     *ret = value_int((int64_t)n);
     return 0;
 }
@@ -254,7 +254,7 @@ static int decode_int(struct decoder *d, unsigned width, struct value *ret)
     unsigned unused_bits = 64 - 8 * width;
     uint64_t n;
 
-    if (take_number(d, width, &n) < 0)
+    if (take_packed_number(d, width, &n) < 0)
         return -1;
     /* Shift up and back down, which fills the upper bits with the sign. */
     *ret = value_int((int64_t)(n << unused_bits) >> unused_bits);
@@ -267,7 +267,7 @@ static int decode_float(struct decoder *d, unsigned width, struct value *ret)
     double wide;
     float narrow;
 
-    if (take_number(d, width, &n) < 0)
+    if (take_packed_number(d, width, &n) < 0)
         return -1;
     if (width == sizeof(narrow)) {
         uint32_t bits = (uint32_t)n;
@@ -283,14 +283,14 @@ static int decode_float(struct decoder *d, unsigned width, struct value *ret)
 
 static int decode_text(struct decoder *d, uint64_t n, bool is_text, struct value *ret)
 {
-    const unsigned char *p = take_bytes(d, n);
+    const unsigned char *p = take_packed_bytes(d, n);
     struct str s;
 
     if (!p)
         return -1;
     s = (struct str){ (const char *)p, (size_t)n };
     if (is_text && !utf8_is_valid(s))
-        return broken(d, "text that is not UTF-8");
+        return refuse_msgpack(d, "text that is not UTF-8");
     s = arena_str(d->arena, s);
     *ret = is_text ? value_str(s) : value_bytes(s);
     return 0;
@@ -302,13 +302,13 @@ static int decode_ext(struct decoder *d, uint64_t size, struct value *ret)
 {
     uint64_t type, head, seconds, nanoseconds = 0;
 
-    if (take_number(d, 1, &type) < 0)
+    if (take_packed_number(d, 1, &type) < 0)
         return -1;
     if ((int8_t)(uint8_t)type != TIME_EXT)
-        return broken(d, "an extension that is not a timestamp");
+        return refuse_msgpack(d, "an extension that is not a timestamp");
     if (size != 4 && size != 8 && size != 12)
-        return broken(d, "a timestamp of an unknown size");
-    if (take_number(d, size == 8 ? 8 : 4, &head) < 0)
+        return refuse_msgpack(d, "a timestamp of an unknown size");
+    if (take_packed_number(d, size == 8 ? 8 : 4, &head) < 0)
         return -1;
     seconds = head;
     if (size == 8) {
@@ -316,11 +316,11 @@ static int decode_ext(struct decoder *d, uint64_t size, struct value *ret)
         seconds = head & ((UINT64_C(1) << 34) - 1);
     } else if (size == 12) {
         nanoseconds = head;
-        if (take_number(d, 8, &seconds) < 0)
+        if (take_packed_number(d, 8, &seconds) < 0)
             return -1;
     }
     if (nanoseconds >= NANOS)
-        return broken(d, "a timestamp with a second or more of nanoseconds");
+        return refuse_msgpack(d, "a timestamp with a second or more of nanoseconds");
     *ret = value_time((int64_t)seconds, (uint32_t)nanoseconds);
     return 0;
 }
@@ -328,18 +328,18 @@ static int decode_ext(struct decoder *d, uint64_t size, struct value *ret)
 static int decode_value(struct decoder *d, unsigned depth, struct value *ret);
 
 /* Can `count` items of at least `least` bytes each still come? */
-static int check_count(struct decoder *d, uint64_t count, unsigned least, unsigned depth)
+static int check_packed_count(struct decoder *d, uint64_t count, unsigned least, unsigned depth)
 {
     if (depth >= MSGPACK_DEPTH_MAX)
         return err_set(d->err, ERR_LIMIT,
                        "MessagePack, byte %zu: nested deeper than the limit of %d", d->at,
                        MSGPACK_DEPTH_MAX);
     if (count > (d->n - d->at) / least)
-        return broken(d, "a count that is larger than the remaining bytes");
+        return refuse_msgpack(d, "a count that is larger than the remaining bytes");
     return 0;
 }
 
-static size_t expected(uint64_t count)
+static size_t get_initial_capacity(uint64_t count)
 {
     return count < EXPECTED_MAX ? (size_t)count : EXPECTED_MAX;
 }
@@ -349,9 +349,9 @@ static int decode_list(struct decoder *d, uint64_t count, unsigned depth, struct
     struct value_list *list;
     struct value item;
 
-    if (check_count(d, count, 1, depth) < 0)
+    if (check_packed_count(d, count, 1, depth) < 0)
         return -1;
-    list = value_list_new(d->arena, expected(count));
+    list = value_list_new(d->arena, get_initial_capacity(count));
     for (uint64_t i = 0; i < count; i++) {
         if (decode_value(d, depth + 1, &item) < 0)
             return -1;
@@ -366,9 +366,9 @@ static int decode_key(struct decoder *d, unsigned depth, struct value *ret)
     if (decode_value(d, depth, ret) < 0)
         return -1;
     if (ret->kind == VALUE_LIST || ret->kind == VALUE_MAP)
-        return broken(d, "a map key that is a list or a map");
+        return refuse_msgpack(d, "a map key that is a list or a map");
     if (ret->kind == VALUE_DOUBLE && ret->d != ret->d)
-        return broken(d, "a map key that is not a number");
+        return refuse_msgpack(d, "a map key that is not a number");
     return 0;
 }
 
@@ -377,14 +377,14 @@ static int decode_map(struct decoder *d, uint64_t count, unsigned depth, struct 
     struct value_map *map;
     struct value key, value;
 
-    if (check_count(d, count, 2, depth) < 0)
+    if (check_packed_count(d, count, 2, depth) < 0)
         return -1;
-    map = value_map_new(d->arena, expected(count));
+    map = value_map_new(d->arena, get_initial_capacity(count));
     for (uint64_t i = 0; i < count; i++) {
         if (decode_key(d, depth + 1, &key) < 0)
             return -1;
         if (value_map_find_pair(map, &key))
-            return broken(d, "a duplicate map key");
+            return refuse_msgpack(d, "a duplicate map key");
         if (decode_value(d, depth + 1, &value) < 0)
             return -1;
         value_map_append(d->arena, map, key, value);
@@ -401,7 +401,7 @@ static int decode_sized(struct decoder *d, enum form form, unsigned width, unsig
 {
     uint64_t n;
 
-    if (take_number(d, width, &n) < 0)
+    if (take_packed_number(d, width, &n) < 0)
         return -1;
     switch (form) {
     case FORM_TEXT: return decode_text(d, n, true, ret);
@@ -448,13 +448,13 @@ static int decode_marked(struct decoder *d, unsigned first, unsigned depth, stru
     case 0xdd: return decode_sized(d, FORM_LIST, 2U << (first - 0xdc), depth, ret);
     case 0xde:
     case 0xdf: return decode_sized(d, FORM_MAP, 2U << (first - 0xde), depth, ret);
-    default: return broken(d, "the byte c1, which is never used");
+    default: return refuse_msgpack(d, "the byte c1, which is never used");
     }
 }
 
 static int decode_value(struct decoder *d, unsigned depth, struct value *ret)
 {
-    const unsigned char *p = take_bytes(d, 1);
+    const unsigned char *p = take_packed_bytes(d, 1);
     unsigned first;
 
     if (!p)
@@ -497,7 +497,7 @@ static int decode_one(struct arena *arena, struct str bytes, bool whole, struct 
     if (decode_value(&d, 0, &v) < 0)
         return -1;
     if (whole && d.at < d.n)
-        return broken(&d, "more bytes after the end of the value");
+        return refuse_msgpack(&d, "more bytes after the end of the value");
     *ret = v;
     return 0;
 }

@@ -45,7 +45,7 @@ static const struct param *find_short(const struct param *table, char letter)
 }
 
 /* The option that has this word as its value: --json is meant as --format json. */
-static const struct param *find_choice(const struct param *table, struct str word)
+static const struct param *find_option_by_choice(const struct param *table, struct str word)
 {
     for (const struct param *p = table; p->name; p++)
         for (struct str rest = str_from(p->choices ? p->choices : ""); rest.p;)
@@ -54,9 +54,9 @@ static const struct param *find_choice(const struct param *table, struct str wor
     return NULL;
 }
 
-static int unknown_option(struct reader *reader, struct str word)
+static int refuse_unknown_option(struct reader *reader, struct str word)
 {
-    const struct param *chooses = find_choice(reader->table, word);
+    const struct param *chooses = find_option_by_choice(reader->table, word);
     struct suggest near;
     struct str best;
 
@@ -106,7 +106,7 @@ static int keep_option(struct reader *reader, const struct param *param, struct 
 }
 
 /* The word after the option; there must be one. */
-static int take_word(struct reader *reader, const struct param *param)
+static int take_option_value(struct reader *reader, const struct param *param)
 {
     if (reader->at >= reader->argc)
         return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' requires a value",
@@ -114,25 +114,25 @@ static int take_word(struct reader *reader, const struct param *param)
     return keep_option(reader, param, value_text(reader->argv[reader->at++]));
 }
 
-static int read_long(struct reader *reader, struct str word)
+static int read_long_option(struct reader *reader, struct str word)
 {
     size_t equals = str_find_char(word, '=', 0);
     struct str name = str_slice(word, 0, equals);
     const struct param *param = params_find(reader->table, name);
 
     if (!param || name.n < 2)
-        return unknown_option(reader, name);
+        return refuse_unknown_option(reader, name);
     if (param->flags & PARAM_UNSUPPORTED)
         return foreign_option(reader, param, "--", name, equals != STR_NONE);
     if (equals != STR_NONE)
         return keep_option(reader, param, value_text(word.p + equals + 1));
     if (param->kind == PARAM_BOOL)
         return keep_option(reader, param, value_bool(true));
-    return take_word(reader, param);
+    return take_option_value(reader, param);
 }
 
 /* "-x", "-xvalue", "-x=value", and "-xy" for options without a value. */
-static int read_short(struct reader *reader, const char *letters)
+static int read_short_options(struct reader *reader, const char *letters)
 {
     for (; *letters; letters++) {
         const struct param *param = find_short(reader->table, *letters);
@@ -144,7 +144,7 @@ static int read_short(struct reader *reader, const char *letters)
         if (param->kind != PARAM_BOOL)
             return letters[1]
                        ? keep_option(reader, param, value_text(letters + 1 + (letters[1] == '=')))
-                       : take_word(reader, param);
+                       : take_option_value(reader, param);
         if (keep_option(reader, param, value_bool(true)) < 0)
             return -1;
     }
@@ -159,9 +159,10 @@ static void read_words(struct reader *reader)
         if (strcmp(word, "--") == 0)
             break;
         if (word[0] == '-' && word[1] == '-')
-            (void)read_long(reader, str_from(word + 2)); /* reported; the others are read as well */
+            (void)read_long_option(reader,
+                                   str_from(word + 2)); /* reported; the others are read as well */
         else if (word[0] == '-' && word[1])
-            (void)read_short(reader, word + 1);
+            (void)read_short_options(reader, word + 1);
         else
             VEC_PUSH_IN(reader->arena, &reader->operands, word);
     }
@@ -210,7 +211,7 @@ bool options_has(int argc, char *const *argv, const char *word)
     return false;
 }
 
-static bool is_ours(const struct param *param)
+static bool is_own_option(const struct param *param)
 {
     return param && !(param->flags & PARAM_UNSUPPORTED);
 }
@@ -225,11 +226,11 @@ static int count_words(const struct param *table, const char *word)
         return 0;
     if (word[1] != '-') {
         param = find_short(table, word[1]);
-        return is_ours(param) ? (param->kind != PARAM_BOOL && !word[2] ? 2 : 1) : 0;
+        return is_own_option(param) ? (param->kind != PARAM_BOOL && !word[2] ? 2 : 1) : 0;
     }
     equals = str_find_char(str_from(word + 2), '=', 0);
     param = params_find(table, str_slice(str_from(word + 2), 0, equals));
-    return is_ours(param) ? (param->kind != PARAM_BOOL && equals == STR_NONE ? 2 : 1) : 0;
+    return is_own_option(param) ? (param->kind != PARAM_BOOL && equals == STR_NONE ? 2 : 1) : 0;
 }
 
 int options_skip(const struct param *table, int argc, char *const *argv)
@@ -262,7 +263,7 @@ static const char *find_value_word(const struct param *param)
     return param->choices ? param->choices : words[param->kind];
 }
 
-static void print_names(const struct param *param, struct buf *out)
+static void print_option_names(const struct param *param, struct buf *out)
 {
     struct str rest = param->aliases ? str_from(param->aliases) : (struct str){ NULL, 0 };
 
@@ -275,7 +276,7 @@ static void print_names(const struct param *param, struct buf *out)
 }
 
 /* The text from column USAGE_COLUMN on, in as many lines as it needs. */
-static void print_wrapped(struct str text, struct buf *out)
+static void print_wrapped_usage(struct str text, struct buf *out)
 {
     size_t column = USAGE_COLUMN;
 
@@ -323,7 +324,7 @@ void options_print(const struct param *table, struct buf *out)
         if (param->flags & PARAM_HIDDEN)
             continue;
         buf_add_text(out, "  ");
-        print_names(param, out);
+        print_option_names(param, out);
         buf_printf(out, "%s%s", word ? " " : "", word ? word : "");
         if (out->n - start + 2 > USAGE_COLUMN) {
             buf_add_char(out, '\n');
@@ -331,7 +332,7 @@ void options_print(const struct param *table, struct buf *out)
         }
         buf_fill(out, ' ', USAGE_COLUMN - (out->n - start));
         print_explanation(param, &text);
-        print_wrapped(buf_view(&text), out);
+        print_wrapped_usage(buf_view(&text), out);
     }
 }
 
@@ -341,7 +342,7 @@ static struct value describe_option(struct arena *arena, const struct param *par
     const char *word = find_value_word(param);
     struct value_map *map = value_map_new(arena, 3);
 
-    print_names(param, &names);
+    print_option_names(param, &names);
     print_explanation(param, &text);
     value_map_set(arena, map, value_text("names"), value_str(arena_str(arena, buf_view(&names))));
     value_map_set(arena, map, value_text("value"), value_text(word ? word : ""));

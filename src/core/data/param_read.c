@@ -67,7 +67,8 @@ static const char *describe_value(const struct param_reader *r, const struct val
 }
 
 /* Add `text` at the value; returns -1. */
-static int complain(const struct param_reader *r, const struct value *v, const char *text)
+static int report_param_mistake(const struct param_reader *r, const struct value *v,
+                                const char *text)
 {
     const char *mark = r->mark ? r->mark : "";
 
@@ -93,11 +94,11 @@ static const char *choices_text(const struct param_reader *r)
 }
 
 /* "must be this, got that"; returns -1. */
-static int refuse_kind(const struct param_reader *r, const struct value *v)
+static int refuse_param_kind(const struct param_reader *r, const struct value *v)
 {
     const char *want = r->param->kind == PARAM_CHOICE ? choices_text(r) : wanted[r->param->kind];
 
-    return complain(
+    return report_param_mistake(
         r, v, arena_printf(r->diags->arena, "must be %s, got %s", want, describe_value(r, v)));
 }
 
@@ -105,14 +106,14 @@ static int refuse_kind(const struct param_reader *r, const struct value *v)
 static int refuse_number(const struct param_reader *r, const struct value *v, const struct err *err)
 {
     if (err->code != ERR_LIMIT || is_secret(r, v))
-        return refuse_kind(r, v);
-    return complain(r, v, arena_printf(r->diags->arena, "is too much: %s", err->text));
+        return refuse_param_kind(r, v);
+    return report_param_mistake(r, v, arena_printf(r->diags->arena, "is too much: %s", err->text));
 }
 
 /* In strict documents a missing or superfluous quote is the usual mistake. */
 static int refuse_quoted(const struct param_reader *r, const struct value *v)
 {
-    (void)refuse_kind(r, v);
+    (void)refuse_param_kind(r, v);
     if (r->strict && (v->flags & VALUE_QUOTED))
         diag_hint(r->diags, "write it without quotes");
     return -1;
@@ -130,7 +131,7 @@ static int check_range(const struct param_reader *r, const struct value *v, int6
     buf_add_text(&out, n < p->min ? "must be at least " : "must be at most ");
     print(n < p->min ? p->min : p->max, &out);
     buf_printf(&out, ", got %s", describe_value(r, v));
-    return complain(r, v, buf_text(&out));
+    return report_param_mistake(r, v, buf_text(&out));
 }
 
 /* --- readers -------------------------------------------------------------- */
@@ -167,7 +168,7 @@ static int take_bool(const struct param_reader *r, const struct value *v, bool *
     }
     if (v->kind == VALUE_STR && parse_bool(v->s, ret_b))
         return 0;
-    return refuse_kind(r, v);
+    return refuse_param_kind(r, v);
 }
 
 static int read_bool(const struct param_reader *r, const struct value *v, void *field)
@@ -205,13 +206,13 @@ static int take_int(const struct param_reader *r, const struct value *v, int64_t
         return 0;
     }
     if (v->kind != VALUE_STR)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (number_parse_int(str_trim(v->s), ret_n, &err) < 0)
         return refuse_number(r, v, &err);
     return 0;
 }
 
-static int read_int(const struct param_reader *r, const struct value *v, void *field)
+static int read_int_param(const struct param_reader *r, const struct value *v, void *field)
 {
     int64_t n;
 
@@ -221,7 +222,7 @@ static int read_int(const struct param_reader *r, const struct value *v, void *f
     return 0;
 }
 
-static int read_double(const struct param_reader *r, const struct value *v, void *field)
+static int read_double_param(const struct param_reader *r, const struct value *v, void *field)
 {
     struct err err;
     double d;
@@ -239,7 +240,8 @@ static int read_double(const struct param_reader *r, const struct value *v, void
 }
 
 /* Any scalar as text, or strings only when strict. */
-static int take_text(const struct param_reader *r, const struct value *v, struct str *ret_text)
+static int take_param_text(const struct param_reader *r, const struct value *v,
+                           struct str *ret_text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct str own;
@@ -249,9 +251,9 @@ static int take_text(const struct param_reader *r, const struct value *v, struct
         return 0;
     }
     if (!words_print(&out, v))
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (r->strict) {
-        (void)refuse_kind(r, v);
+        (void)refuse_param_kind(r, v);
         diag_hint(r->diags, "put it in quotes");
         return -1;
     }
@@ -264,10 +266,10 @@ static int take_cstring(const struct param_reader *r, const struct value *v, con
 {
     struct str text;
 
-    if (take_text(r, v, &text) < 0)
+    if (take_param_text(r, v, &text) < 0)
         return -1;
     if (text.n > 0 && memchr(text.p, '\0', text.n))
-        return complain(r, v, "must not contain a NUL byte");
+        return report_param_mistake(r, v, "must not contain a NUL byte");
     *ret_text = text.p ? text.p : "";
     return 0;
 }
@@ -276,7 +278,7 @@ static int check_filled(const struct param_reader *r, const struct value *v, siz
 {
     if (n > 0 || !(r->param->flags & PARAM_FILLED))
         return 0;
-    return complain(r, v, "must not be empty");
+    return report_param_mistake(r, v, "must not be empty");
 }
 
 static int read_str(const struct param_reader *r, const struct value *v, void *field)
@@ -289,31 +291,31 @@ static int read_str(const struct param_reader *r, const struct value *v, void *f
     return 0;
 }
 
-static int read_text(const struct param_reader *r, const struct value *v, void *field)
+static int read_text_param(const struct param_reader *r, const struct value *v, void *field)
 {
     struct str text;
 
-    if (take_text(r, v, &text) < 0 || check_filled(r, v, text.n) < 0)
+    if (take_param_text(r, v, &text) < 0 || check_filled(r, v, text.n) < 0)
         return -1;
     *(struct str *)field = text;
     return 0;
 }
 
-static int read_path(const struct param_reader *r, const struct value *v, void *field)
+static int read_path_param(const struct param_reader *r, const struct value *v, void *field)
 {
     const char *text;
 
     if (!value_is_textual(v))
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (take_cstring(r, v, &text) < 0)
         return -1;
     if (text[0] != '/')
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     *(const char **)field = text;
     return 0;
 }
 
-static int read_mode(const struct param_reader *r, const struct value *v, void *field)
+static int read_mode_param(const struct param_reader *r, const struct value *v, void *field)
 {
     struct err err;
     unsigned mode;
@@ -325,10 +327,10 @@ static int read_mode(const struct param_reader *r, const struct value *v, void *
         return 0;
     }
     if (v->kind != VALUE_INT)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (mode_number_read(v, words_written(v, r->cursor), field))
         return 0;
-    (void)refuse_kind(r, v);
+    (void)refuse_param_kind(r, v);
     if (!is_secret(r, v) && mode_number_has_digits(v->i))
         diag_hint(r->diags, "quote it: \"%04d\" (the number %d is the mode 0%o)", (int)v->i,
                   (int)v->i, (unsigned)v->i);
@@ -354,14 +356,14 @@ static int take_duration(const struct param_reader *r, const struct value *v, in
     struct err err;
 
     if (r->strict && is_number) {
-        (void)refuse_kind(r, v);
+        (void)refuse_param_kind(r, v);
         diag_hint(r->diags, "write it as text with a unit: ms, s, m, h or d");
         return -1;
     }
     if (is_number)
-        return seconds_to_ns(v, ret_ns) ? 0 : refuse_kind(r, v);
+        return seconds_to_ns(v, ret_ns) ? 0 : refuse_param_kind(r, v);
     if (v->kind != VALUE_STR)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (r->strict ? number_parse_duration_strict(v->s, ret_ns, &err) < 0
                   : number_parse_duration(str_trim(v->s), ret_ns, &err) < 0)
         return refuse_number(r, v, &err);
@@ -378,7 +380,7 @@ static int read_duration(const struct param_reader *r, const struct value *v, vo
     return 0;
 }
 
-static void print_size(int64_t n, struct buf *out)
+static void print_param_size(int64_t n, struct buf *out)
 {
     number_print_size((uint64_t)n, out);
 }
@@ -391,12 +393,12 @@ static int read_size(const struct param_reader *r, const struct value *v, void *
     if (v->kind == VALUE_INT && v->i >= 0)
         n = (uint64_t)v->i;
     else if (v->kind != VALUE_STR)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     else if (number_parse_size(str_trim(v->s), &n, &err) < 0)
         return refuse_number(r, v, &err);
     if (n > INT64_MAX)
-        return complain(r, v, "is too much: at most 8 EiB less one byte");
-    if (check_range(r, v, (int64_t)n, print_size) < 0)
+        return report_param_mistake(r, v, "is too much: at most 8 EiB less one byte");
+    if (check_range(r, v, (int64_t)n, print_param_size) < 0)
         return -1;
     *(int64_t *)field = (int64_t)n;
     return 0;
@@ -414,7 +416,7 @@ static bool is_same_word(struct str a, struct str b)
 
 /* The index of the choice with this text, or of the one that spells the bool which some YAML
  * readers make of 'no' and 'on'; -1 when there is none. */
-static int find_choice(const struct param_reader *r, const struct value *v, struct str text)
+static int find_param_choice(const struct param_reader *r, const struct value *v, struct str text)
 {
     struct str rest = str_from(r->param->choices);
     bool means;
@@ -452,10 +454,10 @@ static int read_choice(const struct param_reader *r, const struct value *v, void
     int found;
 
     if (!words_print(&text, v))
-        return refuse_kind(r, v);
-    found = find_choice(r, v, buf_view(&text));
+        return refuse_param_kind(r, v);
+    found = find_param_choice(r, v, buf_view(&text));
     if (found < 0) {
-        (void)refuse_kind(r, v);
+        (void)refuse_param_kind(r, v);
         suggest_choice(r, v, buf_view(&text));
         return -1;
     }
@@ -469,9 +471,9 @@ static int take_element(const struct param_reader *r, const struct value *v, con
 {
     if (v->kind == VALUE_LIST || v->kind == VALUE_MAP || v->kind == VALUE_NULL ||
         v->kind == VALUE_OBJECT)
-        return complain(r, v,
-                        arena_printf(r->diags->arena, "must be %s, but %s is %s",
-                                     wanted[r->param->kind], which, value_describe(v)));
+        return report_param_mistake(r, v,
+                                    arena_printf(r->diags->arena, "must be %s, but %s is %s",
+                                                 wanted[r->param->kind], which, value_describe(v)));
     return take_cstring(r, v, ret_text);
 }
 
@@ -495,7 +497,7 @@ static int read_strs(const struct param_reader *r, const struct value *v, void *
     if (v->kind == VALUE_LIST)
         list = v->list;
     else if (r->strict || !value_is_textual(v))
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (check_filled(r, v, list->count) < 0)
         return -1;
 
@@ -510,8 +512,8 @@ static int read_strs(const struct param_reader *r, const struct value *v, void *
 
 /* Environments and headers: numbers and bools are accepted as values even when strict, and null is
  * empty text. */
-static int take_pair(const struct param_reader *r, const struct value_pair *pair,
-                     struct param_pair *ret_pair)
+static int take_param_pair(const struct param_reader *r, const struct value_pair *pair,
+                           struct param_pair *ret_pair)
 {
     struct param_reader loose = *r;
     AUTO_BUF struct buf which = BUF_INIT(BUF_NO_LIMIT);
@@ -534,13 +536,13 @@ static int read_strmap(const struct param_reader *r, const struct value *v, void
     int result = 0;
 
     if (v->kind != VALUE_MAP)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (check_filled(r, v, v->map->count) < 0)
         return -1;
 
     struct param_pair *pairs = ARENA_ARRAY(r->arena, struct param_pair, v->map->count + 1);
     for (size_t i = 0; i < v->map->count; i++)
-        if (take_pair(r, &v->map->pairs[i], &pairs[i]) < 0)
+        if (take_param_pair(r, &v->map->pairs[i], &pairs[i]) < 0)
             result = -1;
     if (result == 0)
         *(struct param_strmap *)field = (struct param_strmap){ v->map->count, pairs };
@@ -548,7 +550,7 @@ static int read_strmap(const struct param_reader *r, const struct value *v, void
 }
 
 /* The value may be on a stack or in a tree: the field points to a copy. */
-static const struct value *copy_value(const struct param_reader *r, struct value v)
+static const struct value *copy_param_value(const struct param_reader *r, struct value v)
 {
     struct value *copy = ARENA_NEW(r->arena, struct value);
 
@@ -556,37 +558,37 @@ static const struct value *copy_value(const struct param_reader *r, struct value
     return copy;
 }
 
-static int read_list(const struct param_reader *r, const struct value *v, void *field)
+static int read_list_param(const struct param_reader *r, const struct value *v, void *field)
 {
     struct value_list *list;
 
     if (v->kind == VALUE_LIST) {
         if (check_filled(r, v, v->list->count) < 0)
             return -1;
-        *(const struct value **)field = copy_value(r, *v);
+        *(const struct value **)field = copy_param_value(r, *v);
         return 0;
     }
     if (r->strict || v->kind != VALUE_STR)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     list = value_list_new(r->arena, 1);
     value_list_push(r->arena, list, *v);
-    *(const struct value **)field = copy_value(r, value_at(value_list(list), v));
+    *(const struct value **)field = copy_param_value(r, value_at(value_list(list), v));
     return 0;
 }
 
-static int read_map(const struct param_reader *r, const struct value *v, void *field)
+static int read_map_param(const struct param_reader *r, const struct value *v, void *field)
 {
     if (v->kind != VALUE_MAP)
-        return refuse_kind(r, v);
+        return refuse_param_kind(r, v);
     if (check_filled(r, v, v->map->count) < 0)
         return -1;
-    *(const struct value **)field = copy_value(r, *v);
+    *(const struct value **)field = copy_param_value(r, *v);
     return 0;
 }
 
-static int read_any(const struct param_reader *r, const struct value *v, void *field)
+static int read_any_param(const struct param_reader *r, const struct value *v, void *field)
 {
-    *(const struct value **)field = copy_value(r, *v);
+    *(const struct value **)field = copy_param_value(r, *v);
     return 0;
 }
 
@@ -594,20 +596,20 @@ static int read_any(const struct param_reader *r, const struct value *v, void *f
 static reader_fn *const readers[] = {
     [PARAM_BOOL]     = read_bool,
     [PARAM_TRISTATE] = read_tristate,
-    [PARAM_INT]      = read_int,
-    [PARAM_DOUBLE]   = read_double,
+    [PARAM_INT]      = read_int_param,
+    [PARAM_DOUBLE]   = read_double_param,
     [PARAM_STR]      = read_str,
-    [PARAM_TEXT]     = read_text,
-    [PARAM_PATH]     = read_path,
-    [PARAM_MODE]     = read_mode,
+    [PARAM_TEXT]     = read_text_param,
+    [PARAM_PATH]     = read_path_param,
+    [PARAM_MODE]     = read_mode_param,
     [PARAM_DURATION] = read_duration,
     [PARAM_SIZE]     = read_size,
     [PARAM_CHOICE]   = read_choice,
     [PARAM_STRS]     = read_strs,
     [PARAM_STRMAP]   = read_strmap,
-    [PARAM_LIST]     = read_list,
-    [PARAM_MAP]      = read_map,
-    [PARAM_ANY]      = read_any,
+    [PARAM_LIST]     = read_list_param,
+    [PARAM_MAP]      = read_map_param,
+    [PARAM_ANY]      = read_any_param,
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(readers) == PARAM_KINDS, "every kind has a reader");

@@ -197,7 +197,7 @@ static void note_secrets(struct decoding *d)
     }
 }
 
-static bool has_secret(const struct decoding *d, uint32_t line)
+static bool is_secret_line(const struct decoding *d, uint32_t line)
 {
     if (d->secret_count > SECRET_LINES_MAX)
         return true;
@@ -209,7 +209,7 @@ static bool has_secret(const struct decoding *d, uint32_t line)
 
 /* --- keys that are not in the table --------------------------------------- */
 
-static bool is_allowed(const struct params_policy *policy, struct str name)
+static bool is_policy_allowed(const struct params_policy *policy, struct str name)
 {
     for (const char *const *key = policy->allowed; key && *key; key++)
         if (str_is(name, *key))
@@ -218,7 +218,7 @@ static bool is_allowed(const struct params_policy *policy, struct str name)
 }
 
 /* The nearest known key; a NULL view when none is near. */
-static struct str nearest(const struct decoding *d, struct str name)
+static struct str find_nearest_param(const struct decoding *d, struct str name)
 {
     struct suggest suggest;
 
@@ -240,7 +240,7 @@ static struct str nearest(const struct decoding *d, struct str name)
 }
 
 /* NULL: not one of those. */
-static const char *find_foreign(const struct decoding *d, struct str name)
+static const char *find_foreign_param(const struct decoding *d, struct str name)
 {
     for (const struct param_foreign *one = d->policy->foreign; one && one->key; one++)
         if (str_is(name, one->key))
@@ -248,18 +248,18 @@ static const char *find_foreign(const struct decoding *d, struct str name)
     return NULL;
 }
 
-static int refuse_unknown(struct decoding *d, const struct value *key)
+static int refuse_unknown_param(struct decoding *d, const struct value *key)
 {
     struct diags *diags = d->policy->unknown ? d->policy->unknown : d->diags;
     const char *noun = d->policy->noun ? d->policy->noun : "parameter";
     const char *owner = d->policy->owner ? d->policy->owner : "";
-    const char *foreign = find_foreign(d, key->s);
-    struct str best = nearest(d, key->s);
+    const char *foreign = find_foreign_param(d, key->s);
+    struct str best = find_nearest_param(d, key->s);
     const struct param *meant = best.p ? params_find(d->table, best) : NULL;
 
     diag_add(diags, value_place(key), "%s%sno %s '%.*s'", owner, *owner ? " has " : "", noun,
              STR_ARG(key->s));
-    if (key->source && !has_secret(d, key->line) && !(meant && (meant->flags & PARAM_SECRET)))
+    if (key->source && !is_secret_line(d, key->line) && !(meant && (meant->flags & PARAM_SECRET)))
         diag_source(diags, key->source->text);
     if (foreign)
         diag_hint(diags, "%s", foreign);
@@ -340,7 +340,7 @@ static int read_param(struct decoding *d, const struct param *param, struct str 
         .mark = d->policy->mark,
         .diags = d->diags,
         .strict = d->policy->strict,
-        .no_source = has_secret(d, v->line),
+        .no_source = is_secret_line(d, v->line),
         .cursor = &d->cursor,
     };
 
@@ -354,7 +354,7 @@ static int refuse_twice(struct decoding *d, const struct param *param, const str
 {
     diag_add(d->diags, value_place(key), "'%.*s' is the same as '%.*s', which was given",
              STR_ARG(key->s), STR_ARG(first->s));
-    if (key->source && !has_secret(d, key->line))
+    if (key->source && !is_secret_line(d, key->line))
         diag_source(d->diags, key->source->text);
     if (first->line > 0)
         diag_note(d->diags, value_place(first), "given here");
@@ -371,12 +371,12 @@ static int decode_pair(struct decoding *d, const struct value_pair *pair)
         return diag_add(d->diags, value_place(&pair->key), "a key here is text, not %s",
                         value_describe(&pair->key));
     param = params_find(d->table, pair->key.s);
-    if (!param && (is_allowed(d->policy, pair->key.s) || keep_unknown(d, pair)))
+    if (!param && (is_policy_allowed(d->policy, pair->key.s) || keep_unknown(d, pair)))
         return 0;
     if (!param)
-        return refuse_unknown(d, &pair->key);
+        return refuse_unknown_param(d, &pair->key);
     if (param->flags & PARAM_UNSUPPORTED)
-        return params_refuse(param, d->policy, pair, !has_secret(d, pair->key.line), d->diags);
+        return params_refuse(param, d->policy, pair, !is_secret_line(d, pair->key.line), d->diags);
 
     slot = &d->pairs[param - d->table];
     if (*slot)
@@ -387,8 +387,8 @@ static int decode_pair(struct decoding *d, const struct value_pair *pair)
     return read_param(d, param, pair->key.s, &pair->value);
 }
 
-static int refuse_missing(struct decoding *d, const struct param *param,
-                          const struct value_pair *pair)
+static int refuse_missing_param(struct decoding *d, const struct param *param,
+                                const struct value_pair *pair)
 {
     const struct value *where = pair ? &pair->key : d->map;
     struct place at = where ? value_place(where) : (struct place){ 0 };
@@ -429,7 +429,7 @@ static int fill_absent(struct decoding *d, const struct param *param, const stru
     if ((param->flags & PARAM_PRIMARY) && d->policy->primary)
         return read_param(d, param, str_from(param->name), d->policy->primary);
     if (param->flags & PARAM_REQUIRED)
-        return refuse_missing(d, param, pair);
+        return refuse_missing_param(d, param, pair);
     if (param->default_text && !(param->flags & PARAM_UNSUPPORTED))
         read_default(d, param);
     return 0;

@@ -65,7 +65,7 @@ static const char *default_column(const struct param *p, const char *primary)
     return p->default_text ? p->default_text : "-";
 }
 
-static size_t wider(size_t width, const char *text)
+static size_t get_wider_column(size_t width, const char *text)
 {
     size_t n = strlen(text);
 
@@ -79,7 +79,7 @@ static void print_column(struct buf *out, const char *text, size_t width)
 }
 
 /* What comes before the reason of a parameter that is not supported. */
-static const char *refusal(const struct param *p)
+static const char *get_refusal_prefix(const struct param *p)
 {
     return p->flags & PARAM_UNSUPPORTED ? "not supported: " : "";
 }
@@ -103,9 +103,9 @@ void params_print_doc(const struct param *table, const char *primary, struct buf
     for (const struct param *p = table; p->name; p++) {
         if (p->flags & PARAM_HIDDEN)
             continue;
-        names = wider(names, p->name);
-        kinds = wider(kinds, kind_column(p));
-        defaults = wider(defaults, default_column(p, primary));
+        names = get_wider_column(names, p->name);
+        kinds = get_wider_column(kinds, kind_column(p));
+        defaults = get_wider_column(defaults, default_column(p, primary));
     }
     for (const struct param *p = table; p->name; p++) {
         if (p->flags & PARAM_HIDDEN)
@@ -113,7 +113,7 @@ void params_print_doc(const struct param *table, const char *primary, struct buf
         print_column(out, p->name, names);
         print_column(out, kind_column(p), kinds);
         print_column(out, default_column(p, primary), defaults);
-        buf_printf(out, "%s%s", refusal(p), p->doc);
+        buf_printf(out, "%s%s", get_refusal_prefix(p), p->doc);
         if (p->aliases)
             print_aliases(out, p->aliases);
         buf_add_char(out, '\n');
@@ -141,7 +141,7 @@ void params_print_markdown(const struct param *table, const char *primary, struc
         buf_add_text(out, " | ");
         print_cell(out, default_column(p, primary));
         buf_add_text(out, " | ");
-        buf_add_text(out, refusal(p));
+        buf_add_text(out, get_refusal_prefix(p));
         print_cell(out, p->doc);
         if (p->aliases)
             print_aliases(out, p->aliases);
@@ -151,13 +151,13 @@ void params_print_markdown(const struct param *table, const char *primary, struc
 
 /* --- for machines ------------------------------------------------------------ */
 
-static void set_key(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void set_doc_key(struct arena *arena, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
 
 /* The words of "a|b|c" or "a,b,c"; an empty list for NULL. */
-static struct value words(struct arena *arena, const char *text, char separator)
+static struct value split_doc_words(struct arena *arena, const char *text, char separator)
 {
     struct value_list *list = value_list_new(arena, 0);
     struct str rest = text ? str_from(text) : (struct str){ NULL, 0 };
@@ -167,7 +167,7 @@ static struct value words(struct arena *arena, const char *text, char separator)
     return value_list(list);
 }
 
-static struct value default_value(const struct param *p)
+static struct value get_param_default(const struct param *p)
 {
     if (!p->default_text)
         return value_null();
@@ -178,16 +178,16 @@ static struct value doc_value(struct arena *arena, const struct param *p)
 {
     struct value_map *map = value_map_new(arena, 10);
 
-    set_key(arena, map, "name", value_text(p->name));
-    set_key(arena, map, "type", value_text(kind_words[p->kind]));
-    set_key(arena, map, "required", value_bool(p->flags & PARAM_REQUIRED));
-    set_key(arena, map, "supported", value_bool(!(p->flags & PARAM_UNSUPPORTED)));
-    set_key(arena, map, "secret", value_bool(p->flags & PARAM_SECRET));
-    set_key(arena, map, "primary", value_bool(p->flags & PARAM_PRIMARY));
-    set_key(arena, map, "default", default_value(p));
-    set_key(arena, map, "choices", words(arena, p->choices, '|'));
-    set_key(arena, map, "aliases", words(arena, p->aliases, ','));
-    set_key(arena, map, "doc", value_text(p->doc));
+    set_doc_key(arena, map, "name", value_text(p->name));
+    set_doc_key(arena, map, "type", value_text(kind_words[p->kind]));
+    set_doc_key(arena, map, "required", value_bool(p->flags & PARAM_REQUIRED));
+    set_doc_key(arena, map, "supported", value_bool(!(p->flags & PARAM_UNSUPPORTED)));
+    set_doc_key(arena, map, "secret", value_bool(p->flags & PARAM_SECRET));
+    set_doc_key(arena, map, "primary", value_bool(p->flags & PARAM_PRIMARY));
+    set_doc_key(arena, map, "default", get_param_default(p));
+    set_doc_key(arena, map, "choices", split_doc_words(arena, p->choices, '|'));
+    set_doc_key(arena, map, "aliases", split_doc_words(arena, p->aliases, ','));
+    set_doc_key(arena, map, "doc", value_text(p->doc));
     return value_map(map);
 }
 
@@ -203,7 +203,7 @@ struct value params_doc_value(struct arena *arena, const struct param *table)
 
 /* --- checks of the tables ------------------------------------------------------- */
 
-static int check_names(const struct param *table, const struct param *p, struct err *err)
+static int check_param_names(const struct param *table, const struct param *p, struct err *err)
 {
     struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
 
@@ -245,7 +245,7 @@ static int check_param(const struct param *table, const struct param *p, struct 
 {
     bool numeric = p->kind == PARAM_INT || p->kind == PARAM_DURATION || p->kind == PARAM_SIZE;
 
-    if (check_names(table, p, err) < 0)
+    if (check_param_names(table, p, err) < 0)
         return -1;
     if (!p->doc || !*p->doc)
         return err_set(err, ERR_INVALID, "'%s' has no description", p->name);

@@ -29,13 +29,13 @@ struct printing {
     bool sort_keys;
 };
 
-static void indent(struct printing *p, unsigned depth)
+static void indent_plist(struct printing *p, unsigned depth)
 {
     for (unsigned i = 0; i < depth; i++)
         buf_add_char(p->out, '\t');
 }
 
-static int add_text(struct printing *p, struct str text, struct str key)
+static int add_plist_text(struct printing *p, struct str text, struct str key)
 {
     for (size_t i = 0; i < text.n; i++) {
         const char c = text.p[i];
@@ -57,16 +57,16 @@ static int add_text(struct printing *p, struct str text, struct str key)
     return 0;
 }
 
-static int print_text(struct printing *p, const char *tag, struct str text, struct str key)
+static int print_plist_text(struct printing *p, const char *tag, struct str text, struct str key)
 {
     buf_printf(p->out, "<%s>", tag);
-    if (add_text(p, text, key) < 0)
+    if (add_plist_text(p, text, key) < 0)
         return -1;
     buf_printf(p->out, "</%s>\n", tag);
     return 0;
 }
 
-static void print_data(struct printing *p, struct str bytes, unsigned depth)
+static void print_plist_data(struct printing *p, struct str bytes, unsigned depth)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const size_t used = (size_t)depth * TAB_WIDTH;
@@ -77,24 +77,25 @@ static void print_data(struct printing *p, struct str bytes, unsigned depth)
     base64_encode(bytes, BASE64_STANDARD, &text);
     buf_add_text(p->out, "<data>\n");
     for (size_t at = 0; at < text.n; at += line) {
-        indent(p, depth);
+        indent_plist(p, depth);
         buf_add_str(p->out,
                     str_slice(buf_view(&text), at, text.n - at < line ? text.n - at : line));
         buf_add_char(p->out, '\n');
     }
-    indent(p, depth);
+    indent_plist(p, depth);
     buf_add_text(p->out, "</data>\n");
 }
 
-static int compare_pairs(const void *a, const void *b)
+static int compare_plist_pairs(const void *a, const void *b)
 {
     return str_compare(((const struct value_pair *)a)->key.s,
                        ((const struct value_pair *)b)->key.s);
 }
 
-static int print_value(struct printing *p, const struct value *v, struct str key, unsigned depth);
+static int print_plist_value(struct printing *p, const struct value *v, struct str key,
+                             unsigned depth);
 
-static int print_map(struct printing *p, const struct value_map *map, unsigned depth)
+static int print_plist_map(struct printing *p, const struct value_map *map, unsigned depth)
 {
     struct value_pair *pairs = ARENA_ARRAY(p->arena, struct value_pair, map->count + 1);
 
@@ -106,27 +107,27 @@ static int print_map(struct printing *p, const struct value_map *map, unsigned d
                            value_describe(&pairs[i].key));
     }
     if (p->sort_keys)
-        qsort(pairs, map->count, sizeof(*pairs), compare_pairs);
+        qsort(pairs, map->count, sizeof(*pairs), compare_plist_pairs);
     buf_add_text(p->out, "<dict>\n");
     for (size_t i = 0; i < map->count; i++) {
-        indent(p, depth + 1);
-        if (print_text(p, "key", pairs[i].key.s, pairs[i].key.s) < 0 ||
-            print_value(p, &pairs[i].value, pairs[i].key.s, depth + 1) < 0)
+        indent_plist(p, depth + 1);
+        if (print_plist_text(p, "key", pairs[i].key.s, pairs[i].key.s) < 0 ||
+            print_plist_value(p, &pairs[i].value, pairs[i].key.s, depth + 1) < 0)
             return -1;
     }
-    indent(p, depth);
+    indent_plist(p, depth);
     buf_add_text(p->out, "</dict>\n");
     return 0;
 }
 
-static int print_list(struct printing *p, const struct value_list *list, struct str key,
-                      unsigned depth)
+static int print_plist_list(struct printing *p, const struct value_list *list, struct str key,
+                            unsigned depth)
 {
     buf_add_text(p->out, "<array>\n");
     for (size_t i = 0; i < list->count; i++)
-        if (print_value(p, &list->items[i], key, depth + 1) < 0)
+        if (print_plist_value(p, &list->items[i], key, depth + 1) < 0)
             return -1;
-    indent(p, depth);
+    indent_plist(p, depth);
     buf_add_text(p->out, "</array>\n");
     return 0;
 }
@@ -138,9 +139,9 @@ static int print_container(struct printing *p, const struct value *v, struct str
         return err_set(p->err, ERR_LIMIT, "'%.*s': more than %d levels", STR_ARG(key),
                        PLIST_DEPTH_MAX);
     if (v->kind == VALUE_MAP && v->map->count > 0)
-        return print_map(p, v->map, depth);
+        return print_plist_map(p, v->map, depth);
     if (v->kind == VALUE_LIST && v->list->count > 0)
-        return print_list(p, v->list, key, depth);
+        return print_plist_list(p, v->list, key, depth);
     buf_add_text(p->out, v->kind == VALUE_MAP ? "<dict/>\n" : "<array/>\n");
     return 0;
 }
@@ -159,15 +160,16 @@ static void print_date(struct printing *p, struct value_time time)
     buf_printf(p->out, "<date>%s</date>\n", time_text(p->arena, time));
 }
 
-static int print_value(struct printing *p, const struct value *v, struct str key, unsigned depth)
+static int print_plist_value(struct printing *p, const struct value *v, struct str key,
+                             unsigned depth)
 {
-    indent(p, depth);
+    indent_plist(p, depth);
     switch (v->kind) {
     case VALUE_BOOL: buf_add_text(p->out, v->b ? "<true/>\n" : "<false/>\n"); return 0;
     case VALUE_INT: buf_printf(p->out, "<integer>%lld</integer>\n", (long long)v->i); return 0;
     case VALUE_DOUBLE: print_real(p, v->d); return 0;
-    case VALUE_STR: return print_text(p, "string", v->s, key);
-    case VALUE_BYTES: print_data(p, v->s, depth); return 0;
+    case VALUE_STR: return print_plist_text(p, "string", v->s, key);
+    case VALUE_BYTES: print_plist_data(p, v->s, depth); return 0;
     case VALUE_TIME: print_date(p, v->t); return 0;
     case VALUE_LIST:
     case VALUE_MAP: return print_container(p, v, key, depth);
@@ -183,7 +185,7 @@ int plist_print(struct arena *arena, struct buf *out, const struct value *v, boo
     struct printing p = { arena, out, err, sort_keys };
 
     buf_add_text(out, HEAD);
-    if (print_value(&p, v, STR("plist"), 0) < 0)
+    if (print_plist_value(&p, v, STR("plist"), 0) < 0)
         return -1;
     buf_add_text(out, "</plist>\n");
     return 0;

@@ -32,7 +32,7 @@ static const char *const kind_names[] = {
 };
 _Static_assert(ARRAY_LEN(kind_names) == RECORD_KINDS, "every kind has a name");
 
-static int refuse_kind(const struct record_field *f, const struct value *v, struct err *err)
+static int refuse_field_kind(const struct record_field *f, const struct value *v, struct err *err)
 {
     return err_set(err, ERR_INVALID, "'%s' is %s, expected %s", f->name, value_describe(v),
                    kind_names[f->kind]);
@@ -47,13 +47,13 @@ static bool fits_type(const struct record_field *f, int64_t n)
     return n >= bottom && n <= top;
 }
 
-static int read_int(const struct record_field *f, const struct value *v, void *field,
-                    struct err *err)
+static int read_int_field(const struct record_field *f, const struct value *v, void *field,
+                          struct err *err)
 {
     int64_t n = v->i;
 
     if (v->kind != VALUE_INT)
-        return refuse_kind(f, v, err);
+        return refuse_field_kind(f, v, err);
     if ((f->unit && __builtin_mul_overflow(n, f->unit, &n)) || !fits_type(f, n) ||
         (f->min != f->max && (n < f->min || n > f->max)))
         return err_set(err, ERR_INVALID, "'%s' is %lld, which is out of range", f->name,
@@ -62,7 +62,8 @@ static int read_int(const struct record_field *f, const struct value *v, void *f
     return 0;
 }
 
-static int read_text(const char *name, const struct value *v, const char **ret, struct err *err)
+static int read_text_field(const char *name, const struct value *v, const char **ret,
+                           struct err *err)
 {
     if (!value_is_textual(v))
         return err_set(err, ERR_INVALID, "'%s' is %s, expected a text", name, value_describe(v));
@@ -72,7 +73,8 @@ static int read_text(const char *name, const struct value *v, const char **ret, 
     return 0;
 }
 
-static int read_word(const struct record_field *f, const struct value *v, int *ret, struct err *err)
+static int read_enum_field(const struct record_field *f, const struct value *v, int *ret,
+                           struct err *err)
 {
     if (v->kind == VALUE_INT && (f->flags & RECORD_NUMBERED) && v->i >= 0 &&
         (uint64_t)v->i < f->word_count) {
@@ -80,7 +82,7 @@ static int read_word(const struct record_field *f, const struct value *v, int *r
         return 0;
     }
     if (v->kind != VALUE_STR)
-        return refuse_kind(f, v, err);
+        return refuse_field_kind(f, v, err);
     for (size_t i = 0; i < f->word_count; i++)
         if (f->words[i] && str_is(v->s, f->words[i])) {
             *ret = (int)i;
@@ -95,10 +97,10 @@ static int read_texts(struct arena *arena, const struct record_field *f, const s
     const char **texts;
 
     if (v->kind != VALUE_LIST)
-        return refuse_kind(f, v, err);
+        return refuse_field_kind(f, v, err);
     texts = ARENA_ARRAY(arena, const char *, v->list->count + 1);
     for (size_t i = 0; i < v->list->count; i++)
-        if (read_text(f->name, &v->list->items[i], &texts[i], err) < 0)
+        if (read_text_field(f->name, &v->list->items[i], &texts[i], err) < 0)
             return err_wrap(err, "item %zu", i + 1);
     *ret = (struct param_strs){ v->list->count, texts };
     return 0;
@@ -111,13 +113,13 @@ static struct record_items make_items(struct arena *arena, const struct record_t
                                   count };
 }
 
-static int read_list(struct arena *arena, const struct record_field *f, unsigned version,
-                     const struct value *v, void *field, struct err *err)
+static int read_list_field(struct arena *arena, const struct record_field *f, unsigned version,
+                           const struct value *v, void *field, struct err *err)
 {
     struct record_items items;
 
     if (v->kind != VALUE_LIST)
-        return refuse_kind(f, v, err);
+        return refuse_field_kind(f, v, err);
     items = make_items(arena, f->inner, v->list->count);
     for (size_t i = 0; i < items.n; i++)
         if (record_read(arena, f->inner, version, &v->list->items[i], items.p + i * f->inner->size,
@@ -127,26 +129,27 @@ static int read_list(struct arena *arena, const struct record_field *f, unsigned
     return 0;
 }
 
-static int read_fields(struct arena *arena, const struct record_type *type,
-                       const struct record_field *fields, unsigned version, const struct value *v,
-                       char *ret, struct err *err);
+static int read_record_fields(struct arena *arena, const struct record_type *type,
+                              const struct record_field *fields, unsigned version,
+                              const struct value *v, char *ret, struct err *err);
 
-static int read_named(struct arena *arena, const struct record_field *f, unsigned version,
-                      const struct value *v, void *field, struct err *err)
+static int read_named_field(struct arena *arena, const struct record_field *f, unsigned version,
+                            const struct value *v, void *field, struct err *err)
 {
     const struct record_type *inner = f->inner;
     struct record_items items;
 
     if (v->kind != VALUE_MAP)
-        return refuse_kind(f, v, err);
+        return refuse_field_kind(f, v, err);
     items = make_items(arena, inner, v->map->count);
     for (size_t i = 0; i < items.n; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
         char *record = items.p + i * inner->size;
         const char **name = (const char **)(void *)(record + inner->fields->offset);
 
-        if (read_text(f->name, &pair->key, name, err) < 0 ||
-            read_fields(arena, inner, inner->fields + 1, version, &pair->value, record, err) < 0)
+        if (read_text_field(f->name, &pair->key, name, err) < 0 ||
+            read_record_fields(arena, inner, inner->fields + 1, version, &pair->value, record,
+                               err) < 0)
             return err_wrap(err, "'%s' of '%s'", *name ? *name : "", f->name);
     }
     memcpy(field, &items, sizeof(items));
@@ -161,45 +164,45 @@ static int read_struct(struct arena *arena, const struct record_field *f, unsign
     return 0;
 }
 
-static int read_field(struct arena *arena, const struct record_field *f, unsigned version,
-                      const struct value *v, void *field, struct err *err)
+static int read_record_field(struct arena *arena, const struct record_field *f, unsigned version,
+                             const struct value *v, void *field, struct err *err)
 {
     switch (f->kind) {
     case RECORD_BOOL:
         if (v->kind != VALUE_BOOL)
-            return refuse_kind(f, v, err);
+            return refuse_field_kind(f, v, err);
         *(bool *)field = v->b;
         return 0;
-    case RECORD_INT: return read_int(f, v, field, err);
+    case RECORD_INT: return read_int_field(f, v, field, err);
     case RECORD_DOUBLE:
         if (v->kind != VALUE_DOUBLE && v->kind != VALUE_INT)
-            return refuse_kind(f, v, err);
+            return refuse_field_kind(f, v, err);
         *(double *)field = v->kind == VALUE_INT ? (double)v->i : v->d;
         return 0;
-    case RECORD_TEXT: return read_text(f->name, v, field, err);
+    case RECORD_TEXT: return read_text_field(f->name, v, field, err);
     case RECORD_STRING:
     case RECORD_BYTES:
         if (!value_is_textual(v))
-            return refuse_kind(f, v, err);
+            return refuse_field_kind(f, v, err);
         *(struct str *)field = v->s;
         return 0;
     case RECORD_TIME:
         if (v->kind != VALUE_TIME)
-            return refuse_kind(f, v, err);
+            return refuse_field_kind(f, v, err);
         if (v->t.seconds != RECORD_TIME_UNSET || v->t.nanoseconds != 0)
             *(struct value_time *)field = v->t;
         return 0;
-    case RECORD_WORD: return read_word(f, v, field, err);
+    case RECORD_WORD: return read_enum_field(f, v, field, err);
     case RECORD_TEXTS: return read_texts(arena, f, v, field, err);
     case RECORD_MAP:
         if (v->kind != VALUE_MAP)
-            return refuse_kind(f, v, err);
+            return refuse_field_kind(f, v, err);
         *(struct value *)field = *v;
         return 0;
     case RECORD_ANY: *(struct value *)field = *v; return 0;
     case RECORD_STRUCT: return read_struct(arena, f, version, v, field, err);
-    case RECORD_LIST: return read_list(arena, f, version, v, field, err);
-    case RECORD_NAMED: return read_named(arena, f, version, v, field, err);
+    case RECORD_LIST: return read_list_field(arena, f, version, v, field, err);
+    case RECORD_NAMED: return read_named_field(arena, f, version, v, field, err);
     case RECORD_REST: break;
     }
     return 0;
@@ -221,8 +224,8 @@ static void set_default(const struct record_field *f, void *field)
 }
 
 /* Keys mostly come in the order of the table: `hint` is the line after the last one. */
-static const struct record_field *find_field(const struct record_field *fields, size_t hint,
-                                             struct str key)
+static const struct record_field *find_record_field(const struct record_field *fields, size_t hint,
+                                                    struct str key)
 {
     if (fields[hint].name && fields[hint].kind != RECORD_REST && str_is(key, fields[hint].name))
         return &fields[hint];
@@ -271,9 +274,9 @@ static int read_missing(const struct record_field *fields, unsigned version, uin
     return 0;
 }
 
-static int read_fields(struct arena *arena, const struct record_type *type,
-                       const struct record_field *fields, unsigned version, const struct value *v,
-                       char *ret, struct err *err)
+static int read_record_fields(struct arena *arena, const struct record_type *type,
+                              const struct record_field *fields, unsigned version,
+                              const struct value *v, char *ret, struct err *err)
 {
     const struct record_field *rest = record_find_rest(fields);
     uint64_t seen = 0;
@@ -286,7 +289,7 @@ static int read_fields(struct arena *arena, const struct record_type *type,
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
         const struct record_field *f =
-            value_is(&pair->key, VALUE_STR) ? find_field(fields, number, pair->key.s) : NULL;
+            value_is(&pair->key, VALUE_STR) ? find_record_field(fields, number, pair->key.s) : NULL;
 
         if (!f) {
             if (read_unknown(arena, type, rest, pair, ret, err) < 0)
@@ -296,7 +299,7 @@ static int read_fields(struct arena *arena, const struct record_type *type,
         number = (size_t)(f - fields) + 1;
         if (pair->value.kind == VALUE_NULL && f->kind != RECORD_ANY)
             continue;
-        if (read_field(arena, f, version, &pair->value, ret + f->offset, err) < 0)
+        if (read_record_field(arena, f, version, &pair->value, ret + f->offset, err) < 0)
             return -1;
         assert(number <= RECORD_FIELDS_MAX);
         seen |= UINT64_C(1) << (number - 1);
@@ -316,7 +319,7 @@ int record_read(struct arena *arena, const struct record_type *type, unsigned ve
     memset(ret, 0, type->size);
     if (v->kind == VALUE_NULL && (type->rules & RECORD_LENIENT))
         v = &empty;
-    return read_fields(arena, type, type->fields, version, v, ret, err);
+    return read_record_fields(arena, type, type->fields, version, v, ret, err);
 }
 
 /* --- bytes ------------------------------------------------------------------------ */
@@ -346,8 +349,8 @@ bool record_find_type(const struct value *v, const struct record_type *const *ty
 
 /* --- tables ----------------------------------------------------------------------- */
 
-static int check_field(const struct record_type *type, const struct record_field *f,
-                       struct err *err)
+static int check_record_field(const struct record_type *type, const struct record_field *f,
+                              struct err *err)
 {
     const bool inner =
         f->kind == RECORD_STRUCT || f->kind == RECORD_LIST || f->kind == RECORD_NAMED;
@@ -372,7 +375,7 @@ int record_check(const struct record_type *type, struct err *err)
         if (f - type->fields >= RECORD_FIELDS_MAX)
             return err_set(err, ERR_LIMIT, "'%s' has more than %d fields", type->name,
                            RECORD_FIELDS_MAX);
-        if (check_field(type, f, err) < 0)
+        if (check_record_field(type, f, err) < 0)
             return err_wrap(err, "%s", type->name);
     }
     return 0;

@@ -39,7 +39,7 @@ static int64_t get_number(const struct record_field *f, const void *field)
     }
 }
 
-static bool is_given(const struct record_field *f, const void *record)
+static bool is_field_given(const struct record_field *f, const void *record)
 {
     return !f->given || *(const bool *)((const char *)record + f->given - 1);
 }
@@ -51,7 +51,7 @@ static bool is_default_text(const struct record_field *f, const char *text)
     return !text || (f->fallback_text && strcmp(text, f->fallback_text) == 0);
 }
 
-static bool is_default(const struct record_field *f, const void *field)
+static bool is_field_default(const struct record_field *f, const void *field)
 {
     const struct value *any = field;
     const struct value_time *time = field;
@@ -78,7 +78,7 @@ static bool is_default(const struct record_field *f, const void *field)
     return false;
 }
 
-static struct value texts_value(struct arena *arena, const struct param_strs *texts)
+static struct value make_text_list(struct arena *arena, const struct param_strs *texts)
 {
     struct value_list *list;
 
@@ -158,7 +158,7 @@ static struct value field_value(struct arena *arena, const struct record_field *
     case RECORD_WORD:
         assert(*word >= 0 && (size_t)*word < f->word_count);
         return value_text(f->words[*word]);
-    case RECORD_TEXTS: return texts_value(arena, field);
+    case RECORD_TEXTS: return make_text_list(arena, field);
     case RECORD_ANY:
     case RECORD_MAP: return *(const struct value *)field;
     case RECORD_STRUCT: return record_value(arena, f->inner, field);
@@ -175,12 +175,13 @@ static void add_rest(struct arena *arena, struct value_map *map, const struct va
         value_map_set(arena, map, rest->map->pairs[i].key, rest->map->pairs[i].value);
 }
 
-enum presence { ABSENT, AS_NIL, AS_VALUE };
+enum field_presence { ABSENT, AS_NIL, AS_VALUE };
 
 /* How a field stands in its record. */
-static enum presence get_presence(const struct record_field *f, const char *record)
+static enum field_presence get_presence(const struct record_field *f, const char *record)
 {
-    const bool silent = !is_given(f, record) || (!f->given && is_default(f, record + f->offset));
+    const bool silent =
+        !is_field_given(f, record) || (!f->given && is_field_default(f, record + f->offset));
 
     if (!silent)
         return AS_VALUE;
@@ -194,7 +195,7 @@ static void add_fields(struct arena *arena, struct value_map *map, const struct 
 {
     for (; f->name; f++) {
         const void *field = record + f->offset;
-        enum presence presence;
+        enum field_presence presence;
 
         if (f->kind == RECORD_REST) {
             add_rest(arena, map, field);
@@ -265,12 +266,13 @@ static int encode_field(struct buf *out, const struct record_field *f, const voi
 }
 
 /* One bit for each line of the table: what is there, and which of it is nil. */
-static uint64_t find_present(const struct record_type *type, const char *record, uint64_t *ret_nil)
+static uint64_t find_present_fields(const struct record_type *type, const char *record,
+                                    uint64_t *ret_nil)
 {
     uint64_t present = 0, nil = 0;
 
     for (size_t i = 0; type->fields[i].name; i++) {
-        const enum presence presence = get_presence(&type->fields[i], record);
+        const enum field_presence presence = get_presence(&type->fields[i], record);
 
         assert(i < RECORD_FIELDS_MAX);
         present |= (uint64_t)(presence != ABSENT) << i;
@@ -308,7 +310,7 @@ static int encode_record(struct buf *out, const struct record_type *type, const 
 
     if (record_find_rest(type->fields))
         return encode_tree(out, type, record, depth, err);
-    present = find_present(type, record, &nil);
+    present = find_present_fields(type, record, &nil);
     if (msgpack_begin_map(out, (size_t)__builtin_popcountll(present) + tagged, depth, err) < 0)
         return -1;
     if (tagged && encode_tag(out, type, depth + 1, err) < 0)

@@ -52,7 +52,7 @@ static const struct word words[] = {
 };
 /* clang-format on */
 
-static bool parse_word(struct str text, enum yaml_dialect dialect, struct value *ret)
+static bool parse_yaml_word(struct str text, enum yaml_dialect dialect, struct value *ret)
 {
     const char first = text.n > 0 ? text.p[0] : '\0';
 
@@ -77,7 +77,7 @@ static bool parse_word(struct str text, enum yaml_dialect dialect, struct value 
 #define DIGITS "0123456789"
 
 /* How many bytes at the front are of `set`. */
-static size_t span(struct str text, const char *set)
+static size_t count_leading(struct str text, const char *set)
 {
     size_t n = 0;
 
@@ -105,7 +105,7 @@ static bool skip_one_of(struct str *text, const char *set)
 /* Skip bytes of `set`; false when there is none. */
 static bool skip_span(struct str *text, const char *set)
 {
-    size_t n = span(*text, set);
+    size_t n = count_leading(*text, set);
 
     *text = str_from_offset(*text, n);
     return n > 0;
@@ -113,7 +113,7 @@ static bool skip_span(struct str *text, const char *set)
 
 /* --- integers --------------------------------------------------------------- */
 
-static int digit_value(char c)
+static int decode_scalar_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -121,13 +121,13 @@ static int digit_value(char c)
 }
 
 /* `*magnitude` * base + more; false when that does not fit. */
-static bool scale(uint64_t *magnitude, uint64_t base, uint64_t more)
+static bool scale_magnitude(uint64_t *magnitude, uint64_t base, uint64_t more)
 {
     return !__builtin_mul_overflow(*magnitude, base, magnitude) &&
            !__builtin_add_overflow(*magnitude, more, magnitude);
 }
 
-static int too_large(struct str text, struct err *err)
+static int refuse_large_integer(struct str text, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "'%.*s%s' does not fit a 64-bit integer",
                    STR_ARG(str_slice(text, 0, SHOWN_MAX)), text.n > SHOWN_MAX ? "..." : "");
@@ -138,17 +138,18 @@ static int finish_int(struct str text, uint64_t magnitude, struct value *ret, st
     bool negative = text.p[0] == '-';
 
     if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
-        return too_large(text, err);
+        return refuse_large_integer(text, err);
     *ret = value_int(negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude);
     return 0;
 }
 
 /* The digits of `base`, with '_' between them, which are ignored. False when that does not fit. */
-static bool read_digits(struct str digits, uint64_t base, uint64_t *ret)
+static bool read_spaced_digits(struct str digits, uint64_t base, uint64_t *ret)
 {
     *ret = 0;
     for (size_t i = 0; i < digits.n; i++)
-        if (digits.p[i] != '_' && !scale(ret, base, (uint64_t)digit_value(digits.p[i])))
+        if (digits.p[i] != '_' &&
+            !scale_magnitude(ret, base, (uint64_t)decode_scalar_digit(digits.p[i])))
             return false;
     return true;
 }
@@ -176,8 +177,8 @@ static const struct int_form forms_1_2[] = {
 /* clang-format on */
 
 /* Sets `ret_digits` to what follows the prefix of the form that fits; NULL when none does. */
-static const struct int_form *find_form(const struct int_form *forms, size_t count, struct str text,
-                                        struct str *ret_digits)
+static const struct int_form *find_integer_form(const struct int_form *forms, size_t count,
+                                                struct str text, struct str *ret_digits)
 {
     struct str body = text;
     bool is_signed = skip_one_of(&body, "+-");
@@ -188,7 +189,8 @@ static const struct int_form *find_form(const struct int_form *forms, size_t cou
 
         if ((is_signed && forms[i].bare) || !str_starts(body, prefix))
             continue;
-        if (span(digits, forms[i].digits) == digits.n && digits.n > span(digits, forms[i].blank)) {
+        if (count_leading(digits, forms[i].digits) == digits.n &&
+            digits.n > count_leading(digits, forms[i].blank)) {
             *ret_digits = digits;
             return &forms[i];
         }
@@ -205,7 +207,7 @@ static bool skip_sixty(struct str *text, uint64_t *ret_part)
 
     if (!skip_char(&rest, ':'))
         return false;
-    n = span(rest, DIGITS);
+    n = count_leading(rest, DIGITS);
     if (n == 0 || n > 2 || (n == 2 && rest.p[0] > '5'))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -234,10 +236,10 @@ static int parse_decimal_or_sixty(struct str text, bool *ret_is, struct value *r
         if (!skip_sixty(&probe, &part))
             return 0;
     *ret_is = true;
-    fits = read_digits(first, 10, &magnitude);
+    fits = read_spaced_digits(first, 10, &magnitude);
     while (fits && skip_sixty(&rest, &part))
-        fits = scale(&magnitude, 60, part);
-    return fits ? finish_int(text, magnitude, ret, err) : too_large(text, err);
+        fits = scale_magnitude(&magnitude, 60, part);
+    return fits ? finish_int(text, magnitude, ret, err) : refuse_large_integer(text, err);
 }
 
 static int parse_int(struct str text, enum yaml_dialect dialect, bool *ret_is, struct value *ret,
@@ -248,14 +250,14 @@ static int parse_int(struct str text, enum yaml_dialect dialect, bool *ret_is, s
     struct str digits;
     uint64_t magnitude, base;
 
-    form = find_form(old ? forms_1_1 : forms_1_2, old ? ARRAY_LEN(forms_1_1) : ARRAY_LEN(forms_1_2),
-                     text, &digits);
+    form = find_integer_form(old ? forms_1_1 : forms_1_2,
+                             old ? ARRAY_LEN(forms_1_1) : ARRAY_LEN(forms_1_2), text, &digits);
     *ret_is = form != NULL;
     base = form && form->base == 8 && dialect == YAML_DIALECT_SALT && text.p[0] == '0' ? 10
            : form                                                                      ? form->base
                                                                                        : 0;
-    if (form && !read_digits(digits, base, &magnitude))
-        return too_large(text, err);
+    if (form && !read_spaced_digits(digits, base, &magnitude))
+        return refuse_large_integer(text, err);
     if (form)
         return finish_int(text, magnitude, ret, err);
     digits = text;
@@ -283,11 +285,12 @@ static bool is_float_1_1(struct str text)
     struct str rest = text;
 
     if (skip_char(&rest, '.')) {
-        if (span(rest, DIGITS) == 0)
+        if (count_leading(rest, DIGITS) == 0)
             return false;
     } else {
         (void)skip_one_of(&rest, "+-");
-        if (span(rest, DIGITS) == 0 || !skip_span(&rest, DIGITS "_") || !skip_char(&rest, '.'))
+        if (count_leading(rest, DIGITS) == 0 || !skip_span(&rest, DIGITS "_") ||
+            !skip_char(&rest, '.'))
             return false;
     }
     (void)skip_span(&rest, DIGITS "_");
@@ -318,7 +321,7 @@ static bool is_float_1_2(struct str text)
 }
 
 /* A decimal fraction with '_', which are ignored. */
-static int read_double(struct str text, double *ret, struct err *err)
+static int read_spaced_double(struct str text, double *ret, struct err *err)
 {
     AUTO_BUF struct buf clean = BUF_INIT(BUF_NO_LIMIT);
 
@@ -337,7 +340,7 @@ static bool is_sixty_float(struct str text, struct str *ret_first, struct str *r
     uint64_t part;
 
     (void)skip_one_of(&rest, "+-");
-    if (span(rest, DIGITS) == 0 || !skip_span(&rest, DIGITS "_"))
+    if (count_leading(rest, DIGITS) == 0 || !skip_span(&rest, DIGITS "_"))
         return false;
     *ret_first = (struct str){ text.p, text.n - rest.n };
     if (!skip_sixty(&rest, &part))
@@ -345,7 +348,7 @@ static bool is_sixty_float(struct str text, struct str *ret_first, struct str *r
     while (skip_sixty(&rest, &part))
         continue;
     *ret_fraction = rest;
-    return skip_char(&rest, '.') && span(rest, DIGITS "_") == rest.n;
+    return skip_char(&rest, '.') && count_leading(rest, DIGITS "_") == rest.n;
 }
 
 static int read_sixty_float(struct str text, struct str first, struct str fraction,
@@ -355,20 +358,20 @@ static int read_sixty_float(struct str text, struct str first, struct str fracti
     double number, more = 0;
     uint64_t part;
 
-    if (read_double(first, &number, err) < 0)
+    if (read_spaced_double(first, &number, err) < 0)
         return -1;
     number = fabs(number);
     while (skip_sixty(&rest, &part))
         number = number * 60 + (double)part;
-    if (span(fraction, "._") != fraction.n && read_double(fraction, &more, err) < 0)
+    if (count_leading(fraction, "._") != fraction.n && read_spaced_double(fraction, &more, err) < 0)
         return -1;
     number += more;
     *ret = value_double(text.p[0] == '-' ? -number : number);
     return 0;
 }
 
-static int parse_float(struct str text, enum yaml_dialect dialect, bool *ret_is, struct value *ret,
-                       struct err *err)
+static int parse_yaml_float(struct str text, enum yaml_dialect dialect, bool *ret_is,
+                            struct value *ret, struct err *err)
 {
     const bool old = dialect != YAML_DIALECT_1_2;
     struct str first, fraction;
@@ -380,7 +383,7 @@ static int parse_float(struct str text, enum yaml_dialect dialect, bool *ret_is,
     *ret_is = old ? is_float_1_1(text) : is_float_1_2(text);
     if (!*ret_is)
         return 0;
-    if (read_double(text, &number, err) < 0)
+    if (read_spaced_double(text, &number, err) < 0)
         return -1;
     *ret = value_double(number);
     return 0;
@@ -389,9 +392,9 @@ static int parse_float(struct str text, enum yaml_dialect dialect, bool *ret_is,
 /* --- times ------------------------------------------------------------------ */
 
 /* Between `least` and `most` digits. */
-static bool take_number(struct str *text, size_t least, size_t most, int *ret)
+static bool take_time_number(struct str *text, size_t least, size_t most, int *ret)
 {
-    size_t n = span(*text, DIGITS);
+    size_t n = count_leading(*text, DIGITS);
     int number = 0;
 
     if (n < least || n > most)
@@ -406,7 +409,7 @@ static bool take_number(struct str *text, size_t least, size_t most, int *ret)
 /* The fraction of a second; digits past nine are cut. */
 static uint32_t take_fraction(struct str *text)
 {
-    size_t n = span(*text, DIGITS);
+    size_t n = count_leading(*text, DIGITS);
     uint32_t nanoseconds = 0;
 
     for (size_t i = 0; i < 9; i++)
@@ -430,9 +433,9 @@ static bool take_zone(struct str *text, int *ret_seconds)
     if (str_is(rest, "Z"))
         return true;
     west = rest.n > 0 && rest.p[0] == '-';
-    if (!skip_one_of(&rest, "+-") || !take_number(&rest, 1, 2, &hours))
+    if (!skip_one_of(&rest, "+-") || !take_time_number(&rest, 1, 2, &hours))
         return false;
-    if (skip_char(&rest, ':') && !take_number(&rest, 2, 2, &minutes))
+    if (skip_char(&rest, ':') && !take_time_number(&rest, 2, 2, &minutes))
         return false;
     *ret_seconds = (hours * 3600 + minutes * 60) * (west ? 1 : -1);
     *text = rest;
@@ -442,9 +445,9 @@ static bool take_zone(struct str *text, int *ret_seconds)
 static bool take_clock(struct str *text, struct tm *tm, uint32_t *ret_nanoseconds, int *ret_zone)
 {
     *ret_nanoseconds = 0;
-    if (!take_number(text, 1, 2, &tm->tm_hour) || !skip_char(text, ':') ||
-        !take_number(text, 2, 2, &tm->tm_min) || !skip_char(text, ':') ||
-        !take_number(text, 2, 2, &tm->tm_sec))
+    if (!take_time_number(text, 1, 2, &tm->tm_hour) || !skip_char(text, ':') ||
+        !take_time_number(text, 2, 2, &tm->tm_min) || !skip_char(text, ':') ||
+        !take_time_number(text, 2, 2, &tm->tm_sec))
         return false;
     if (skip_char(text, '.'))
         *ret_nanoseconds = take_fraction(text);
@@ -459,9 +462,9 @@ bool scalar_parse_time(struct str text, struct value *ret)
     int year, month, day, zone = 0;
     time_t seconds;
 
-    if (!take_number(&rest, 4, 4, &year) || !skip_char(&rest, '-') ||
-        !take_number(&rest, 1, 2, &month) || !skip_char(&rest, '-') ||
-        !take_number(&rest, 1, 2, &day))
+    if (!take_time_number(&rest, 4, 4, &year) || !skip_char(&rest, '-') ||
+        !take_time_number(&rest, 1, 2, &month) || !skip_char(&rest, '-') ||
+        !take_time_number(&rest, 1, 2, &day))
         return false;
     if (rest.n == 0 && text.n != sizeof("2001-01-01") - 1)
         return false; /* a date alone has all its digits */
@@ -480,14 +483,14 @@ bool scalar_parse_time(struct str text, struct value *ret)
 
 /* --- all of it ---------------------------------------------------------------- */
 
-static int parse_number(struct str text, enum yaml_dialect dialect, struct value *ret,
-                        struct err *err)
+static int parse_yaml_number(struct str text, enum yaml_dialect dialect, struct value *ret,
+                             struct err *err)
 {
     bool is = false;
 
     if (parse_int(text, dialect, &is, ret, err) < 0)
         return -1;
-    if (!is && parse_float(text, dialect, &is, ret, err) < 0)
+    if (!is && parse_yaml_float(text, dialect, &is, ret, err) < 0)
         return -1;
     if (!is && dialect == YAML_DIALECT_1_1)
         is = scalar_parse_time(text, ret);
@@ -498,10 +501,10 @@ static int parse_number(struct str text, enum yaml_dialect dialect, struct value
 
 int scalar_parse(struct str text, enum yaml_dialect dialect, struct value *ret, struct err *err)
 {
-    if (parse_word(text, dialect, ret))
+    if (parse_yaml_word(text, dialect, ret))
         return 0;
     if (strchr("+-.", text.p[0]) || (text.p[0] >= '0' && text.p[0] <= '9'))
-        return parse_number(text, dialect, ret, err);
+        return parse_yaml_number(text, dialect, ret, err);
     *ret = value_str(text);
     return 0;
 }
@@ -516,7 +519,7 @@ bool scalar_is_text(struct str text)
 }
 
 /* Python's text, made to fit YAML 1.1: a dot before the exponent. */
-static void print_double(struct buf *out, double number)
+static void print_yaml_double(struct buf *out, double number)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct str shown;
@@ -543,7 +546,7 @@ void scalar_print(struct buf *out, const struct value *v)
     switch (v->kind) {
     case VALUE_BOOL: buf_add_text(out, v->b ? "true" : "false"); break;
     case VALUE_INT: buf_printf(out, "%lld", (long long)v->i); break;
-    case VALUE_DOUBLE: print_double(out, v->d); break;
+    case VALUE_DOUBLE: print_yaml_double(out, v->d); break;
     default: buf_add_text(out, "null"); break;
     }
 }

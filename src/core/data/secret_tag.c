@@ -19,7 +19,7 @@ static const struct value_source *bare_source(struct arena *arena,
 }
 
 /* Depth: that of the document, which its reader has limited. */
-static bool mark(struct arena *arena, struct value *v, bool secret)
+static bool mark_secret_values(struct arena *arena, struct value *v, bool secret)
 {
     const char *tag = value_tag(v);
 
@@ -30,15 +30,15 @@ static bool mark(struct arena *arena, struct value *v, bool secret)
     if (secret)
         v->flags |= VALUE_SECRET;
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        secret |= mark(arena, &v->list->items[i], v->flags & VALUE_SECRET);
+        secret |= mark_secret_values(arena, &v->list->items[i], v->flags & VALUE_SECRET);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        secret |= mark(arena, &v->map->pairs[i].value, v->flags & VALUE_SECRET);
+        secret |= mark_secret_values(arena, &v->map->pairs[i].value, v->flags & VALUE_SECRET);
     return secret;
 }
 
 bool secret_tag_mark(struct arena *arena, struct value *doc)
 {
-    return mark(arena, doc, false);
+    return mark_secret_values(arena, doc, false);
 }
 
 bool secret_tag_has(const struct value *v)

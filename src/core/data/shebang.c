@@ -6,7 +6,7 @@
 /* JSON is YAML. */
 static const char *const readers[] = { "jinja", "yaml", "json" };
 
-static bool is_reader(struct str word)
+static bool is_known_reader(struct str word)
 {
     for (size_t i = 0; i < ARRAY_LEN(readers); i++)
         if (str_is(word, readers[i]))
@@ -27,7 +27,7 @@ int shebang_read(const char *file, struct str text, bool *ret_template, struct d
         const struct str word = str_trim(str_cut(&rest, '|'));
 
         *ret_template |= str_is(word, "jinja");
-        if (is_reader(word))
+        if (is_known_reader(word))
             continue;
         (void)diag_add(diags, (struct place){ file, 1, 1 }, "no renderer '%.*s'", STR_ARG(word));
         diag_source(diags, text);

@@ -19,7 +19,7 @@ struct printing {
 
 /* --- scalars ------------------------------------------------------------------------------- */
 
-static void print_text(struct buf *out, struct str text)
+static void print_toml_text(struct buf *out, struct str text)
 {
     static const char escapes[] = "\bb\tt\nn\ff\rr\"\"\\\\";
 
@@ -41,7 +41,7 @@ static void print_text(struct buf *out, struct str text)
 }
 
 /* A number with a point or an exponent; the words of TOML for the rest. */
-static void print_double(struct buf *out, double d)
+static void print_toml_double(struct buf *out, double d)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -57,7 +57,7 @@ static void print_double(struct buf *out, double d)
     buf_add_text(out, ".0");
 }
 
-static bool is_bare(struct str key)
+static bool is_bare_toml_key(struct str key)
 {
     for (size_t i = 0; i < key.n; i++)
         if (!isalnum((unsigned char)key.p[i]) && key.p[i] != '_' && key.p[i] != '-')
@@ -73,10 +73,10 @@ static int key_text(struct printing *p, const struct value *key, struct str *ret
     if (!words_print(&plain, key))
         return err_set(p->err, ERR_UNSUPPORTED, "TOML cannot have %s as a key",
                        value_describe(key));
-    if (is_bare(buf_view(&plain)))
+    if (is_bare_toml_key(buf_view(&plain)))
         buf_add_str(&out, buf_view(&plain));
     else
-        print_text(&out, buf_view(&plain));
+        print_toml_text(&out, buf_view(&plain));
     *ret = buf_copy(&out, p->arena);
     return 0;
 }
@@ -87,13 +87,14 @@ static int refuse_value(struct printing *p, const struct value *v, struct str pa
                    value_describe(v));
 }
 
-static int print_value(struct printing *p, const struct value *v, struct str path, unsigned depth)
+static int print_toml_value(struct printing *p, const struct value *v, struct str path,
+                            unsigned depth)
 {
     switch (v->kind) {
     case VALUE_BOOL: buf_add_text(p->out, v->b ? "true" : "false"); return 0;
     case VALUE_INT: number_print_int(v->i, p->out); return 0;
-    case VALUE_DOUBLE: print_double(p->out, v->d); return 0;
-    case VALUE_STR: print_text(p->out, v->s); return 0;
+    case VALUE_DOUBLE: print_toml_double(p->out, v->d); return 0;
+    case VALUE_STR: print_toml_text(p->out, v->s); return 0;
     case VALUE_TIME: buf_add_text(p->out, time_text(p->arena, v->t)); return 0;
     case VALUE_LIST: break;
     case VALUE_MAP:
@@ -107,7 +108,7 @@ static int print_value(struct printing *p, const struct value *v, struct str pat
     buf_add_char(p->out, '[');
     for (size_t i = 0; i < v->list->count; i++) {
         buf_add_char(p->out, ' ');
-        if (print_value(p, &v->list->items[i], path, depth + 1) < 0)
+        if (print_toml_value(p, &v->list->items[i], path, depth + 1) < 0)
             return -1;
         buf_add_char(p->out, ',');
     }
@@ -139,8 +140,8 @@ static void begin_table(struct printing *p, const char *open, struct str path, c
     buf_printf(p->out, "%s%.*s%s\n", open, STR_ARG(path), close);
 }
 
-static int print_table(struct printing *p, const struct value_map *map, struct str path,
-                       unsigned depth);
+static int print_toml_table(struct printing *p, const struct value_map *map, struct str path,
+                            unsigned depth);
 
 /* A table whose keys are tables alone needs no line of its own. */
 static bool needs_head(const struct value_map *map)
@@ -156,18 +157,18 @@ static int print_below(struct printing *p, const struct value *v, struct str pat
     if (v->kind == VALUE_MAP) {
         if (needs_head(v->map))
             begin_table(p, "[", path, "]");
-        return print_table(p, v->map, path, depth + 1);
+        return print_toml_table(p, v->map, path, depth + 1);
     }
     for (size_t i = 0; i < v->list->count; i++) {
         begin_table(p, "[[", path, "]]");
-        if (print_table(p, v->list->items[i].map, path, depth + 1) < 0)
+        if (print_toml_table(p, v->list->items[i].map, path, depth + 1) < 0)
             return -1;
     }
     return 0;
 }
 
-static int print_pair(struct printing *p, const struct value_pair *pair, struct str path,
-                      unsigned depth)
+static int print_toml_pair(struct printing *p, const struct value_pair *pair, struct str path,
+                           unsigned depth)
 {
     struct str key = STR(""), full;
 
@@ -179,15 +180,15 @@ static int print_pair(struct printing *p, const struct value_pair *pair, struct 
     if (is_table(&pair->value))
         return print_below(p, &pair->value, full, depth);
     buf_printf(p->out, "%.*s = ", STR_ARG(key));
-    if (print_value(p, &pair->value, full, depth) < 0)
+    if (print_toml_value(p, &pair->value, full, depth) < 0)
         return -1;
     buf_add_char(p->out, '\n');
     return 0;
 }
 
 /* What is not a table comes first: it would belong to the table before it. */
-static int print_table(struct printing *p, const struct value_map *map, struct str path,
-                       unsigned depth)
+static int print_toml_table(struct printing *p, const struct value_map *map, struct str path,
+                            unsigned depth)
 {
     if (depth > TOML_DEPTH_MAX)
         return err_set(p->err, ERR_LIMIT, "'%.*s': more than %d levels", STR_ARG(path),
@@ -195,7 +196,7 @@ static int print_table(struct printing *p, const struct value_map *map, struct s
     for (int tables = 0; tables <= 1; tables++)
         for (size_t i = 0; i < map->count; i++)
             if (is_table(&map->pairs[i].value) == tables &&
-                print_pair(p, &map->pairs[i], path, depth) < 0)
+                print_toml_pair(p, &map->pairs[i], path, depth) < 0)
                 return -1;
     return 0;
 }
@@ -206,5 +207,5 @@ int toml_print(struct arena *arena, struct buf *out, const struct value *v, stru
 
     if (v->kind != VALUE_MAP)
         return err_set(err, ERR_UNSUPPORTED, "a TOML document is a map, got %s", value_describe(v));
-    return print_table(&p, v->map, STR(""), 0);
+    return print_toml_table(&p, v->map, STR(""), 0);
 }

@@ -71,7 +71,7 @@ struct value_map *value_map_new_like(struct arena *arena, const struct value_map
 }
 
 /* Most keys are texts, and most comparisons fail at the length or the first byte. */
-static inline bool is_key(const struct value *known, const struct value *key)
+static inline bool is_same_key(const struct value *known, const struct value *key)
 {
     if (known->kind != VALUE_STR || key->kind != VALUE_STR)
         return value_equal(known, key);
@@ -81,14 +81,14 @@ static inline bool is_key(const struct value *known, const struct value *key)
 }
 
 /* The slot that points to `key`, or the free one where it belongs. */
-static uint32_t *find_slot(const struct value_map *map, const struct value *key)
+static uint32_t *find_pair_slot(const struct value_map *map, const struct value *key)
 {
     size_t mask = map->slot_cap - 1;
 
     for (size_t i = value_hash(key) & mask;; i = (i + 1) & mask) {
         uint32_t *slot = &map->slots[i];
 
-        if (*slot == 0 || is_key(&map->pairs[*slot - 1].key, key))
+        if (*slot == 0 || is_same_key(&map->pairs[*slot - 1].key, key))
             return slot;
     }
 }
@@ -97,7 +97,7 @@ static void fill_slots(struct value_map *map)
 {
     memset(map->slots, 0, map->slot_cap * sizeof(*map->slots));
     for (size_t i = 0; i < map->count; i++)
-        *find_slot(map, &map->pairs[i].key) = (uint32_t)(i + 1);
+        *find_pair_slot(map, &map->pairs[i].key) = (uint32_t)(i + 1);
 }
 
 static void grow_slots(struct arena *arena, struct value_map *map)
@@ -119,11 +119,11 @@ const struct value_pair *value_map_find_pair(const struct value_map *map, const 
 
     if (!map->slots) {
         for (size_t i = 0; i < map->count; i++)
-            if (is_key(&map->pairs[i].key, key))
+            if (is_same_key(&map->pairs[i].key, key))
                 return &map->pairs[i];
         return NULL;
     }
-    slot = *find_slot(map, key);
+    slot = *find_pair_slot(map, key);
     return slot > 0 ? &map->pairs[slot - 1] : NULL;
 }
 
@@ -139,7 +139,7 @@ void value_map_append(struct arena *arena, struct value_map *map, struct value k
     if (map->count * 2 > map->slot_cap)
         grow_slots(arena, map);
     else
-        *find_slot(map, &key) = (uint32_t)map->count;
+        *find_pair_slot(map, &key) = (uint32_t)map->count;
 }
 
 void value_map_set(struct arena *arena, struct value_map *map, struct value key, struct value value)
@@ -167,7 +167,7 @@ bool value_map_remove(struct value_map *map, const struct value *key)
     return true;
 }
 
-static struct value copy(struct arena *arena, const struct value *v, unsigned depth)
+static struct value copy_tree(struct arena *arena, const struct value *v, unsigned depth)
 {
     struct value made = *v;
 
@@ -178,20 +178,20 @@ static struct value copy(struct arena *arena, const struct value *v, unsigned de
     if (v->kind == VALUE_LIST) {
         made.list = value_list_new(arena, v->list->count);
         for (size_t i = 0; i < v->list->count; i++)
-            value_list_push(arena, made.list, copy(arena, &v->list->items[i], depth + 1));
+            value_list_push(arena, made.list, copy_tree(arena, &v->list->items[i], depth + 1));
     }
     if (v->kind == VALUE_MAP) {
         made.map = value_map_new_like(arena, v->map);
         for (size_t i = 0; i < v->map->count; i++)
-            value_map_append(arena, made.map, copy(arena, &v->map->pairs[i].key, depth + 1),
-                             copy(arena, &v->map->pairs[i].value, depth + 1));
+            value_map_append(arena, made.map, copy_tree(arena, &v->map->pairs[i].key, depth + 1),
+                             copy_tree(arena, &v->map->pairs[i].value, depth + 1));
     }
     return made;
 }
 
 struct value value_copy(struct arena *arena, const struct value *v)
 {
-    return copy(arena, v, 0);
+    return copy_tree(arena, v, 0);
 }
 
 /* --- looking -------------------------------------------------------------- */
@@ -263,7 +263,7 @@ bool value_get_bool(const struct value *v, const char *key)
 }
 
 /* Digits as an index; -1 when they are not digits, or too large for any list. */
-static int64_t parse_index(struct str digits)
+static int64_t parse_path_index(struct str digits)
 {
     int64_t index = 0;
 
@@ -279,7 +279,7 @@ static int64_t parse_index(struct str digits)
 
 static const struct value *list_item(const struct value *v, struct str number)
 {
-    int64_t i = parse_index(number);
+    int64_t i = parse_path_index(number);
 
     return i >= 0 && (uint64_t)i < v->list->count ? &v->list->items[i] : NULL;
 }
@@ -288,7 +288,7 @@ static const struct value *list_item(const struct value *v, struct str number)
 static const struct value *map_item(const struct value *v, struct str key)
 {
     const struct value *item = value_get_str(v, key);
-    struct value number = value_int(parse_index(key));
+    struct value number = value_int(parse_path_index(key));
 
     return item || number.i < 0 ? item : value_map_find(v->map, &number);
 }
@@ -336,12 +336,12 @@ bool value_is_true(const struct value *v)
     return true;
 }
 
-static bool is_number(const struct value *v)
+static bool is_number_value(const struct value *v)
 {
     return v->kind == VALUE_BOOL || v->kind == VALUE_INT || v->kind == VALUE_DOUBLE;
 }
 
-static int64_t as_int(const struct value *v)
+static int64_t convert_to_int(const struct value *v)
 {
     return v->kind == VALUE_BOOL ? v->b : v->i;
 }
@@ -367,39 +367,40 @@ static int compare_int_double(int64_t i, double d, int *ret_order)
     return 0;
 }
 
-static int compare_numbers(const struct value *a, const struct value *b, int *ret_order)
+static int compare_number_values(const struct value *a, const struct value *b, int *ret_order)
 {
     if (a->kind == VALUE_DOUBLE && b->kind == VALUE_DOUBLE) {
         *ret_order = order_of(a->d<b->d, a->d> b->d);
         return isnan(a->d) || isnan(b->d) ? -1 : 0;
     }
     if (b->kind == VALUE_DOUBLE)
-        return compare_int_double(as_int(a), b->d, ret_order);
+        return compare_int_double(convert_to_int(a), b->d, ret_order);
     if (a->kind == VALUE_DOUBLE) {
-        if (compare_int_double(as_int(b), a->d, ret_order) < 0)
+        if (compare_int_double(convert_to_int(b), a->d, ret_order) < 0)
             return -1;
         *ret_order = -*ret_order;
         return 0;
     }
-    *ret_order = order_of(as_int(a) < as_int(b), as_int(a) > as_int(b));
+    *ret_order =
+        order_of(convert_to_int(a) < convert_to_int(b), convert_to_int(a) > convert_to_int(b));
     return 0;
 }
 
-static bool equal(const struct value *a, const struct value *b, unsigned depth);
+static bool are_trees_equal(const struct value *a, const struct value *b, unsigned depth);
 
-static bool equal_lists(const struct value *a, const struct value *b, unsigned depth)
+static bool are_lists_equal(const struct value *a, const struct value *b, unsigned depth)
 {
     if (((a->flags ^ b->flags) & VALUE_TUPLE) || a->list->count != b->list->count)
         return false;
     if (a->list == b->list)
         return true;
     for (size_t i = 0; i < a->list->count; i++)
-        if (!equal(&a->list->items[i], &b->list->items[i], depth + 1))
+        if (!are_trees_equal(&a->list->items[i], &b->list->items[i], depth + 1))
             return false;
     return true;
 }
 
-static bool equal_maps(const struct value_map *a, const struct value_map *b, unsigned depth)
+static bool are_maps_equal(const struct value_map *a, const struct value_map *b, unsigned depth)
 {
     if (a == b)
         return true;
@@ -408,28 +409,28 @@ static bool equal_maps(const struct value_map *a, const struct value_map *b, uns
     for (size_t i = 0; i < a->count; i++) {
         const struct value *other = value_map_find(b, &a->pairs[i].key);
 
-        if (!other || !equal(&a->pairs[i].value, other, depth + 1))
+        if (!other || !are_trees_equal(&a->pairs[i].value, other, depth + 1))
             return false;
     }
     return true;
 }
 
-static bool equal(const struct value *a, const struct value *b, unsigned depth)
+static bool are_trees_equal(const struct value *a, const struct value *b, unsigned depth)
 {
     int order;
 
     if (a->kind == VALUE_STR && b->kind == VALUE_STR)
         return str_eq(a->s, b->s);
-    if (is_number(a) && is_number(b))
-        return compare_numbers(a, b, &order) == 0 && order == 0;
+    if (is_number_value(a) && is_number_value(b))
+        return compare_number_values(a, b, &order) == 0 && order == 0;
     if (a->kind != b->kind || depth > DEPTH_MAX)
         return false;
     switch ((enum value_kind)a->kind) {
     case VALUE_STR:
     case VALUE_BYTES: return str_eq(a->s, b->s);
     case VALUE_TIME: return a->t.seconds == b->t.seconds && a->t.nanoseconds == b->t.nanoseconds;
-    case VALUE_LIST: return equal_lists(a, b, depth);
-    case VALUE_MAP: return equal_maps(a->map, b->map, depth);
+    case VALUE_LIST: return are_lists_equal(a, b, depth);
+    case VALUE_MAP: return are_maps_equal(a->map, b->map, depth);
     case VALUE_OBJECT: return a->object == b->object;
     case VALUE_NULL:
     case VALUE_BOOL:
@@ -441,26 +442,28 @@ static bool equal(const struct value *a, const struct value *b, unsigned depth)
 
 bool value_equal(const struct value *a, const struct value *b)
 {
-    return equal(a, b, 0);
+    return are_trees_equal(a, b, 0);
 }
 
-static int compare(const struct value *a, const struct value *b, int *ret_order, unsigned depth);
+static int compare_trees(const struct value *a, const struct value *b, int *ret_order,
+                         unsigned depth);
 
 /* The first items that differ decide; a shorter list comes first. */
-static int compare_lists(const struct value_list *a, const struct value_list *b, int *ret_order,
-                         unsigned depth)
+static int compare_list_values(const struct value_list *a, const struct value_list *b,
+                               int *ret_order, unsigned depth)
 {
     for (size_t i = 0; i < a->count && i < b->count; i++)
-        if (!equal(&a->items[i], &b->items[i], depth + 1))
-            return compare(&a->items[i], &b->items[i], ret_order, depth + 1);
+        if (!are_trees_equal(&a->items[i], &b->items[i], depth + 1))
+            return compare_trees(&a->items[i], &b->items[i], ret_order, depth + 1);
     *ret_order = order_of(a->count<b->count, a->count> b->count);
     return 0;
 }
 
-static int compare(const struct value *a, const struct value *b, int *ret_order, unsigned depth)
+static int compare_trees(const struct value *a, const struct value *b, int *ret_order,
+                         unsigned depth)
 {
-    if (is_number(a) && is_number(b))
-        return compare_numbers(a, b, ret_order);
+    if (is_number_value(a) && is_number_value(b))
+        return compare_number_values(a, b, ret_order);
     if (a->kind != b->kind || depth > DEPTH_MAX)
         return -1;
     if (a->kind == VALUE_STR || a->kind == VALUE_BYTES) {
@@ -477,18 +480,18 @@ static int compare(const struct value *a, const struct value *b, int *ret_order,
         return 0;
     }
     if (a->kind == VALUE_LIST)
-        return compare_lists(a->list, b->list, ret_order, depth);
+        return compare_list_values(a->list, b->list, ret_order, depth);
     return -1;
 }
 
 int value_compare(const struct value *a, const struct value *b, int *ret_order)
 {
-    return compare(a, b, ret_order, 0);
+    return compare_trees(a, b, ret_order, 0);
 }
 
 static uint32_t hash_number(const struct value *v)
 {
-    int64_t i = v->kind == VALUE_DOUBLE ? 0 : as_int(v);
+    int64_t i = v->kind == VALUE_DOUBLE ? 0 : convert_to_int(v);
 
     if (v->kind == VALUE_DOUBLE) {
         if (!(v->d >= -0x1p63 && v->d < 0x1p63 && v->d == trunc(v->d)))
@@ -498,11 +501,11 @@ static uint32_t hash_number(const struct value *v)
     return map_hash(&i, sizeof(i));
 }
 
-static uint32_t hash(const struct value *v, unsigned depth)
+static uint32_t hash_tree(const struct value *v, unsigned depth)
 {
     uint32_t sum = v->kind;
 
-    if (is_number(v))
+    if (is_number_value(v))
         return hash_number(v);
     if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
         return map_hash(v->s.p, v->s.n);
@@ -517,17 +520,17 @@ static uint32_t hash(const struct value *v, unsigned depth)
         return 0;
     if (v->kind == VALUE_LIST)
         for (size_t i = 0; i < v->list->count; i++)
-            sum = sum * 31 + hash(&v->list->items[i], depth + 1);
+            sum = sum * 31 + hash_tree(&v->list->items[i], depth + 1);
     if (v->kind == VALUE_MAP) /* the order of pairs does not matter to equality */
         for (size_t i = 0; i < v->map->count; i++)
-            sum += hash(&v->map->pairs[i].key, depth + 1) * 31 +
-                   hash(&v->map->pairs[i].value, depth + 1);
+            sum += hash_tree(&v->map->pairs[i].key, depth + 1) * 31 +
+                   hash_tree(&v->map->pairs[i].value, depth + 1);
     return sum;
 }
 
 uint32_t value_hash(const struct value *v)
 {
-    return hash(v, 0);
+    return hash_tree(v, 0);
 }
 
 const char *value_tag(const struct value *v)
@@ -581,8 +584,8 @@ int value_diag(struct diags *diags, const struct value *v, const char *fmt, ...)
 
 /* --- combining ------------------------------------------------------------ */
 
-static struct value merge(struct arena *arena, const struct value *base, const struct value *over,
-                          enum value_merge how, unsigned depth)
+static struct value merge_trees(struct arena *arena, const struct value *base,
+                                const struct value *over, enum value_merge how, unsigned depth)
 {
     struct value made = *over;
 
@@ -604,7 +607,8 @@ static struct value merge(struct arena *arena, const struct value *base, const s
         const struct value *below = value_map_find(base->map, &pair->key);
 
         value_map_set(arena, made.map, pair->key,
-                      below ? merge(arena, below, &pair->value, how, depth + 1) : pair->value);
+                      below ? merge_trees(arena, below, &pair->value, how, depth + 1)
+                            : pair->value);
     }
     return made;
 }
@@ -612,5 +616,5 @@ static struct value merge(struct arena *arena, const struct value *base, const s
 struct value value_merge(struct arena *arena, const struct value *base, const struct value *over,
                          enum value_merge how)
 {
-    return merge(arena, base, over, how, 0);
+    return merge_trees(arena, base, over, how, 0);
 }

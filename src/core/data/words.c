@@ -54,7 +54,7 @@ void words_quote(struct buf *out, struct str text)
 }
 
 /* Move to the line of the value; false when its document has no such line. */
-static bool seek(const struct value *v, struct words_cursor *cursor)
+static bool seek_value_line(const struct value *v, struct words_cursor *cursor)
 {
     struct str text = v->source->text;
 
@@ -75,7 +75,8 @@ struct str words_written(const struct value *v, struct words_cursor *cursor)
     struct str text;
     size_t n = 0;
 
-    if (!v->source || !v->source->text.p || v->line == 0 || v->column == 0 || !seek(v, cursor))
+    if (!v->source || !v->source->text.p || v->line == 0 || v->column == 0 ||
+        !seek_value_line(v, cursor))
         return (struct str){ NULL, 0 };
     text = str_from_offset(v->source->text, cursor->at);
     text = str_slice(text, 0, str_find_char(text, '\n', 0));

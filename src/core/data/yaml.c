@@ -38,7 +38,7 @@ struct anchor {
     bool open; /* not closed yet */
 };
 
-struct node {
+struct yaml_node {
     struct value value;
     uint32_t height; /* of lists and maps; 0: a scalar */
 };
@@ -73,7 +73,7 @@ enum yaml_dialect yaml_dialect_of(const char *path)
 
 /* --- events and places -------------------------------------------------------- */
 
-static struct place place_of(struct reader *r, yaml_mark_t mark)
+static struct place find_mark_place(struct reader *r, yaml_mark_t mark)
 {
     if (!r->odd_breaks)
         return (struct place){ r->source->file, (uint32_t)mark.line + 1,
@@ -86,7 +86,7 @@ static struct place place_of(struct reader *r, yaml_mark_t mark)
 static struct value place_value(struct reader *r, struct value v, yaml_mark_t mark,
                                 const struct value_source *source)
 {
-    struct place place = place_of(r, mark);
+    struct place place = find_mark_place(r, mark);
 
     v.source = source;
     v.line = place.line;
@@ -97,7 +97,7 @@ static struct value place_value(struct reader *r, struct value v, yaml_mark_t ma
 /* A mistake at the current event. */
 #define COMPLAIN(r, ...)                                                                           \
     do {                                                                                           \
-        diag_add((r)->diags, place_of(r, (r)->event.start_mark), __VA_ARGS__);                     \
+        diag_add((r)->diags, find_mark_place(r, (r)->event.start_mark), __VA_ARGS__);              \
         diag_source((r)->diags, (r)->text);                                                        \
     } while (0)
 
@@ -146,7 +146,7 @@ static int count_nodes(struct reader *r, size_t more)
     return -1;
 }
 
-static int check_depth(struct reader *r, uint32_t height)
+static int check_yaml_depth(struct reader *r, uint32_t height)
 {
     if (r->depth + height <= r->options.depth_max)
         return 0;
@@ -168,7 +168,7 @@ static struct anchor *open_anchor(struct reader *r, const yaml_char_t *name)
     return anchor;
 }
 
-static void close_anchor(struct anchor *anchor, const struct node *node, size_t nodes)
+static void close_anchor(struct anchor *anchor, const struct yaml_node *node, size_t nodes)
 {
     if (!anchor)
         return;
@@ -200,12 +200,12 @@ static void hint_anchors(struct reader *r, struct str name)
         diag_hint(r->diags, "no anchor before it; a text that begins with '*' needs quotes");
 }
 
-static int read_alias(struct reader *r, struct node *ret)
+static int read_alias(struct reader *r, struct yaml_node *ret)
 {
     struct str name = str_from((const char *)r->event.data.alias.anchor);
     const struct anchor *anchor = map_find(&r->anchors, name);
 
-    *ret = (struct node){ place_value(r, value_null(), r->event.start_mark, r->source), 0 };
+    *ret = (struct yaml_node){ place_value(r, value_null(), r->event.start_mark, r->source), 0 };
     if (!anchor) {
         COMPLAIN(r, "no anchor '&%.*s' for this alias", STR_ARG(str_slice(name, 0, SHOWN_MAX)));
         hint_anchors(r, name);
@@ -216,7 +216,7 @@ static int read_alias(struct reader *r, struct node *ret)
                  STR_ARG(str_slice(name, 0, SHOWN_MAX)));
         return 0;
     }
-    if (check_depth(r, anchor->height) < 0 || count_nodes(r, anchor->nodes) < 0)
+    if (check_yaml_depth(r, anchor->height) < 0 || count_nodes(r, anchor->nodes) < 0)
         return -1;
     ret->value = place_value(r, anchor->value, r->event.start_mark, anchor->value.source);
     ret->height = anchor->height;
@@ -275,7 +275,7 @@ static void hint_tags(struct reader *r, const char *tag)
 }
 
 /* The source of a node with `tag`. */
-static const struct value_source *source_of(struct reader *r, const char *tag)
+static const struct value_source *make_tagged_source(struct reader *r, const char *tag)
 {
     if (!tag || is_core_tag(tag) || tag[1] == '\0')
         return r->source; /* "!" alone means no type */
@@ -302,7 +302,7 @@ static int read_core(struct reader *r, const char *tag, struct str text, struct 
     return -1;
 }
 
-static int read_plain(struct reader *r, struct str text, struct value *ret)
+static int read_plain_yaml_scalar(struct reader *r, struct str text, struct value *ret)
 {
     struct err err;
 
@@ -325,7 +325,7 @@ static struct value type_scalar(struct reader *r)
         if (read_core(r, tag, text, &v) < 0)
             return value_null();
     } else if (is_plain && !tag) {
-        if (read_plain(r, text, &v) < 0)
+        if (read_plain_yaml_scalar(r, text, &v) < 0)
             return value_null();
     } else {
         v = value_str(text);
@@ -337,11 +337,12 @@ static struct value type_scalar(struct reader *r)
     return v;
 }
 
-static int read_scalar(struct reader *r, struct node *ret)
+static int read_yaml_scalar(struct reader *r, struct yaml_node *ret)
 {
     const size_t length = r->event.data.scalar.length;
     struct anchor *anchor = open_anchor(r, r->event.data.scalar.anchor);
-    const struct value_source *source = source_of(r, (const char *)r->event.data.scalar.tag);
+    const struct value_source *source =
+        make_tagged_source(r, (const char *)r->event.data.scalar.tag);
 
     if (length > r->options.scalar_max) {
         COMPLAIN(r, "a text of %zu bytes is too long (limit %zu)", length, r->options.scalar_max);
@@ -349,14 +350,14 @@ static int read_scalar(struct reader *r, struct node *ret)
     }
     if (count_nodes(r, 1) < 0)
         return -1;
-    *ret = (struct node){ place_value(r, type_scalar(r), r->event.start_mark, source), 0 };
+    *ret = (struct yaml_node){ place_value(r, type_scalar(r), r->event.start_mark, source), 0 };
     close_anchor(anchor, ret, 1);
     return 0;
 }
 
 /* --- lists and maps --------------------------------------------------------------- */
 
-static int read_node(struct reader *r, struct node *ret);
+static int read_yaml_node(struct reader *r, struct yaml_node *ret);
 
 /* What a list and a map have in common at their beginning. */
 struct opening {
@@ -370,7 +371,7 @@ static int open_collection(struct reader *r, const char *tag, const yaml_char_t 
                            const char *core_name, struct opening *ret)
 {
     *ret = (struct opening){
-        .source = source_of(r, tag),
+        .source = make_tagged_source(r, tag),
         .anchor = open_anchor(r, anchor),
         .mark = r->event.start_mark,
         .nodes_before = r->nodes,
@@ -380,20 +381,20 @@ static int open_collection(struct reader *r, const char *tag, const yaml_char_t 
                  STR_ARG(str_slice(str_from(tag + sizeof(YAML_TAG_CORE) - 1), 0, SHOWN_MAX)),
                  str_is(str_from(core_name), "seq") ? "list" : "map");
     r->depth++;
-    if (check_depth(r, 0) < 0 || count_nodes(r, 1) < 0)
+    if (check_yaml_depth(r, 0) < 0 || count_nodes(r, 1) < 0)
         return -1;
     return next_event(r);
 }
 
 static void close_collection(struct reader *r, const struct opening *opening, struct value v,
-                             uint32_t height, struct node *ret)
+                             uint32_t height, struct yaml_node *ret)
 {
-    *ret = (struct node){ place_value(r, v, opening->mark, opening->source), height };
+    *ret = (struct yaml_node){ place_value(r, v, opening->mark, opening->source), height };
     close_anchor(opening->anchor, ret, r->nodes - opening->nodes_before);
     r->depth--;
 }
 
-static uint32_t higher(uint32_t height, const struct node *child)
+static uint32_t get_greater_height(uint32_t height, const struct yaml_node *child)
 {
     return child->height + 1 > height ? child->height + 1 : height;
 }
@@ -409,21 +410,21 @@ static struct value_list *take_items(struct reader *r, size_t first)
     return list;
 }
 
-static int read_list(struct reader *r, struct node *ret)
+static int read_yaml_list(struct reader *r, struct yaml_node *ret)
 {
     const size_t first = r->items.n;
     uint32_t height = 1;
     struct opening opening;
-    struct node item;
+    struct yaml_node item;
 
     if (open_collection(r, (const char *)r->event.data.sequence_start.tag,
                         r->event.data.sequence_start.anchor, "seq", &opening) < 0)
         return -1;
     while (r->event.type != YAML_SEQUENCE_END_EVENT) {
-        if (read_node(r, &item) < 0 || next_event(r) < 0)
+        if (read_yaml_node(r, &item) < 0 || next_event(r) < 0)
             return -1;
         VEC_PUSH(&r->items, item.value);
-        height = higher(height, &item);
+        height = get_greater_height(height, &item);
     }
     close_collection(r, &opening, value_list(take_items(r, first)), height, ret);
     return 0;
@@ -456,17 +457,17 @@ static void complain_key(struct reader *r, yaml_mark_t mark, const struct value 
     diag_hint(r->diags, "a key is a text, a number, a boolean, null or a time");
 }
 
-static int read_key(struct reader *r, bool is_merge, struct value *ret)
+static int read_yaml_key(struct reader *r, bool is_merge, struct value *ret)
 {
     const size_t before = diags_count(r->diags);
     const yaml_mark_t mark = r->event.start_mark;
-    struct node key;
+    struct yaml_node key;
 
     if (is_merge) {
         *ret = place_value(r, value_text("<<"), mark, r->source);
         return count_nodes(r, 1);
     }
-    if (read_node(r, &key) < 0)
+    if (read_yaml_node(r, &key) < 0)
         return -1;
     if ((key.value.kind == VALUE_LIST || key.value.kind == VALUE_MAP) &&
         diags_count(r->diags) == before)
@@ -475,20 +476,20 @@ static int read_key(struct reader *r, bool is_merge, struct value *ret)
     return 0;
 }
 
-static int read_pair(struct reader *r, struct yaml_map *map, uint32_t *height)
+static int read_yaml_pair(struct reader *r, struct yaml_map *map, uint32_t *height)
 {
     const bool is_merge = is_merge_key(&r->event);
     size_t mistakes = diags_count(r->diags);
     struct value key;
-    struct node value;
+    struct yaml_node value;
 
-    if (read_key(r, is_merge, &key) < 0 || next_event(r) < 0)
+    if (read_yaml_key(r, is_merge, &key) < 0 || next_event(r) < 0)
         return -1;
     if (diags_count(r->diags) > mistakes)
         mistakes = SIZE_MAX; /* a key with a mistake is left out */
-    if (read_node(r, &value) < 0)
+    if (read_yaml_node(r, &value) < 0)
         return -1;
-    *height = higher(*height, &value);
+    *height = get_greater_height(*height, &value);
     if (is_merge && diags_count(r->diags) == mistakes)
         yaml_map_merge(map, &key, &value.value);
     else if (!is_merge && mistakes != SIZE_MAX)
@@ -496,7 +497,7 @@ static int read_pair(struct reader *r, struct yaml_map *map, uint32_t *height)
     return next_event(r);
 }
 
-static int read_map(struct reader *r, struct node *ret)
+static int read_yaml_map(struct reader *r, struct yaml_node *ret)
 {
     struct yaml_map map;
     uint32_t height = 1;
@@ -508,19 +509,19 @@ static int read_map(struct reader *r, struct node *ret)
     yaml_map_init(&map, r->arena, r->diags);
     map.own->ordered = !r->options.unordered;
     while (r->event.type != YAML_MAPPING_END_EVENT)
-        if (read_pair(r, &map, &height) < 0)
+        if (read_yaml_pair(r, &map, &height) < 0)
             return -1;
     close_collection(r, &opening, value_map(yaml_map_finish(&map)), height, ret);
     return 0;
 }
 
-static int read_node(struct reader *r, struct node *ret)
+static int read_yaml_node(struct reader *r, struct yaml_node *ret)
 {
     switch (r->event.type) {
     case YAML_ALIAS_EVENT: return read_alias(r, ret);
-    case YAML_SCALAR_EVENT: return read_scalar(r, ret);
-    case YAML_SEQUENCE_START_EVENT: return read_list(r, ret);
-    default: assert(r->event.type == YAML_MAPPING_START_EVENT); return read_map(r, ret);
+    case YAML_SCALAR_EVENT: return read_yaml_scalar(r, ret);
+    case YAML_SEQUENCE_START_EVENT: return read_yaml_list(r, ret);
+    default: assert(r->event.type == YAML_MAPPING_START_EVENT); return read_yaml_map(r, ret);
     }
 }
 
@@ -575,7 +576,7 @@ static void end_parser(struct reader *r)
     yaml_parser_delete(&r->parser);
 }
 
-static int check_text(struct reader *r, const char *file, struct str text)
+static int check_yaml_text(struct reader *r, const char *file, struct str text)
 {
     if (text.n > r->options.size_max)
         return diag_add(r->diags, (struct place){ .file = file },
@@ -591,37 +592,37 @@ static int check_text(struct reader *r, const char *file, struct str text)
 }
 
 /* The next document, or false when there is none; -1 when reading cannot continue. */
-static int read_document(struct reader *r, bool *ret_found, struct place *ret_place,
-                         struct value *ret)
+static int read_yaml_document(struct reader *r, bool *ret_found, struct place *ret_place,
+                              struct value *ret)
 {
-    struct node root;
+    struct yaml_node root;
 
     if (next_event(r) < 0)
         return -1;
     *ret_found = r->event.type == YAML_DOCUMENT_START_EVENT;
-    *ret_place = place_of(r, r->event.start_mark);
+    *ret_place = find_mark_place(r, r->event.start_mark);
     if (!*ret_found)
         return 0;
     r->anchors = (struct map)MAP_INIT_IN(r->arena);
-    if (next_event(r) < 0 || read_node(r, &root) < 0 || next_event(r) < 0)
+    if (next_event(r) < 0 || read_yaml_node(r, &root) < 0 || next_event(r) < 0)
         return -1;
     *ret = root.value;
     return 0;
 }
 
-static int read_single(struct reader *r, struct value *ret)
+static int read_single_document(struct reader *r, struct value *ret)
 {
     struct value more, v = value_null();
     struct place first, second;
     bool found;
 
-    if (read_document(r, &found, &first, &v) < 0)
+    if (read_yaml_document(r, &found, &first, &v) < 0)
         return -1;
     if (!found) {
         *ret = place_value(r, value_null(), (yaml_mark_t){ 0 }, r->source);
         return 0;
     }
-    if (read_document(r, &found, &second, &more) < 0)
+    if (read_yaml_document(r, &found, &second, &more) < 0)
         return -1;
     if (found) {
         diag_add(r->diags, second, "a second document begins here");
@@ -633,7 +634,7 @@ static int read_single(struct reader *r, struct value *ret)
     return 0;
 }
 
-static int read_all(struct reader *r, struct value *ret)
+static int read_all_documents(struct reader *r, struct value *ret)
 {
     struct value_list *list = value_list_new(r->arena, 1);
     struct value v = value_null();
@@ -641,7 +642,7 @@ static int read_all(struct reader *r, struct value *ret)
     bool found;
 
     for (;;) {
-        if (read_document(r, &found, &place, &v) < 0)
+        if (read_yaml_document(r, &found, &place, &v) < 0)
             return -1;
         if (!found)
             break;
@@ -654,7 +655,7 @@ static int read_all(struct reader *r, struct value *ret)
 typedef int read_fn(struct reader *r, struct value *ret);
 
 /* Read it without libyaml, if it is written plainly and has no mistakes. */
-static bool read_blocks(const struct reader *r, read_fn *read, struct value *ret)
+static bool read_plain_blocks(const struct reader *r, read_fn *read, struct value *ret)
 {
     struct diags unheard = DIAGS_INIT(r->arena);
     struct yaml_block block;
@@ -672,7 +673,7 @@ static bool read_blocks(const struct reader *r, read_fn *read, struct value *ret
     return done;
 }
 
-static int read_events(struct reader *r, read_fn *read, struct value *ret)
+static int read_libyaml_events(struct reader *r, read_fn *read, struct value *ret)
 {
     struct value v;
 
@@ -687,9 +688,9 @@ static int read_events(struct reader *r, read_fn *read, struct value *ret)
     return diags_count(r->diags) == r->diags_before ? 0 : -1;
 }
 
-static int parse(struct arena *arena, const char *file, struct str text,
-                 const struct yaml_options *options, read_fn *read, struct value *ret,
-                 struct diags *diags)
+static int parse_yaml_text(struct arena *arena, const char *file, struct str text,
+                           const struct yaml_options *options, read_fn *read, struct value *ret,
+                           struct diags *diags)
 {
     struct reader r = {
         .arena = arena,
@@ -702,10 +703,10 @@ static int parse(struct arena *arena, const char *file, struct str text,
     };
     struct value v;
 
-    if (check_text(&r, file, text) < 0)
+    if (check_yaml_text(&r, file, text) < 0)
         return -1;
-    if (!read_blocks(&r, read, &v))
-        return read_events(&r, read, ret);
+    if (!read_plain_blocks(&r, read, &v))
+        return read_libyaml_events(&r, read, ret);
     *ret = v;
     return 0;
 }
@@ -713,11 +714,11 @@ static int parse(struct arena *arena, const char *file, struct str text,
 int yaml_parse(struct arena *arena, const char *file, struct str text,
                const struct yaml_options *options, struct value *ret, struct diags *diags)
 {
-    return parse(arena, file, text, options, read_single, ret, diags);
+    return parse_yaml_text(arena, file, text, options, read_single_document, ret, diags);
 }
 
 int yaml_parse_all(struct arena *arena, const char *file, struct str text,
                    const struct yaml_options *options, struct value *ret_list, struct diags *diags)
 {
-    return parse(arena, file, text, options, read_all, ret_list, diags);
+    return parse_yaml_text(arena, file, text, options, read_all_documents, ret_list, diags);
 }

@@ -67,7 +67,7 @@ static struct yaml_block_level *top_level(struct yaml_block *block)
     return &block->levels[block->depth - 1];
 }
 
-static bool open_level(struct yaml_block *block, size_t column, bool is_list, bool hangs)
+static bool open_block_level(struct yaml_block *block, size_t column, bool is_list, bool hangs)
 {
     if (block->depth == YAML_BLOCK_DEPTH_MAX)
         return false;
@@ -77,7 +77,7 @@ static bool open_level(struct yaml_block *block, size_t column, bool is_list, bo
     return true;
 }
 
-static void close_level(struct yaml_block *block)
+static void close_block_level(struct yaml_block *block)
 {
     const bool is_list = top_level(block)->is_list;
 
@@ -109,7 +109,7 @@ static struct str row_at(const struct yaml_block *block, size_t from, size_t *re
 }
 
 /* Go to the next row that is neither blank nor a comment; false at the end. */
-static bool find_row(struct yaml_block *block)
+static bool find_content_row(struct yaml_block *block)
 {
     while (block->next < block->text.n) {
         block->row = row_at(block, block->next, &block->next);
@@ -142,7 +142,7 @@ static bool is_colon(const struct yaml_block *block)
     return is_char(block, ':') && is_gap(block->row, block->at + 1);
 }
 
-static void skip_blanks(struct yaml_block *block)
+static void skip_row_blanks(struct yaml_block *block)
 {
     while (is_char(block, ' '))
         block->at++;
@@ -151,7 +151,7 @@ static void skip_blanks(struct yaml_block *block)
 /* Skip blanks; is the rest of the row empty or a comment? */
 static bool is_rest_empty(struct yaml_block *block)
 {
-    skip_blanks(block);
+    skip_row_blanks(block);
     return block->at == block->row.n ||
            (is_char(block, '#') && block->at > 0 && block->row.p[block->at - 1] == ' ');
 }
@@ -192,8 +192,8 @@ static char escape_of(char c)
 }
 
 /* The text between quotes, which has escapes. */
-static bool unescape(struct yaml_block *block, struct str raw, char quote,
-                     struct yaml_block_item *item)
+static bool unescape_quoted(struct yaml_block *block, struct str raw, char quote,
+                            struct yaml_block_item *item)
 {
     char *out = arena_alloc(block->arena, raw.n + 1);
     size_t n = 0;
@@ -235,7 +235,7 @@ static bool scan_quoted(struct yaml_block *block, char quote, struct yaml_block_
     item->style = quote == '"' ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_SINGLE_QUOTED_SCALAR_STYLE;
     item->text = str_slice(row, start, at - start);
     block->at = at + 1;
-    return !has_escapes || unescape(block, item->text, quote, item);
+    return !has_escapes || unescape_quoted(block, item->text, quote, item);
 }
 
 /* Text that ends on its row. What follows is a colon, a comment, or nothing. */
@@ -247,7 +247,7 @@ static bool scan_text(struct yaml_block *block, struct yaml_block_item *item)
     if (c == '\'' || c == '"') {
         if (!scan_quoted(block, c, item))
             return false;
-        skip_blanks(block);
+        skip_row_blanks(block);
         return true;
     }
     return scan_plain(block, item);
@@ -309,15 +309,15 @@ static bool read_flow_entry(struct yaml_block *block, bool is_map)
     if (is_map) {
         if (!read_flow_text(block))
             return false;
-        skip_blanks(block);
+        skip_row_blanks(block);
         if (!is_colon(block) || block->at > KEY_MAX)
             return false;
         block->at++;
-        skip_blanks(block);
+        skip_row_blanks(block);
     }
     if (!(is_flow(block) ? read_flow(block) : read_flow_text(block)))
         return false;
-    skip_blanks(block);
+    skip_row_blanks(block);
     return true;
 }
 
@@ -332,14 +332,14 @@ static bool read_flow(struct yaml_block *block)
                   make_item(block, is_map ? YAML_MAPPING_START_EVENT : YAML_SEQUENCE_START_EVENT,
                             block->at++)))
         return false;
-    skip_blanks(block);
+    skip_row_blanks(block);
     for (more = !is_char(block, end); more;) {
         if (!read_flow_entry(block, is_map))
             return false;
         more = is_char(block, ',');
         if (more)
             block->at++;
-        skip_blanks(block);
+        skip_row_blanks(block);
     }
     return is_char(block, end) && block->at++ < block->row.n &&
            put_flow(block, (struct yaml_block_item){ .type = is_map ? YAML_MAPPING_END_EVENT
@@ -446,7 +446,7 @@ static bool scan_literal(struct yaml_block *block, struct yaml_block_item *item)
 /* --- maps and lists ------------------------------------------------------------------ */
 
 /* After a key, at its colon. */
-static bool read_value(struct yaml_block *block)
+static bool read_block_value(struct yaml_block *block)
 {
     struct yaml_block_item item;
     const size_t after = ++block->at;
@@ -469,38 +469,38 @@ static bool read_value(struct yaml_block *block)
     return true;
 }
 
-static bool read_pair(struct yaml_block *block)
+static bool read_block_pair(struct yaml_block *block)
 {
     struct yaml_block_item key;
 
     if (!scan_text(block, &key) || !is_colon(block))
         return false;
     put_item(block, key);
-    return read_value(block);
+    return read_block_value(block);
 }
 
-static bool read_node(struct yaml_block *block);
+static bool read_block_node(struct yaml_block *block);
 
 /* At the dash of an item of the innermost list. */
-static bool read_entry(struct yaml_block *block)
+static bool read_block_entry(struct yaml_block *block)
 {
     const size_t after = ++block->at;
 
     if (!is_rest_empty(block))
-        return read_node(block);
+        return read_block_node(block);
     await_value(block, after);
     return true;
 }
 
 /* A list, a map or a text that begins here. */
-static bool read_node(struct yaml_block *block)
+static bool read_block_node(struct yaml_block *block)
 {
     const size_t start = block->at;
     const bool is_first = start == yaml_text_indent(block->row);
     struct yaml_block_item item;
 
     if (is_entry(block))
-        return open_level(block, start, true, false) && read_entry(block);
+        return open_block_level(block, start, true, false) && read_block_entry(block);
     if (is_flow(block))
         return !is_first && read_flow(block) && is_rest_empty(block);
     if (is_char(block, '|')) {
@@ -512,10 +512,10 @@ static bool read_node(struct yaml_block *block)
     if (!scan_text(block, &item))
         return false;
     if (is_colon(block)) {
-        if (!open_level(block, start, false, false))
+        if (!open_block_level(block, start, false, false))
             return false;
         put_item(block, item);
-        return read_value(block);
+        return read_block_value(block);
     }
     put_item(block, item);
     return block->depth > 0 && is_rest_empty(block);
@@ -524,7 +524,7 @@ static bool read_node(struct yaml_block *block)
 /* --- levels -------------------------------------------------------------------------- */
 
 /* The beginning or the end of a document. */
-static bool is_marker(const struct yaml_block *block)
+static bool is_document_marker(const struct yaml_block *block)
 {
     return block->at == 0 &&
            (str_starts(block->row, STR("---")) || str_starts(block->row, STR("...")));
@@ -540,7 +540,7 @@ static bool read_marker(struct yaml_block *block)
 }
 
 /* Is the row the value of the key or dash before it? */
-static bool is_awaited(struct yaml_block *block, bool entry)
+static bool is_awaited_value(struct yaml_block *block, bool entry)
 {
     const struct yaml_block_level *top = top_level(block);
 
@@ -552,8 +552,8 @@ static bool read_awaited(struct yaml_block *block)
 {
     block->awaits = false;
     if (block->at > top_level(block)->column)
-        return read_node(block);
-    return open_level(block, block->at, true, true) && read_entry(block);
+        return read_block_node(block);
+    return open_block_level(block, block->at, true, true) && read_block_entry(block);
 }
 
 /* End the levels that the row is left of. It goes on in the one that is left, if its column is
@@ -565,30 +565,30 @@ static bool close_levels(struct yaml_block *block, bool entry)
     while (top->column > block->at || (top->hangs && top->column == block->at && !entry)) {
         if (block->depth == 1)
             return false;
-        close_level(block);
+        close_block_level(block);
         top = top_level(block);
     }
     return top->column == block->at && top->is_list == entry;
 }
 
-static bool read_row(struct yaml_block *block)
+static bool read_block_row(struct yaml_block *block)
 {
     const bool entry = is_entry(block);
 
-    if (is_marker(block))
+    if (is_document_marker(block))
         return read_marker(block);
     if (str_starts(block->row, STR("\xef\xbb\xbf"))) /* skipped by libyaml */
         return false;
     if (block->depth == 0)
-        return block->at == 0 && read_node(block);
-    if (is_awaited(block, entry))
+        return block->at == 0 && read_block_node(block);
+    if (is_awaited_value(block, entry))
         return read_awaited(block);
     if (block->awaits)
         put_item(block, block->empty);
     block->awaits = false;
     if (!close_levels(block, entry))
         return false;
-    return entry ? read_entry(block) : read_pair(block);
+    return entry ? read_block_entry(block) : read_block_pair(block);
 }
 
 static bool end_document(struct yaml_block *block)
@@ -598,7 +598,7 @@ static bool end_document(struct yaml_block *block)
     if (block->awaits)
         put_item(block, block->empty);
     while (block->depth > 0)
-        close_level(block);
+        close_block_level(block);
     put_item(block, (struct yaml_block_item){ .type = YAML_DOCUMENT_END_EVENT });
     put_item(block, (struct yaml_block_item){ .type = YAML_STREAM_END_EVENT });
     block->ended = true;
@@ -625,7 +625,8 @@ bool yaml_block_next(struct yaml_block *block, yaml_event_t *ret, bool *ret_kept
 {
     while (block->first == block->count) {
         block->first = block->count = 0;
-        if (block->ended || !(find_row(block) ? read_row(block) : end_document(block)))
+        if (block->ended ||
+            !(find_content_row(block) ? read_block_row(block) : end_document(block)))
             return false;
     }
     give_event(&block->items[block->first], ret);

@@ -26,7 +26,7 @@ struct dumper {
 
 static const struct yaml_dump_style plain = { .indent = INDENT, .width = WIDTH };
 
-static int write_bytes(void *user, unsigned char *bytes, size_t n)
+static int append_dump_bytes(void *user, unsigned char *bytes, size_t n)
 {
     struct buf *out = user;
 
@@ -34,7 +34,7 @@ static int write_bytes(void *user, unsigned char *bytes, size_t n)
     return out->full ? 0 : 1;
 }
 
-static int emit(struct dumper *dumper, yaml_event_t *event)
+static int emit_dump_event(struct dumper *dumper, yaml_event_t *event)
 {
     if (yaml_emitter_emit(&dumper->emitter, event))
         return 0;
@@ -42,7 +42,7 @@ static int emit(struct dumper *dumper, yaml_event_t *event)
                    dumper->emitter.problem ? dumper->emitter.problem : "out of space");
 }
 
-static int dump(struct dumper *dumper, const struct value *v);
+static int dump_value(struct dumper *dumper, const struct value *v);
 
 /* Would a reader read the word, without quotes, as this text? */
 static bool is_plain_text(struct str text)
@@ -70,7 +70,7 @@ static int dump_scalar(struct dumper *dumper, const struct value *v)
                                       !is_text || is_plain_text(v->s), is_text,
                                       is_text ? YAML_ANY_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE))
         return err_set(dumper->err, ERR_INVALID, "a text that is not UTF-8 cannot be YAML");
-    return emit(dumper, &event);
+    return emit_dump_event(dumper, &event);
 }
 
 static int dump_list(struct dumper *dumper, const struct value_list *list)
@@ -80,17 +80,17 @@ static int dump_list(struct dumper *dumper, const struct value_list *list)
     (void)yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
                                                dumper->style.flow ? YAML_FLOW_SEQUENCE_STYLE
                                                                   : YAML_BLOCK_SEQUENCE_STYLE);
-    if (emit(dumper, &event) < 0)
+    if (emit_dump_event(dumper, &event) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)
-        if (dump(dumper, &list->items[i]) < 0)
+        if (dump_value(dumper, &list->items[i]) < 0)
             return -1;
     (void)yaml_sequence_end_event_initialize(&event);
-    return emit(dumper, &event);
+    return emit_dump_event(dumper, &event);
 }
 
 /* Texts by their bytes; other keys keep their place around them. */
-static int compare_keys(const void *a, const void *b)
+static int compare_dump_keys(const void *a, const void *b)
 {
     const struct value *x = &(*(const struct value_pair *const *)a)->key;
     const struct value *y = &(*(const struct value_pair *const *)b)->key;
@@ -111,20 +111,20 @@ static int dump_map(struct dumper *dumper, const struct value_map *map)
     for (size_t i = 0; i < map->count; i++)
         sorted[i] = &map->pairs[i];
     if (map->count > 1 && !dumper->style.unsorted && !(dumper->keeps_order && map->ordered))
-        qsort(sorted, map->count, sizeof(*sorted), compare_keys);
+        qsort(sorted, map->count, sizeof(*sorted), compare_dump_keys);
     (void)yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
                                               dumper->style.flow ? YAML_FLOW_MAPPING_STYLE
                                                                  : YAML_BLOCK_MAPPING_STYLE);
-    if (emit(dumper, &event) < 0)
+    if (emit_dump_event(dumper, &event) < 0)
         return -1;
     for (size_t i = 0; i < map->count; i++)
-        if (dump(dumper, &sorted[i]->key) < 0 || dump(dumper, &sorted[i]->value) < 0)
+        if (dump_value(dumper, &sorted[i]->key) < 0 || dump_value(dumper, &sorted[i]->value) < 0)
             return -1;
     (void)yaml_mapping_end_event_initialize(&event);
-    return emit(dumper, &event);
+    return emit_dump_event(dumper, &event);
 }
 
-static int dump(struct dumper *dumper, const struct value *v)
+static int dump_value(struct dumper *dumper, const struct value *v)
 {
     int result;
 
@@ -145,16 +145,16 @@ static int dump_document(struct dumper *dumper, const struct value *v)
     yaml_event_t event;
 
     (void)yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-    if (emit(dumper, &event) < 0)
+    if (emit_dump_event(dumper, &event) < 0)
         return -1;
     (void)yaml_document_start_event_initialize(&event, NULL, NULL, NULL, !dumper->style.start);
-    if (emit(dumper, &event) < 0 || dump(dumper, v) < 0)
+    if (emit_dump_event(dumper, &event) < 0 || dump_value(dumper, v) < 0)
         return -1;
     (void)yaml_document_end_event_initialize(&event, 1);
-    if (emit(dumper, &event) < 0)
+    if (emit_dump_event(dumper, &event) < 0)
         return -1;
     (void)yaml_stream_end_event_initialize(&event);
-    return emit(dumper, &event);
+    return emit_dump_event(dumper, &event);
 }
 
 static int dump_tree(struct dumper *dumper, struct buf *out, const struct value *v)
@@ -163,7 +163,7 @@ static int dump_tree(struct dumper *dumper, struct buf *out, const struct value 
 
     if (!yaml_emitter_initialize(&dumper->emitter))
         return err_set(dumper->err, ERR_LIMIT, "write YAML: out of memory");
-    yaml_emitter_set_output(&dumper->emitter, write_bytes, out);
+    yaml_emitter_set_output(&dumper->emitter, append_dump_bytes, out);
     yaml_emitter_set_unicode(&dumper->emitter, !dumper->style.ascii);
     yaml_emitter_set_width(&dumper->emitter, dumper->style.width);
     yaml_emitter_set_indent(&dumper->emitter, dumper->style.indent);

@@ -33,13 +33,13 @@ struct fault {
         diag_source((f)->diags, (f)->text);                                                        \
     } while (0)
 
-static struct place place_at(const struct fault *f, size_t offset)
+static struct place find_fault_place(const struct fault *f, size_t offset)
 {
     return yaml_text_place(f->file, f->text, offset);
 }
 
 /* NUL at the end of the text, which holds none. */
-static char char_at(const struct fault *f, size_t offset)
+static char get_fault_char(const struct fault *f, size_t offset)
 {
     return offset < f->text.n ? f->text.p[offset] : '\0';
 }
@@ -62,7 +62,7 @@ static bool is_first(const struct fault *f, size_t offset)
     return start + yaml_text_indent(line) == offset;
 }
 
-static struct str cut_text(struct str text)
+static struct str cut_shown_text(struct str text)
 {
     return str_slice(text, 0, utf8_offset(text, SHOWN_MAX));
 }
@@ -160,7 +160,7 @@ static bool explain_braces(const struct fault *f)
 
 static bool explain_tab(const struct fault *f)
 {
-    if (char_at(f, f->at) != '\t')
+    if (get_fault_char(f, f->at) != '\t')
         return false;
     COMPLAIN(f, f->at, "a tab cannot indent YAML");
     diag_hint(f->diags, "use spaces");
@@ -169,9 +169,9 @@ static bool explain_tab(const struct fault *f)
 
 static bool explain_character(const struct fault *f)
 {
-    const char c = char_at(f, f->at);
+    const char c = get_fault_char(f, f->at);
 
-    if (c == '%' && f->at > 0 && char_at(f, f->at - 1) == '{') {
+    if (c == '%' && f->at > 0 && get_fault_char(f, f->at - 1) == '{') {
         COMPLAIN(f, f->at - 1, "'{%%' begins a template tag, but this text is not a template");
         return true;
     }
@@ -191,7 +191,7 @@ static bool explain_directive(const struct fault *f)
 
 static bool explain_name(const struct fault *f)
 {
-    const char c = char_at(f, f->from);
+    const char c = get_fault_char(f, f->from);
 
     if (c != '*' && c != '&')
         return false;
@@ -210,7 +210,7 @@ static bool explain_tag_handle(const struct fault *f)
 
 static bool explain_block_header(const struct fault *f)
 {
-    COMPLAIN(f, f->at, "text after '%c' begins on the next line", char_at(f, f->from));
+    COMPLAIN(f, f->at, "text after '%c' begins on the next line", get_fault_char(f, f->from));
     return true;
 }
 
@@ -218,7 +218,7 @@ static bool explain_block_header(const struct fault *f)
 
 static bool explain_open_quote(const struct fault *f)
 {
-    const char quote = char_at(f, f->from);
+    const char quote = get_fault_char(f, f->from);
 
     if (quote != '"' && quote != '\'')
         return false;
@@ -227,7 +227,7 @@ static bool explain_open_quote(const struct fault *f)
         diag_hint(f->diags, "close it with '\"'; a quote inside is written '\\\"'");
     else
         diag_hint(f->diags, "close it with \"'\"; an apostrophe inside is written \"''\"");
-    diag_note(f->diags, place_at(f, f->at), "the text ends here");
+    diag_note(f->diags, find_fault_place(f, f->at), "the text ends here");
     return true;
 }
 
@@ -247,14 +247,14 @@ static bool explain_code(const struct fault *f)
     COMPLAIN(f, f->at, "%s",
              strstr(f->problem, "hexdecimal") ? "an escape lacks hexadecimal digits"
                                               : "an escape of a character that does not exist");
-    diag_note(f->diags, place_at(f, f->from), "the quoted text begins here");
+    diag_note(f->diags, find_fault_place(f, f->from), "the quoted text begins here");
     return true;
 }
 
 /* Text on the line where a quoted one ended. */
 static bool explain_after_quote(const struct fault *f)
 {
-    const bool is_double = char_at(f, f->last_start) == '"';
+    const bool is_double = get_fault_char(f, f->last_start) == '"';
 
     if (!f->last_quoted || f->last_end > f->at || !same_line(f, f->last_end, f->at) ||
         f->at >= f->text.n)
@@ -268,9 +268,10 @@ static bool explain_after_quote(const struct fault *f)
         return true;
     }
     COMPLAIN(f, f->last_start, "this quote is closed only on line %u, and text follows there",
-             place_at(f, f->last_end).line);
-    diag_hint(f->diags, "is a closing quote missing on line %u?", place_at(f, f->last_start).line);
-    diag_note(f->diags, place_at(f, f->at), "the text that follows");
+             find_fault_place(f, f->last_end).line);
+    diag_hint(f->diags, "is a closing quote missing on line %u?",
+              find_fault_place(f, f->last_start).line);
+    diag_note(f->diags, find_fault_place(f, f->at), "the text that follows");
     return true;
 }
 
@@ -288,14 +289,14 @@ static size_t key_in_bracket(const struct fault *f, size_t offset)
 {
     size_t at = offset;
 
-    while (at > 0 && !strchr(",{[\n", char_at(f, at - 1)))
+    while (at > 0 && !strchr(",{[\n", get_fault_char(f, at - 1)))
         at--;
     return at + yaml_text_indent(str_from_offset(f->text, at));
 }
 
 static bool explain_open_bracket(const struct fault *f)
 {
-    const char open = char_at(f, f->from);
+    const char open = get_fault_char(f, f->from);
     const char close = open == '[' ? ']' : '}';
 
     if (open != '[' && open != '{')
@@ -304,21 +305,22 @@ static bool explain_open_bracket(const struct fault *f)
         COMPLAIN(f, f->from, "'%c' is never closed", open);
         diag_hint(f->diags, "close it with '%c'", close);
         if (f->at < f->text.n)
-            diag_note(f->diags, place_at(f, f->at), "this cannot be a part of it");
+            diag_note(f->diags, find_fault_place(f, f->at), "this cannot be a part of it");
         return true;
     }
-    if (char_at(f, f->at) == ':' && f->at > key_in_bracket(f, f->at) + KEY_MAX) {
+    if (get_fault_char(f, f->at) == ':' && f->at > key_in_bracket(f, f->at) + KEY_MAX) {
         complain_long_key(f, key_in_bracket(f, f->at));
         return true;
     }
     COMPLAIN(f, f->at, "expected ',' or '%c'", close);
-    diag_note(f->diags, place_at(f, f->from), "the %s begins here", open == '[' ? "list" : "map");
+    diag_note(f->diags, find_fault_place(f, f->from), "the %s begins here",
+              open == '[' ? "list" : "map");
     return true;
 }
 
 static bool explain_missing_node(const struct fault *f)
 {
-    const char open = char_at(f, f->open);
+    const char open = get_fault_char(f, f->open);
     const bool in_flow = open == '[' || open == '{';
 
     if (f->at >= f->text.n && in_flow) {
@@ -333,7 +335,7 @@ static bool explain_missing_node(const struct fault *f)
     COMPLAIN(f, f->at, "unexpected '%.*s' where a value is expected",
              STR_ARG(str_slice(f->text, f->at, utf8_length_at(str_from_offset(f->text, f->at)))));
     if (in_flow)
-        diag_note(f->diags, place_at(f, f->open), "the %s begins here",
+        diag_note(f->diags, find_fault_place(f, f->open), "the %s begins here",
                   open == '[' ? "list" : "map");
     else
         hint_quotes(f, rest_of_line(f, f->at));
@@ -369,7 +371,7 @@ static bool has_colon(struct str line)
 
 static void complain_no_colon(const struct fault *f, size_t offset)
 {
-    struct str key = cut_text(rest_of_line(f, offset));
+    struct str key = cut_shown_text(rest_of_line(f, offset));
 
     COMPLAIN(f, offset, "missing ':' after '%.*s'", STR_ARG(key));
     diag_hint(f->diags, "a key is written 'key: value'");
@@ -415,7 +417,7 @@ static bool explain_second_colon(const struct fault *f)
     COMPLAIN(f, start + yaml_text_indent(line), "bad indentation: a key below a value");
     diag_hint(f->diags, "begin it at column %zu, or remove the value above",
               yaml_text_indent(above) + 1);
-    diag_note(f->diags, place_at(f, above_start + yaml_text_indent(above)),
+    diag_note(f->diags, find_fault_place(f, above_start + yaml_text_indent(above)),
               "this key has its value already");
     return true;
 }
@@ -435,8 +437,8 @@ static bool explain_no_colon(const struct fault *f)
         return true;
     }
     COMPLAIN(f, f->from + colon, "missing space after ':'");
-    diag_hint(f->diags, "write '%.*s: %.*s'", STR_ARG(cut_text(str_slice(rest, 0, colon))),
-              STR_ARG(cut_text(str_from_offset(rest, colon + 1))));
+    diag_hint(f->diags, "write '%.*s: %.*s'", STR_ARG(cut_shown_text(str_slice(rest, 0, colon))),
+              STR_ARG(cut_shown_text(str_from_offset(rest, colon + 1))));
     return true;
 }
 
@@ -444,7 +446,7 @@ static bool explain_no_colon(const struct fault *f)
 
 static bool explain_entry(const struct fault *f)
 {
-    if (char_at(f, f->at) != '-')
+    if (get_fault_char(f, f->at) != '-')
         return false;
     COMPLAIN(f, f->at, "a list cannot begin on the line of its key");
     diag_hint(f->diags, "put each '- item' on its own line, or quote the text");
@@ -456,15 +458,16 @@ static bool explain_mixed(const struct fault *f, bool in_list)
     if (in_list) {
         COMPLAIN(f, f->at, "a key among the items of a list");
         diag_hint(f->diags, "begin it with '- ', or indent it below an item");
-    } else if (char_at(f, f->at) == '-') {
+    } else if (get_fault_char(f, f->at) == '-') {
         COMPLAIN(f, f->at, "a list item among the keys of a map");
         diag_hint(f->diags, "indent the list below its key, or give it its own key");
-    } else if (char_at(f, f->at) == ':') {
+    } else if (get_fault_char(f, f->at) == ':') {
         COMPLAIN(f, f->at, "a key is missing before ':'");
     } else {
         return false;
     }
-    diag_note(f->diags, place_at(f, f->from), "the %s begins here", in_list ? "list" : "map");
+    diag_note(f->diags, find_fault_place(f, f->from), "the %s begins here",
+              in_list ? "list" : "map");
     return true;
 }
 
@@ -480,7 +483,7 @@ static void explain_indent(const struct fault *f, struct place at, struct place 
     column = yaml_text_indent(above) + 1;
     if (column > from.column)
         diag_hint(f->diags, "begin it at column %zu, like line %u, or at column %u, like line %u",
-                  column, place_at(f, start).line, from.column, from.line);
+                  column, find_fault_place(f, start).line, from.column, from.line);
     else
         diag_hint(f->diags, "begin it at column %u, like line %u", from.column, from.line);
 }
@@ -489,14 +492,14 @@ static void explain_indent(const struct fault *f, struct place at, struct place 
 static bool explain_block(const struct fault *f)
 {
     const bool in_list = strstr(f->context, "collection") != NULL;
-    const struct place at = place_at(f, f->at);
-    const struct place from = place_at(f, f->from);
+    const struct place at = find_fault_place(f, f->at);
+    const struct place from = find_fault_place(f, f->from);
 
     if (explain_after_quote(f))
         return true;
     if (!is_first(f, f->at)) {
         COMPLAIN(f, f->at, "unexpected '%.*s' after a value",
-                 STR_ARG(cut_text(rest_of_line(f, f->at))));
+                 STR_ARG(cut_shown_text(rest_of_line(f, f->at))));
         return true;
     }
     if (at.column == from.column)
@@ -528,9 +531,9 @@ static bool explain_document(const struct fault *f)
     struct str first = first_line(f, &start);
 
     if (is_first(f, f->at) && f->at - start > first.n &&
-        place_at(f, f->at).column <= yaml_text_indent(first)) {
+        find_fault_place(f, f->at).column <= yaml_text_indent(first)) {
         COMPLAIN(f, f->at, "bad indentation: this line begins before the first one");
-        diag_note(f->diags, place_at(f, start + yaml_text_indent(first)),
+        diag_note(f->diags, find_fault_place(f, start + yaml_text_indent(first)),
                   "the document begins here");
         return true;
     }
@@ -572,7 +575,7 @@ static const struct {
 };
 /* clang-format on */
 
-static void explain(const struct fault *f)
+static void explain_yaml_error(const struct fault *f)
 {
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         if (!str_starts(str_from(f->problem), str_from(rules[i].problem)) ||
@@ -583,7 +586,7 @@ static void explain(const struct fault *f)
     }
     COMPLAIN(f, f->at, "%s%s%s", f->problem, f->context[0] ? " " : "", f->context);
     if (f->from != STR_NONE && f->from != f->at)
-        diag_note(f->diags, place_at(f, f->from), "it began here");
+        diag_note(f->diags, find_fault_place(f, f->from), "it began here");
 }
 
 /* The mistake of a line may have been reported already. */
@@ -593,7 +596,7 @@ static bool is_told(const struct fault *f)
     const char *file = diags->list.n > 0 ? diags->list.p[diags->list.n - 1].at.file : NULL;
 
     return diags->list.n > 0 && file == f->file &&
-           diags->list.p[diags->list.n - 1].at.line == place_at(f, f->at).line;
+           diags->list.p[diags->list.n - 1].at.line == find_fault_place(f, f->at).line;
 }
 
 void yaml_error_explain(const struct yaml_parser_s *parser, const char *file, struct str text,
@@ -620,5 +623,5 @@ void yaml_error_explain(const struct yaml_parser_s *parser, const char *file, st
     if (parser->marks.top > parser->marks.start)
         f.open = utf8_offset(text, parser->marks.top[-1].index);
     if (!is_told(&f))
-        explain(&f);
+        explain_yaml_error(&f);
 }

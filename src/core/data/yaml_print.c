@@ -63,7 +63,7 @@ static bool is_suspect(struct str text)
 }
 
 /* Without quotes. The rules of a flow collection are the stricter ones, for keys too. */
-static bool is_plain(struct str text, bool strict)
+static bool is_plain_yaml_text(struct str text, bool strict)
 {
     static const char first[] = "-?:,[]{}#&*!|>'\"%@`";
     static const char inside[] = ",[]{}:?#&*!|>'\"%@`";
@@ -135,7 +135,7 @@ static void print_single_quoted(struct buf *out, struct str text)
 /* On one line. */
 static void print_word(struct buf *out, struct str text, bool strict)
 {
-    if (is_plain(text, strict))
+    if (is_plain_yaml_text(text, strict))
         buf_add_str(out, text);
     else if (is_all_printable(text, ""))
         print_single_quoted(out, text);
@@ -172,7 +172,7 @@ static void print_literal(struct buf *out, struct str text, size_t column)
 
 /* A local tag; characters that cannot be part of a name are written as %XX, which parsers decode.
  */
-static void print_tag(struct buf *out, const char *tag)
+static void print_yaml_tag(struct buf *out, const char *tag)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:";
@@ -186,7 +186,7 @@ static void print_tag(struct buf *out, const char *tag)
     }
 }
 
-static int print_time(struct printer *p, struct value_time time)
+static int print_yaml_time(struct printer *p, struct value_time time)
 {
     if (time.seconds < TIME_MIN || time.seconds >= TIME_END)
         return err_set(p->err, ERR_UNSUPPORTED, "YAML has no time beyond the year 9999");
@@ -195,11 +195,11 @@ static int print_time(struct printer *p, struct value_time time)
     return 0;
 }
 
-static int print_scalar(struct printer *p, const struct value *v, bool strict)
+static int print_yaml_scalar(struct printer *p, const struct value *v, bool strict)
 {
     switch (v->kind) {
     case VALUE_STR: print_word(p->out, v->s, strict); return 0;
-    case VALUE_TIME: return print_time(p, v->t);
+    case VALUE_TIME: return print_yaml_time(p, v->t);
     case VALUE_BYTES:
         buf_add_text(p->out, "!!binary \"");
         base64_encode(v->s, BASE64_STANDARD, p->out);
@@ -215,7 +215,7 @@ static bool is_collection(const struct value *v)
            (v->kind == VALUE_MAP && v->map->count > 0);
 }
 
-static int check(const struct printer *p, const struct value *v, uint32_t depth)
+static int check_printable(const struct printer *p, const struct value *v, uint32_t depth)
 {
     if (v->kind == VALUE_OBJECT)
         return err_set(p->err, ERR_UNSUPPORTED, "an object cannot be written as YAML");
@@ -229,7 +229,7 @@ static int check(const struct printer *p, const struct value *v, uint32_t depth)
 }
 
 /* "key:" or, for one that is too long, "? key" and ":" on `column` of the next line. */
-static int print_key(struct printer *p, const struct value *key, size_t column)
+static int print_yaml_key(struct printer *p, const struct value *key, size_t column)
 {
     AUTO_BUF struct buf text = BUF_INIT(p->out->max);
     struct printer inner = { &text, p->err, p->flow };
@@ -238,13 +238,13 @@ static int print_key(struct printer *p, const struct value *key, size_t column)
     if (key->kind == VALUE_LIST || key->kind == VALUE_MAP)
         return err_set(p->err, ERR_UNSUPPORTED, "%s as a key cannot be written as YAML",
                        value_describe(key));
-    if (check(p, key, 0) < 0)
+    if (check_printable(p, key, 0) < 0)
         return -1;
     if (is_tagged) {
-        print_tag(&text, value_tag(key));
+        print_yaml_tag(&text, value_tag(key));
         buf_add_char(&text, ' ');
     }
-    if (print_scalar(&inner, key, p->flow) < 0)
+    if (print_yaml_scalar(&inner, key, p->flow) < 0)
         return -1;
     if (text.n > SIMPLE_KEY_MAX)
         buf_add_text(p->out, "? ");
@@ -266,20 +266,20 @@ static int print_flow(struct printer *p, const struct value *v, uint32_t depth)
     const bool is_list = v->kind == VALUE_LIST;
     size_t count = is_list ? v->list->count : v->kind == VALUE_MAP ? v->map->count : 0;
 
-    if (check(p, v, depth) < 0)
+    if (check_printable(p, v, depth) < 0)
         return -1;
     if (value_tag(v)) {
-        print_tag(p->out, value_tag(v));
+        print_yaml_tag(p->out, value_tag(v));
         buf_add_char(p->out, ' ');
     }
     if (!is_list && v->kind != VALUE_MAP)
-        return print_scalar(p, v, true);
+        return print_yaml_scalar(p, v, true);
     buf_add_char(p->out, is_list ? '[' : '{');
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             buf_add_text(p->out, ", ");
         if (!is_list) {
-            if (print_key(p, &v->map->pairs[i].key, 0) < 0)
+            if (print_yaml_key(p, &v->map->pairs[i].key, 0) < 0)
                 return -1;
             buf_add_char(p->out, ' ');
         }
@@ -292,7 +292,8 @@ static int print_flow(struct printer *p, const struct value *v, uint32_t depth)
 
 /* --- blocks ------------------------------------------------------------------------ */
 
-static int print_block(struct printer *p, const struct value *v, size_t column, uint32_t depth);
+static int print_yaml_block(struct printer *p, const struct value *v, size_t column,
+                            uint32_t depth);
 
 /* A scalar or an empty collection, with the line end. */
 static int print_leaf(struct printer *p, const struct value *v, size_t column)
@@ -301,7 +302,7 @@ static int print_leaf(struct printer *p, const struct value *v, size_t column)
         print_literal(p->out, v->s, column);
     else if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
         buf_add_text(p->out, v->kind == VALUE_LIST ? "[]" : "{}");
-    else if (print_scalar(p, v, false) < 0)
+    else if (print_yaml_scalar(p, v, false) < 0)
         return -1;
     buf_add_char(p->out, '\n');
     return 0;
@@ -316,7 +317,7 @@ static int print_member(struct printer *p, const struct value *v, size_t column,
 
     if (tag) {
         buf_add_char(p->out, ' ');
-        print_tag(p->out, tag);
+        print_yaml_tag(p->out, tag);
     }
     if (is_collection(v)) {
         if (in_list && !tag) {
@@ -325,21 +326,21 @@ static int print_member(struct printer *p, const struct value *v, size_t column,
             buf_add_char(p->out, '\n');
             buf_fill(p->out, ' ', column + INDENT);
         }
-        return print_block(p, v, column + INDENT, depth + 1);
+        return print_yaml_block(p, v, column + INDENT, depth + 1);
     }
-    if (check(p, v, depth + 1) < 0)
+    if (check_printable(p, v, depth + 1) < 0)
         return -1;
     buf_add_char(p->out, ' ');
     return print_leaf(p, v, column);
 }
 
 /* A collection that is not empty; the cursor is at `column`. */
-static int print_block(struct printer *p, const struct value *v, size_t column, uint32_t depth)
+static int print_yaml_block(struct printer *p, const struct value *v, size_t column, uint32_t depth)
 {
     const bool is_list = v->kind == VALUE_LIST;
     size_t count = is_list ? v->list->count : v->map->count;
 
-    if (check(p, v, depth) < 0)
+    if (check_printable(p, v, depth) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         const struct value *member = is_list ? &v->list->items[i] : &v->map->pairs[i].value;
@@ -348,7 +349,7 @@ static int print_block(struct printer *p, const struct value *v, size_t column, 
             buf_fill(p->out, ' ', column);
         if (is_list)
             buf_add_char(p->out, '-');
-        else if (print_key(p, &v->map->pairs[i].key, column) < 0)
+        else if (print_yaml_key(p, &v->map->pairs[i].key, column) < 0)
             return -1;
         if (print_member(p, member, column, is_list, depth) < 0)
             return -1;
@@ -360,12 +361,12 @@ static int print_block(struct printer *p, const struct value *v, size_t column, 
 static int print_root(struct printer *p, const struct value *v)
 {
     if (value_tag(v)) {
-        print_tag(p->out, value_tag(v));
+        print_yaml_tag(p->out, value_tag(v));
         buf_add_char(p->out, is_collection(v) ? '\n' : ' ');
     }
     if (is_collection(v))
-        return print_block(p, v, 0, 0);
-    if (check(p, v, 0) < 0)
+        return print_yaml_block(p, v, 0, 0);
+    if (check_printable(p, v, 0) < 0)
         return -1;
     return print_leaf(p, v, 0);
 }
@@ -374,7 +375,7 @@ static int finish_print(const struct printer *p, int result)
 {
     if (result < 0)
         return -1;
-    return check(p, &(struct value){ .kind = VALUE_NULL }, 0);
+    return check_printable(p, &(struct value){ .kind = VALUE_NULL }, 0);
 }
 
 int yaml_print(struct buf *out, const struct value *v, struct err *err)

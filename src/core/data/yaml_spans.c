@@ -19,7 +19,7 @@ struct level {
     struct str key;
 };
 
-struct scan {
+struct span_scan {
     struct arena *arena;
     struct str text;
     const char *const *tags;
@@ -29,7 +29,7 @@ struct scan {
     size_t depth; /* levels[depth - 1] is the innermost */
 };
 
-static const char *print_path(const struct scan *scan)
+static const char *print_path(const struct span_scan *scan)
 {
     AUTO_BUF struct buf path = BUF_INIT(PATH_MAX_BYTES);
 
@@ -47,7 +47,7 @@ static const char *print_path(const struct scan *scan)
 }
 
 /* A node begins: a key, or a value. Returns whether it is a key. */
-static bool enter_node(struct scan *scan)
+static bool enter_node(struct span_scan *scan)
 {
     struct level *level = scan->depth ? &scan->levels[scan->depth - 1] : NULL;
 
@@ -61,31 +61,31 @@ static bool enter_node(struct scan *scan)
     return !level->at_key;
 }
 
-static size_t find_offset(struct scan *scan, size_t index)
+static size_t find_offset(struct span_scan *scan, size_t index)
 {
     yaml_cursor_move(&scan->cursor, scan->text, index);
     return scan->cursor.offset;
 }
 
-static bool is_blank(char c)
+static bool is_span_blank(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-static void add_span(struct scan *scan, const yaml_event_t *event, const char *anchor,
+static void add_span(struct span_scan *scan, const yaml_event_t *event, const char *anchor,
                      struct yaml_span span)
 {
     span.line = (uint32_t)event->start_mark.line + 1;
     span.start = find_offset(scan, event->start_mark.index);
     span.end = find_offset(scan, event->end_mark.index);
-    while (span.end > span.start && is_blank(scan->text.p[span.end - 1]))
+    while (span.end > span.start && is_span_blank(scan->text.p[span.end - 1]))
         span.end--;
     span.anchor = anchor ? arena_strdup(scan->arena, anchor) : NULL;
     VEC_PUSH_IN(scan->arena, &scan->spans->list, span);
 }
 
 /* NULL: it is none of those that are looked for. */
-static const char *find_tag(const struct scan *scan, const yaml_char_t *tag)
+static const char *find_wanted_tag(const struct span_scan *scan, const yaml_char_t *tag)
 {
     for (const char *const *known = scan->tags; tag && *known; known++)
         if (strcmp((const char *)tag, *known) == 0)
@@ -93,10 +93,10 @@ static const char *find_tag(const struct scan *scan, const yaml_char_t *tag)
     return NULL;
 }
 
-static void read_scalar(struct scan *scan, const yaml_event_t *event)
+static void read_span_scalar(struct span_scan *scan, const yaml_event_t *event)
 {
     const struct str value = { (const char *)event->data.scalar.value, event->data.scalar.length };
-    const char *tag = find_tag(scan, event->data.scalar.tag);
+    const char *tag = find_wanted_tag(scan, event->data.scalar.tag);
     bool is_key = enter_node(scan);
 
     if (is_key)
@@ -109,10 +109,11 @@ static void read_scalar(struct scan *scan, const yaml_event_t *event)
                                      .is_value = !is_key });
 }
 
-static int open_level(struct scan *scan, const yaml_event_t *event, bool is_map, struct err *err)
+static int open_span_level(struct span_scan *scan, const yaml_event_t *event, bool is_map,
+                           struct err *err)
 {
-    const char *tag =
-        find_tag(scan, is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag);
+    const char *tag = find_wanted_tag(scan, is_map ? event->data.mapping_start.tag
+                                                   : event->data.sequence_start.tag);
 
     if (enter_node(scan))
         scan->levels[scan->depth - 1].key = STR("?");
@@ -125,24 +126,24 @@ static int open_level(struct scan *scan, const yaml_event_t *event, bool is_map,
     return 0;
 }
 
-static int read_event(struct scan *scan, const yaml_event_t *event, struct err *err)
+static int read_span_event(struct span_scan *scan, const yaml_event_t *event, struct err *err)
 {
     switch (event->type) {
-    case YAML_SCALAR_EVENT: read_scalar(scan, event); return 0;
+    case YAML_SCALAR_EVENT: read_span_scalar(scan, event); return 0;
     case YAML_ALIAS_EVENT:
         if (enter_node(scan))
             scan->levels[scan->depth - 1].key = STR("*");
         return 0;
     case YAML_MAPPING_START_EVENT:
     case YAML_SEQUENCE_START_EVENT:
-        return open_level(scan, event, event->type == YAML_MAPPING_START_EVENT, err);
+        return open_span_level(scan, event, event->type == YAML_MAPPING_START_EVENT, err);
     case YAML_MAPPING_END_EVENT:
     case YAML_SEQUENCE_END_EVENT: scan->depth--; return 0;
     default: return 0;
     }
 }
 
-static int read_events(struct scan *scan, yaml_parser_t *parser, struct err *err)
+static int read_span_events(struct span_scan *scan, yaml_parser_t *parser, struct err *err)
 {
     for (bool is_end = false; !is_end;) {
         yaml_event_t event;
@@ -152,7 +153,7 @@ static int read_events(struct scan *scan, yaml_parser_t *parser, struct err *err
             return err_set(err, ERR_INVALID, "line %zu: not valid YAML",
                            parser->problem_mark.line + 1);
         is_end = event.type == YAML_STREAM_END_EVENT;
-        result = read_event(scan, &event, err);
+        result = read_span_event(scan, &event, err);
         yaml_event_delete(&event);
         if (result < 0)
             return -1;
@@ -165,13 +166,13 @@ int yaml_find_tagged(struct arena *arena, struct str text, const char *const *ta
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&scratch);
-    struct scan *scan = ARENA_NEW(&scratch, struct scan);
+    struct span_scan *scan = ARENA_NEW(&scratch, struct span_scan);
     yaml_parser_t parser;
     bool odd_breaks;
     int result;
 
     *ret_spans = (struct yaml_spans){ VEC_INIT };
-    *scan = (struct scan){ arena, text, tags, ret_spans, .cursor = YAML_CURSOR_INIT };
+    *scan = (struct span_scan){ arena, text, tags, ret_spans, .cursor = YAML_CURSOR_INIT };
     if (text.n > YAML_SIZE_MAX)
         return err_set(err, ERR_LIMIT, "more than %zu bytes", YAML_SIZE_MAX);
     if (yaml_text_check("", text, &odd_breaks, &diags) < 0)
@@ -181,7 +182,7 @@ int yaml_find_tagged(struct arena *arena, struct str text, const char *const *ta
         return err_set(err, ERR_SYSTEM, "out of memory");
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
-    result = read_events(scan, &parser, err);
+    result = read_span_events(scan, &parser, err);
     yaml_parser_delete(&parser);
     return result;
 }

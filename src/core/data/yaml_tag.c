@@ -10,8 +10,8 @@
 #define SHOWN_MAX 40
 
 /* As a plain scalar, provided that it is of `kind`. */
-static int plain(struct str text, enum yaml_dialect dialect, enum value_kind kind,
-                 struct value *ret, struct err *err)
+static int read_tagged_scalar(struct str text, enum yaml_dialect dialect, enum value_kind kind,
+                              struct value *ret, struct err *err)
 {
     struct value v;
 
@@ -43,28 +43,28 @@ static int apply_int(struct arena *arena, struct str text, enum yaml_dialect dia
                      struct value *ret, struct err *err)
 {
     (void)arena;
-    return plain(text, dialect, VALUE_INT, ret, err);
+    return read_tagged_scalar(text, dialect, VALUE_INT, ret, err);
 }
 
 static int apply_float(struct arena *arena, struct str text, enum yaml_dialect dialect,
                        struct value *ret, struct err *err)
 {
     (void)arena;
-    return plain(text, dialect, VALUE_DOUBLE, ret, err);
+    return read_tagged_scalar(text, dialect, VALUE_DOUBLE, ret, err);
 }
 
 static int apply_bool(struct arena *arena, struct str text, enum yaml_dialect dialect,
                       struct value *ret, struct err *err)
 {
     (void)arena;
-    return plain(text, dialect, VALUE_BOOL, ret, err);
+    return read_tagged_scalar(text, dialect, VALUE_BOOL, ret, err);
 }
 
 static int apply_null(struct arena *arena, struct str text, enum yaml_dialect dialect,
                       struct value *ret, struct err *err)
 {
     (void)arena;
-    return plain(text, dialect, VALUE_NULL, ret, err);
+    return read_tagged_scalar(text, dialect, VALUE_NULL, ret, err);
 }
 
 static int apply_binary(struct arena *arena, struct str text, enum yaml_dialect dialect,

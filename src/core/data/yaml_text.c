@@ -8,7 +8,7 @@
 #define LINE_SEPARATOR 0x2028U
 #define PARA_SEPARATOR 0x2029U
 
-static bool is_allowed(uint32_t c)
+static bool is_yaml_char(uint32_t c)
 {
     return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c <= 0x7e) || c == NEXT_LINE ||
            (c >= 0xa0 && c <= 0xd7ff) || (c >= 0xe000 && c <= 0xfffd) || c >= 0x10000;
@@ -38,7 +38,7 @@ static int refuse_byte(const char *file, struct str text, size_t at, uint32_t c,
 
 /* Eight bytes from 0x20 to 0x7e, or ends of lines? Sums carry into the next byte only where one of
  * them is above; that is found before. */
-static bool are_plain(const char *p)
+static bool are_plain_bytes(const char *p)
 {
     uint64_t word, above, printed, ends;
 
@@ -59,7 +59,7 @@ int yaml_text_check(const char *file, struct str text, bool *ret_odd_breaks, str
         uint32_t c;
         size_t n;
 
-        if (text.n - at >= sizeof(uint64_t) && are_plain(text.p + at)) {
+        if (text.n - at >= sizeof(uint64_t) && are_plain_bytes(text.p + at)) {
             at += sizeof(uint64_t);
             continue;
         }
@@ -70,7 +70,7 @@ int yaml_text_check(const char *file, struct str text, bool *ret_odd_breaks, str
         rest = str_from_offset(text, at);
         n = utf8_length_at(rest);
         c = utf8_next(&rest);
-        if (!is_allowed(c) || (c == UTF8_BAD && n == 1))
+        if (!is_yaml_char(c) || (c == UTF8_BAD && n == 1))
             return refuse_byte(file, text, at, c, diags);
         odd = odd || c == NEXT_LINE || c == LINE_SEPARATOR || c == PARA_SEPARATOR ||
               (c == '\r' && (rest.n == 0 || rest.p[0] != '\n'));

@@ -16,7 +16,7 @@ struct str colons_field(struct str line, size_t index)
     return (struct str){ NULL, 0 };
 }
 
-static bool is_of(struct str line, struct str key)
+static bool is_line_for_key(struct str line, struct str key)
 {
     return line.n > key.n && line.p[key.n] == ':' && str_starts(line, key);
 }
@@ -31,7 +31,7 @@ struct str colons_find(struct str text, struct str key)
     struct line line;
 
     while (lines_next(&text, &line))
-        if (is_of(line.text, key))
+        if (is_line_for_key(line.text, key))
             return line.text;
     return (struct str){ NULL, 0 };
 }
@@ -41,7 +41,7 @@ void colons_find_all(struct str text, struct str key, struct buf *out)
     struct line line;
 
     while (lines_next(&text, &line))
-        if (is_of(line.text, key))
+        if (is_line_for_key(line.text, key))
             lines_add(out, line.text, STR("\n"));
 }
 
@@ -51,7 +51,7 @@ void colons_set(struct str text, struct str key, struct str lines, struct buf *o
     struct line line;
 
     while (lines_next(&text, &line)) {
-        if (!is_of(line.text, key)) {
+        if (!is_line_for_key(line.text, key)) {
             lines_add(out, line.text, line.end);
         } else if (!placed) {
             placed = true;
@@ -72,7 +72,7 @@ bool colons_has(struct str list, struct str name)
     return false;
 }
 
-static void add_list(struct buf *out, struct str list, struct str name, bool member)
+static void add_member_list(struct buf *out, struct str list, struct str name, bool member)
 {
     size_t n = 0;
 
@@ -90,7 +90,8 @@ static void add_list(struct buf *out, struct str list, struct str name, bool mem
     buf_add_str(out, name);
 }
 
-static void add_line(struct buf *out, struct str line, size_t field, struct str name, bool member)
+static void add_colon_line(struct buf *out, struct str line, size_t field, struct str name,
+                           bool member)
 {
     struct str rest = line;
 
@@ -99,7 +100,7 @@ static void add_line(struct buf *out, struct str line, size_t field, struct str 
 
         buf_add_text(out, i > 0 ? ":" : "");
         if (i == field && colons_has(part, name) != member)
-            add_list(out, part, name, member);
+            add_member_list(out, part, name, member);
         else
             buf_add_str(out, part);
     }
@@ -111,8 +112,8 @@ void colons_set_member(struct str text, struct str key, size_t field, struct str
     struct line line;
 
     while (lines_next(&text, &line)) {
-        if (is_of(line.text, key))
-            add_line(out, line.text, field, name, member);
+        if (is_line_for_key(line.text, key))
+            add_colon_line(out, line.text, field, name, member);
         else
             buf_add_str(out, line.text);
         buf_add_str(out, line.end);

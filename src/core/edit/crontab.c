@@ -28,7 +28,7 @@ static const struct {
     [CRONTAB_DAYWEEK] = { 0, 7, "sunmontuewedthufrisat" },
 };
 
-static bool is_value(struct str text, enum crontab_field field)
+static bool is_crontab_value(struct str text, enum crontab_field field)
 {
     const char *names = limits[field].names;
     struct err ignored;
@@ -49,11 +49,11 @@ static bool is_range(struct str text, enum crontab_field field)
     struct str first, last;
 
     if (at == STR_NONE)
-        return str_is(text, "*") || is_value(text, field);
+        return str_is(text, "*") || is_crontab_value(text, field);
     first = str_slice(text, 0, at);
     last = str_from_offset(text, at + 1);
-    return (is_value(first, field) || (at == tilde && first.n == 0)) &&
-           (is_value(last, field) || (at == tilde && last.n == 0));
+    return (is_crontab_value(first, field) || (at == tilde && first.n == 0)) &&
+           (is_crontab_value(last, field) || (at == tilde && last.n == 0));
 }
 
 bool crontab_is_field(struct str text, enum crontab_field field)
@@ -75,7 +75,7 @@ bool crontab_is_field(struct str text, enum crontab_field field)
 /* --- lines -------------------------------------------------------------------------- */
 
 /* Ours, or Salt's, which follows the comment. */
-static struct str label_of(struct str line, bool *ret_salts)
+static struct str get_entry_label(struct str line, bool *ret_salts)
 {
     const size_t salt = str_find(line, STR(SALT_MARKER), 0);
 
@@ -118,7 +118,7 @@ bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block)
 
     while (lines_next(&rest, &line)) {
         const size_t end = text.n - rest.n, start = end - line.text.n - line.end.n;
-        const struct str label = label_of(line.text, &salts);
+        const struct str label = get_entry_label(line.text, &salts);
 
         if (crontab_parse(line.text, &block.entry)) {
             block.at = open ? block.at : start;
@@ -165,7 +165,8 @@ bool crontab_find(struct str text, struct str label, struct str command,
     return adopted;
 }
 
-static void print_entry(const struct crontab_entry *entry, const char *disabled, struct buf *out)
+static void print_crontab_entry(const struct crontab_entry *entry, const char *disabled,
+                                struct buf *out)
 {
     buf_add_text(out, entry->disabled ? disabled : "");
     buf_add_str(out, entry->schedule);
@@ -182,7 +183,7 @@ void crontab_print(struct str label, struct str comment, const struct crontab_en
         buf_add_text(out, "# ");
         lines_add(out, str_cut(&comment, '\n'), STR("\n"));
     }
-    print_entry(entry, DISABLED " ", out);
+    print_crontab_entry(entry, DISABLED " ", out);
 }
 
 void crontab_print_salts(struct str label, struct str comment, const struct crontab_entry *entry,
@@ -192,7 +193,7 @@ void crontab_print_salts(struct str label, struct str comment, const struct cron
     buf_add_str(out, comment);
     buf_add_text(out, comment.n > 0 ? " " SALT_MARKER : SALT_MARKER);
     lines_add(out, label, STR("\n"));
-    print_entry(entry, DISABLED, out);
+    print_crontab_entry(entry, DISABLED, out);
 }
 
 void crontab_put(struct str text, const struct crontab_block *block, struct str lines,
@@ -213,7 +214,7 @@ void crontab_put(struct str text, const struct crontab_block *block, struct str 
 /* --- variables ------------------------------------------------------------------------ */
 
 /* NAME=value; cron allows blanks around the sign and quotes around the name. */
-static bool sets(struct str line, struct str name)
+static bool sets_crontab_variable(struct str line, struct str name)
 {
     const size_t equals = str_find_char(line, '=', 0);
     struct str left = str_trim(str_slice(line, 0, equals == STR_NONE ? 0 : equals));
@@ -228,7 +229,7 @@ struct str crontab_variable(struct str text, struct str name)
     struct line line;
 
     while (lines_next(&text, &line))
-        if (sets(line.text, name))
+        if (sets_crontab_variable(line.text, name))
             return line.text;
     return (struct str){ NULL, 0 };
 }
@@ -243,7 +244,7 @@ void crontab_set_variable(struct str text, struct str name, struct str line, str
         placed = true;
     }
     while (lines_next(&text, &now)) {
-        if (!sets(now.text, name)) {
+        if (!sets_crontab_variable(now.text, name)) {
             lines_add(out, now.text, now.end);
         } else if (!placed) {
             lines_add(out, line, now.end.n > 0 ? now.end : STR("\n"));

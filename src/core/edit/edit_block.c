@@ -14,12 +14,12 @@ struct block {
     size_t start, end;
 };
 
-static bool is_marker(struct str line, struct str marker)
+static bool is_block_marker(struct str line, struct str marker)
 {
     return str_eq(str_trim_right(line), str_trim_right(marker));
 }
 
-static int check_args(const struct edit_block *args, struct err *err)
+static int check_block_args(const struct edit_block *args, struct err *err)
 {
     const struct str start = str_trim_right(args->start), end = str_trim_right(args->end);
     struct str rest = args->content;
@@ -30,7 +30,7 @@ static int check_args(const struct edit_block *args, struct err *err)
     if (memchr(start.p, '\n', start.n) || memchr(end.p, '\n', end.n))
         return err_set(err, ERR_INVALID, "a marker is one line");
     while (lines_next(&rest, &line))
-        if (is_marker(line.text, start) || is_marker(line.text, end))
+        if (is_block_marker(line.text, start) || is_block_marker(line.text, end))
             return err_set(err, ERR_INVALID, "the content holds a marker: '%.*s'",
                            STR_ARG(line.text));
     return 0;
@@ -48,11 +48,11 @@ static int find_block(struct str text, const struct edit_block *args, struct blo
     *ret = (struct block){ 0 };
     while (lines_next(&rest, &line)) {
         number++;
-        if (is_marker(line.text, args->start)) {
+        if (is_block_marker(line.text, args->start)) {
             started = true;
             started_at = number;
             ret->start = (size_t)(rest.p - text.p);
-        } else if (started && is_marker(line.text, args->end)) {
+        } else if (started && is_block_marker(line.text, args->end)) {
             ret->end = (size_t)(line.text.p - text.p);
             ret->found = true;
             return 0;
@@ -65,23 +65,23 @@ static int find_block(struct str text, const struct edit_block *args, struct blo
 }
 
 /* The content with the ends of lines of the text. */
-static void add_content(struct buf *out, struct str content, struct str end)
+static void add_block_content(struct buf *out, struct str content, struct str end)
 {
     while (content.n > 0 && (content.p[content.n - 1] == '\n' || content.p[content.n - 1] == '\r'))
         content.n--;
     lines_add_all(out, content, end);
 }
 
-static void add_block(const struct edit_block *args, struct buf *out, struct str end)
+static void add_marked_block(const struct edit_block *args, struct buf *out, struct str end)
 {
     lines_add(out, str_trim_right(args->start), end);
-    add_content(out, args->content, end);
+    add_block_content(out, args->content, end);
     lines_add(out, str_trim_right(args->end), end);
 }
 
 /* Where the first line that matches begins, or ends; STR_NONE when none does. */
-static int find_place(struct str text, const struct matcher *pattern, bool behind, size_t *ret_at,
-                      struct err *err)
+static int find_block_place(struct str text, const struct matcher *pattern, bool behind,
+                            size_t *ret_at, struct err *err)
 {
     struct str rest = text;
     struct line line;
@@ -99,13 +99,14 @@ static int find_place(struct str text, const struct matcher *pattern, bool behin
     return 0;
 }
 
-static int choose_place(struct str text, const struct edit_block *args, size_t *ret_at,
-                        struct err *err)
+static int choose_block_place(struct str text, const struct edit_block *args, size_t *ret_at,
+                              struct err *err)
 {
     *ret_at = STR_NONE;
-    if (args->before && find_place(text, args->before, false, ret_at, err) < 0)
+    if (args->before && find_block_place(text, args->before, false, ret_at, err) < 0)
         return -1;
-    if (*ret_at == STR_NONE && args->after && find_place(text, args->after, true, ret_at, err) < 0)
+    if (*ret_at == STR_NONE && args->after &&
+        find_block_place(text, args->after, true, ret_at, err) < 0)
         return -1;
     if (*ret_at == STR_NONE && args->append)
         *ret_at = text.n;
@@ -120,7 +121,7 @@ static int insert_block(struct str text, const struct edit_block *args, struct b
     const struct str end = lines_end_of(text);
     size_t at;
 
-    if (choose_place(text, args, &at, err) < 0)
+    if (choose_block_place(text, args, &at, err) < 0)
         return -1;
     if (at == STR_NONE) {
         buf_add_str(out, text);
@@ -129,7 +130,7 @@ static int insert_block(struct str text, const struct edit_block *args, struct b
     }
     buf_add_str(out, str_slice(text, 0, at));
     lines_finish(out, end);
-    add_block(args, out, end);
+    add_marked_block(args, out, end);
     if (args->append_newline && at == text.n)
         buf_add_str(out, end);
     buf_add_str(out, str_from_offset(text, at));
@@ -144,11 +145,11 @@ int edit_block(struct str text, const struct edit_block *args, struct buf *out,
     struct block block;
     struct str have;
 
-    if (check_args(args, err) < 0 || find_block(text, args, &block, err) < 0)
+    if (check_block_args(args, err) < 0 || find_block(text, args, &block, err) < 0)
         return -1;
     if (!block.found)
         return insert_block(text, args, out, ret_found, err);
-    add_content(&content, args->content, lines_end_of(text));
+    add_block_content(&content, args->content, lines_end_of(text));
     have = str_slice(text, block.start, block.end - block.start);
     *ret_found = str_eq(have, buf_view(&content)) ? EDIT_BLOCK_SAME : EDIT_BLOCK_REPLACED;
     buf_add_str(out, str_slice(text, 0, block.start));

@@ -15,7 +15,7 @@ struct commented {
     bool is_comment;
 };
 
-static struct commented divide(struct str line, struct str mark)
+static struct commented divide_comment_line(struct str line, struct str mark)
 {
     const struct str indent = lines_indent(line);
     const struct str rest = str_from_offset(line, indent.n);
@@ -32,7 +32,7 @@ static int match_commented(const struct edit_comment *args, struct str rest, str
 {
     *ret_line = rest;
     *ret_found = false;
-    if (divide(rest, args->mark).is_comment)
+    if (divide_comment_line(rest, args->mark).is_comment)
         return 0;
     if (matcher_find(args->pattern, rest, 0, NULL, ret_found, err) < 0)
         return -1;
@@ -45,7 +45,7 @@ static int match_commented(const struct edit_comment *args, struct str rest, str
 static int comment_line(const struct edit_comment *args, struct str line, struct buf *out,
                         bool *ret_found, struct err *err)
 {
-    const struct commented parts = divide(line, args->mark);
+    const struct commented parts = divide_comment_line(line, args->mark);
     struct str ignored;
 
     if (parts.is_comment) {
@@ -63,7 +63,7 @@ static int comment_line(const struct edit_comment *args, struct str line, struct
 static int uncomment_line(const struct edit_comment *args, struct str line, struct buf *out,
                           bool *ret_found, struct err *err)
 {
-    const struct commented parts = divide(line, args->mark);
+    const struct commented parts = divide_comment_line(line, args->mark);
     struct str bare = line;
 
     if (!parts.is_comment) {
@@ -78,7 +78,7 @@ static int uncomment_line(const struct edit_comment *args, struct str line, stru
     return 0;
 }
 
-static bool has_newline(struct str text)
+static bool has_comment_newline(struct str text)
 {
     return memchr(text.p, '\n', text.n) || memchr(text.p, '\r', text.n);
 }
@@ -91,7 +91,7 @@ static int each_line(struct str text, const struct edit_comment *args,
     struct line line;
     size_t n = 0;
 
-    if (args->mark.n == 0 || lines_indent(args->mark).n > 0 || has_newline(args->mark))
+    if (args->mark.n == 0 || lines_indent(args->mark).n > 0 || has_comment_newline(args->mark))
         return err_set(err, ERR_INVALID, "the comment character must not be empty or blank");
     while (lines_next(&text, &line)) {
         bool found;

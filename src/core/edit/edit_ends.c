@@ -58,7 +58,8 @@ static bool is_header(struct str text, const struct edit_chunks *chunks)
     return true;
 }
 
-static bool is_there(struct str text, struct str before, const struct edit_chunks *chunks, size_t i)
+static bool is_chunk_present(struct str text, struct str before, const struct edit_chunks *chunks,
+                             size_t i)
 {
     return lines_have(text, chunks->p[i], chunks->ignore_blanks) ||
            (before.n > 0 && lines_have(before, chunks->p[i], chunks->ignore_blanks));
@@ -77,7 +78,7 @@ int edit_prepend(struct str text, const struct edit_chunks *chunks, struct buf *
 
         if (check_stop(chunks, err) < 0)
             return -1;
-        if (!all && (chunks->header || is_there(text, before, chunks, i)))
+        if (!all && (chunks->header || is_chunk_present(text, before, chunks, i)))
             continue;
         lines_add_all(out, chunks->p[i], end);
         added += lines_count(chunks->p[i]);

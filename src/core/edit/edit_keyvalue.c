@@ -15,16 +15,16 @@ struct holding {
     bool is_comment; /* the key follows comment characters */
 };
 
-static bool starts_with(struct str text, struct str prefix, bool ignore_case)
+static bool has_cased_prefix(struct str text, struct str prefix, bool ignore_case)
 {
     if (text.n < prefix.n)
         return false;
     return ignore_case ? strncasecmp(text.p, prefix.p, prefix.n) == 0 : str_starts(text, prefix);
 }
 
-static bool is_value(const struct edit_keyvalue *args, struct str have, struct str want)
+static bool is_same_value(const struct edit_keyvalue *args, struct str have, struct str want)
 {
-    return have.n == want.n && starts_with(have, want, args->value_ignore_case);
+    return have.n == want.n && has_cased_prefix(have, want, args->value_ignore_case);
 }
 
 /* What follows the key and the separator; false when `text` does not begin with both. A
@@ -35,7 +35,7 @@ static bool cut_value(const struct edit_keyvalue *args, struct str key, struct s
     const struct str separator = str_trim(args->separator);
     struct str rest, bare;
 
-    if (!starts_with(text, key, args->key_ignore_case))
+    if (!has_cased_prefix(text, key, args->key_ignore_case))
         return false;
     rest = str_from_offset(text, key.n);
     bare = str_from_offset(rest, lines_indent(rest).n);
@@ -56,8 +56,8 @@ static struct str strip_comment(struct str text, struct str characters)
     return text;
 }
 
-static bool find_key(const struct edit_keyvalue *args, struct str key, struct str line,
-                     struct holding *ret)
+static bool find_key_in_line(const struct edit_keyvalue *args, struct str key, struct str line,
+                             struct holding *ret)
 {
     const struct str indent = lines_indent(line);
     const struct str text = str_from_offset(line, indent.n);
@@ -81,13 +81,13 @@ static bool has_active(const struct edit_keyvalue *args, struct str key, struct 
     struct line line;
 
     while (lines_next(&text, &line))
-        if (find_key(args, key, line.text, &holding) && !holding.is_comment)
+        if (find_key_in_line(args, key, line.text, &holding) && !holding.is_comment)
             return true;
     return false;
 }
 
-static void add_pair(const struct edit_keyvalue *args, const struct edit_pair *pair,
-                     struct buf *out)
+static void add_keyvalue_pair(const struct edit_keyvalue *args, const struct edit_pair *pair,
+                              struct buf *out)
 {
     buf_add_str(out, pair->key);
     buf_add_str(out, args->separator);
@@ -105,13 +105,13 @@ static size_t set_lines(const struct edit_keyvalue *args, const struct edit_pair
 
     while (lines_next(&text, &line)) {
         const bool mine = (args->count == 0 || n < args->count) &&
-                          find_key(args, pair->key, line.text, &holding) &&
+                          find_key_in_line(args, pair->key, line.text, &holding) &&
                           !(only_active && holding.is_comment);
 
         n += mine;
-        if (mine && (holding.is_comment || !is_value(args, holding.value, pair->value))) {
+        if (mine && (holding.is_comment || !is_same_value(args, holding.value, pair->value))) {
             buf_add_str(out, holding.indent);
-            add_pair(args, &(struct edit_pair){ holding.key, pair->value }, out);
+            add_keyvalue_pair(args, &(struct edit_pair){ holding.key, pair->value }, out);
             *changed = true;
         } else {
             buf_add_str(out, line.text);
@@ -138,29 +138,30 @@ static void edit_pair(const struct edit_keyvalue *args, const struct edit_pair *
     found->changed++;
     if (args->append) {
         lines_finish(out, end);
-        add_pair(args, pair, out);
+        add_keyvalue_pair(args, pair, out);
         buf_add_str(out, end);
         return;
     }
     buf_clear(out);
-    add_pair(args, pair, out);
+    add_keyvalue_pair(args, pair, out);
     buf_add_str(out, end);
     buf_add_str(out, text);
 }
 
-static bool has_newline(struct str text)
+static bool has_pair_newline(struct str text)
 {
     return text.n > 0 && (memchr(text.p, '\n', text.n) || memchr(text.p, '\r', text.n));
 }
 
-static int check_pair(const struct edit_keyvalue *args, const struct edit_pair *pair,
-                      struct err *err)
+static int check_keyvalue_pair(const struct edit_keyvalue *args, const struct edit_pair *pair,
+                               struct err *err)
 {
     if (pair->key.n == 0)
         return err_set(err, ERR_INVALID, "a key must not be empty");
     if (args->separator.n == 0)
         return err_set(err, ERR_INVALID, "the separator must not be empty");
-    if (has_newline(pair->key) || has_newline(pair->value) || has_newline(args->separator))
+    if (has_pair_newline(pair->key) || has_pair_newline(pair->value) ||
+        has_pair_newline(args->separator))
         return err_set(err, ERR_INVALID, "key '%.*s': key, separator and value must be on one line",
                        STR_ARG(pair->key));
     return 0;
@@ -179,7 +180,7 @@ int edit_keyvalue(struct str text, const struct edit_keyvalue *args, struct buf 
                                         str_trim(args->pairs[i].value) };
         struct buf swap;
 
-        if (check_pair(args, &pair, err) < 0)
+        if (check_keyvalue_pair(args, &pair, err) < 0)
             return -1;
         buf_clear(&next);
         edit_pair(args, &pair, buf_view(&now), &next, &found);

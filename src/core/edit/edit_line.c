@@ -48,27 +48,27 @@ static bool takes_indent(const struct edit_line *args)
     return args->indent && lines_indent(args->content).n == 0;
 }
 
-static bool is_content(const struct edit_line *args, struct str line)
+static bool is_wanted_line(const struct edit_line *args, struct str line)
 {
     if (takes_indent(args))
         line = str_from_offset(line, lines_indent(line).n);
     return str_eq(line, args->content);
 }
 
-static bool has_content(const struct editing *e)
+static bool has_wanted_line(const struct editing *e)
 {
     if (memchr(e->args->content.p, '\n', e->args->content.n))
         return lines_have(e->text, e->args->content, false);
     VEC_EACH (&e->lines, line)
-        if (is_content(e->args, line->text))
+        if (is_wanted_line(e->args, line->text))
             return true;
     return false;
 }
 
 /* The first line at or after `from` that it finds; the number of lines when there is
  * none. */
-static int find_line(const struct editing *e, const struct finder *finder, size_t from,
-                     size_t *ret_at, struct err *err)
+static int find_edited_line(const struct editing *e, const struct finder *finder, size_t from,
+                            size_t *ret_at, struct err *err)
 {
     bool found = false;
     size_t i = from;
@@ -111,7 +111,7 @@ static void insert_line(struct editing *e, size_t at, struct str beside, struct 
     e->changed = true;
 }
 
-static void print_lines(const struct editing *e, const struct buf *room, struct buf *out)
+static void print_edited_lines(const struct editing *e, const struct buf *room, struct buf *out)
 {
     const struct str end = lines_end_of(e->text);
     const bool ended = e->text.n == 0 || e->text.p[e->text.n - 1] == '\n';
@@ -142,7 +142,7 @@ static int insert_at_anchor(struct editing *e, struct buf *room, struct err *err
         insert_line(e, args->location == EDIT_AT_START ? 0 : e->lines.n, STR(""), room);
         return 0;
     }
-    if (find_line(e, is_after ? &e->after : &e->before, 0, &at, err) < 0)
+    if (find_edited_line(e, is_after ? &e->after : &e->before, 0, &at, err) < 0)
         return -1;
     if (at == e->lines.n)
         insert_line(e, at, STR(""), room);
@@ -156,13 +156,13 @@ static int ensure_between(struct editing *e, struct buf *room, struct err *err)
 {
     size_t first, last;
 
-    if (find_line(e, &e->after, 0, &first, err) < 0 ||
-        find_line(e, &e->before, first + 1, &last, err) < 0)
+    if (find_edited_line(e, &e->after, 0, &first, err) < 0 ||
+        find_edited_line(e, &e->before, first + 1, &last, err) < 0)
         return -1;
     if (first >= e->lines.n || last >= e->lines.n)
-        return has_content(e) ? 0 : insert_at_anchor(e, room, err);
+        return has_wanted_line(e) ? 0 : insert_at_anchor(e, room, err);
     for (size_t i = first + 1; i < last; i++)
-        if (is_content(e->args, e->lines.p[i].text))
+        if (is_wanted_line(e->args, e->lines.p[i].text))
             return 0;
     if (last == first + 1)
         insert_line(e, last, e->lines.p[first].text, room);
@@ -180,11 +180,11 @@ static int ensure_matching(struct editing *e, size_t at, struct buf *room, struc
 {
     bool own;
 
-    if (is_content(e->args, e->lines.p[at].text))
+    if (is_wanted_line(e->args, e->lines.p[at].text))
         return 0;
     if (finder_test(&e->match, e->args->content, &own, err) < 0)
         return -1;
-    if (own || !has_content(e))
+    if (own || !has_wanted_line(e))
         set_line(e, at, room);
     return 0;
 }
@@ -195,11 +195,11 @@ static int do_ensure(struct editing *e, struct buf *room, struct err *err)
 
     if (e->args->match.n == 0 && e->args->before.n > 0 && e->args->after.n > 0)
         return ensure_between(e, room, err);
-    if (e->args->match.n > 0 && find_line(e, &e->match, 0, &at, err) < 0)
+    if (e->args->match.n > 0 && find_edited_line(e, &e->match, 0, &at, err) < 0)
         return -1;
     if (at < e->lines.n)
         return ensure_matching(e, at, room, err);
-    return has_content(e) ? 0 : insert_at_anchor(e, room, err);
+    return has_wanted_line(e) ? 0 : insert_at_anchor(e, room, err);
 }
 
 static int do_replace(struct editing *e, struct buf *room, struct err *err)
@@ -207,9 +207,9 @@ static int do_replace(struct editing *e, struct buf *room, struct err *err)
     size_t at;
 
     for (size_t i = 0; i < e->lines.n; i = at + 1) {
-        if (find_line(e, &e->match, i, &at, err) < 0)
+        if (find_edited_line(e, &e->match, i, &at, err) < 0)
             return -1;
-        if (at < e->lines.n && !is_content(e->args, e->lines.p[at].text))
+        if (at < e->lines.n && !is_wanted_line(e->args, e->lines.p[at].text))
             set_line(e, at, room);
     }
     return 0;
@@ -217,7 +217,7 @@ static int do_replace(struct editing *e, struct buf *room, struct err *err)
 
 static int do_insert(struct editing *e, struct buf *room, struct err *err)
 {
-    return has_content(e) ? 0 : insert_at_anchor(e, room, err);
+    return has_wanted_line(e) ? 0 : insert_at_anchor(e, room, err);
 }
 
 static int do_delete(struct editing *e, struct buf *room, struct err *err)
@@ -229,7 +229,7 @@ static int do_delete(struct editing *e, struct buf *room, struct err *err)
         bool drop;
 
         if (e->args->match.n == 0)
-            drop = is_content(e->args, e->lines.p[i].text);
+            drop = is_wanted_line(e->args, e->lines.p[i].text);
         else if (finder_test(&e->match, e->lines.p[i].text, &drop, err) < 0)
             return -1;
         if (!drop)
@@ -263,7 +263,7 @@ static int edit_lines(struct editing *e, struct buf *out, struct err *err)
     if (modes[e->args->mode](e, &room, err) < 0 || edit_finish(&room, err) < 0)
         return -1;
     if (e->changed)
-        print_lines(e, &room, out);
+        print_edited_lines(e, &room, out);
     else
         buf_add_str(out, e->text);
     return edit_finish(out, err);

@@ -17,7 +17,7 @@ struct expansion {
     struct buf *out;
 };
 
-static bool is_digit(char c)
+static bool is_group_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -30,7 +30,7 @@ static size_t group_of(const struct edit_replace *args, struct str name)
     if (name.n == 0)
         return STR_NONE;
     for (size_t i = 0; i < name.n; i++) {
-        if (!is_digit(name.p[i]) || number >= MATCHER_GROUPS_MAX)
+        if (!is_group_digit(name.p[i]) || number >= MATCHER_GROUPS_MAX)
             return matcher_group_named(args->pattern, name);
         number = number * 10 + (size_t)(name.p[i] - '0');
     }
@@ -38,25 +38,25 @@ static size_t group_of(const struct edit_replace *args, struct str name)
 }
 
 /* One or two digits at `at`: as many as make a group. */
-static size_t digits_at(const struct edit_replace *args, size_t at)
+static size_t count_group_digits(const struct edit_replace *args, size_t at)
 {
     size_t n = 0;
 
-    while (n < 2 && at + n < args->repl.n && is_digit(args->repl.p[at + n]))
+    while (n < 2 && at + n < args->repl.n && is_group_digit(args->repl.p[at + n]))
         n++;
     while (n > 0 && group_of(args, str_slice(args->repl, at, n)) == STR_NONE)
         n--;
     return n;
 }
 
-static void add_group(const struct expansion *x, struct str name)
+static void add_match_group(const struct expansion *x, struct str name)
 {
     if (x->match)
         buf_add_str(x->out, matcher_text(x->match, x->text, group_of(x->args, name)));
 }
 
 /* A name between `open` at `at` and `close`: "{name}", "<name>"; 0 when no group is meant. */
-static size_t bracketed(const struct expansion *x, size_t at, char open, char close)
+static size_t find_bracketed_name(const struct expansion *x, size_t at, char open, char close)
 {
     const struct str repl = x->args->repl;
     size_t end;
@@ -70,7 +70,7 @@ static size_t bracketed(const struct expansion *x, size_t at, char open, char cl
     const struct str name = str_slice(repl, at + 1, end - at - 1);
     if (group_of(x->args, name) == STR_NONE)
         return 0;
-    add_group(x, name);
+    add_match_group(x, name);
     return end + 1 - at;
 }
 
@@ -79,14 +79,14 @@ static size_t expand_escape(const struct expansion *x, size_t at)
 {
     static const char from[] = "nrt\\$", to[] = "\n\r\t\\$";
     const struct str repl = x->args->repl;
-    const size_t digits = digits_at(x->args, at);
+    const size_t digits = count_group_digits(x->args, at);
 
     if (digits > 0) {
-        add_group(x, str_slice(repl, at, digits));
+        add_match_group(x, str_slice(repl, at, digits));
         return digits;
     }
     if (at < repl.n && repl.p[at] == 'g') {
-        const size_t n = bracketed(x, at + 1, '<', '>');
+        const size_t n = find_bracketed_name(x, at + 1, '<', '>');
 
         return n > 0 ? n + 1 : 0;
     }
@@ -100,17 +100,17 @@ static size_t expand_escape(const struct expansion *x, size_t at)
 
 static size_t expand_dollar(const struct expansion *x, size_t at)
 {
-    const size_t digits = digits_at(x->args, at);
+    const size_t digits = count_group_digits(x->args, at);
 
     if (digits == 0)
-        return bracketed(x, at, '{', '}');
-    add_group(x, str_slice(x->args->repl, at, digits));
+        return find_bracketed_name(x, at, '{', '}');
+    add_match_group(x, str_slice(x->args->repl, at, digits));
     return digits;
 }
 
 /* The replacement of a match. A reference to a group that the pattern does not have is text, so
  * that shell variables need no escaping. */
-static void expand(const struct expansion *x)
+static void expand_replacement(const struct expansion *x)
 {
     const struct str repl = x->args->repl;
 
@@ -132,7 +132,8 @@ static void expand(const struct expansion *x)
 }
 
 /* Is the match inside a copy of its own replacement? */
-static bool is_done(struct str text, const struct matcher_match *match, struct str replacement)
+static bool is_replaced_already(struct str text, const struct matcher_match *match,
+                                struct str replacement)
 {
     const size_t start = match->groups[0].start;
     const struct str matched = matcher_text(match, text, 0);
@@ -154,17 +155,17 @@ static void replace_match(const struct edit_replace *args, struct str text,
     const struct expansion x = { args, match, text, &replacement };
     const size_t start = match->groups[0].start, end = match->groups[0].end;
 
-    expand(&x);
+    expand_replacement(&x);
     out->full |= replacement.full;
-    if (is_done(text, match, buf_view(&replacement)))
+    if (is_replaced_already(text, match, buf_view(&replacement)))
         return;
     buf_add_str(out, str_slice(text, *done, start - *done));
     buf_add_str(out, buf_view(&replacement));
     *done = end;
 }
 
-static int replace_all(struct str text, const struct edit_replace *args, struct buf *out,
-                       size_t *ret_found, struct err *err)
+static int replace_matches(struct str text, const struct edit_replace *args, struct buf *out,
+                           size_t *ret_found, struct err *err)
 {
     struct matcher_scan scan = matcher_scan(args->pattern, text);
     struct matcher_match match;
@@ -202,7 +203,7 @@ static int add_not_found(struct str text, const struct edit_replace *args, struc
     size_t lines;
 
     if (!content.p) {
-        expand(&x);
+        expand_replacement(&x);
         out->full |= expanded.full;
         content = buf_view(&expanded);
     }
@@ -216,7 +217,7 @@ int edit_replace(struct str text, const struct edit_replace *args, struct buf *o
 {
     const size_t base = out->n;
 
-    if (replace_all(text, args, out, ret_found, err) < 0)
+    if (replace_matches(text, args, out, ret_found, err) < 0)
         return -1;
     if (*ret_found == 0 && (args->append || args->prepend)) {
         buf_cut(out, base);

@@ -48,7 +48,7 @@ void fstab_encode(struct str text, struct buf *out)
     }
 }
 
-static int64_t read_number(struct str word)
+static int64_t read_fstab_number(struct str word)
 {
     struct err ignored;
     int64_t number;
@@ -57,7 +57,7 @@ static int64_t read_number(struct str word)
 }
 
 /* False for comments, blank lines, and anything else that is not an entry. */
-static bool parse(struct arena *arena, struct str line, struct fstab_entry *ret)
+static bool parse_fstab_line(struct arena *arena, struct str line, struct fstab_entry *ret)
 {
     struct str rest = line, words[6];
 
@@ -70,8 +70,8 @@ static bool parse(struct arena *arena, struct str line, struct fstab_entry *ret)
         .folder = fstab_decode(arena, words[1]),
         .type = fstab_decode(arena, words[2]),
         .options = words[3].n > 0 ? fstab_decode(arena, words[3]) : "defaults",
-        .dump = read_number(words[4]),
-        .pass = read_number(words[5]),
+        .dump = read_fstab_number(words[4]),
+        .pass = read_fstab_number(words[5]),
     };
     return true;
 }
@@ -81,19 +81,19 @@ bool fstab_next(struct arena *arena, struct str *text, struct fstab_entry *ret_e
     struct line line;
 
     while (lines_next(text, &line))
-        if (parse(arena, line.text, ret_entry))
+        if (parse_fstab_line(arena, line.text, ret_entry))
             return true;
     return false;
 }
 
-static bool is_same(const struct fstab_entry *a, const struct fstab_entry *b)
+static bool are_entries_equal(const struct fstab_entry *a, const struct fstab_entry *b)
 {
     return strcmp(a->device, b->device) == 0 && strcmp(a->folder, b->folder) == 0 &&
            strcmp(a->type, b->type) == 0 && strcmp(a->options, b->options) == 0 &&
            a->dump == b->dump && a->pass == b->pass;
 }
 
-static bool is_for(const struct fstab_entry *entry, const struct fstab_entry *want)
+static bool is_entry_for_mount(const struct fstab_entry *entry, const struct fstab_entry *want)
 {
     if (want->folder[0] != '/') /* none, swap */
         return strcmp(entry->device, want->device) == 0 && entry->folder[0] != '/' &&
@@ -108,7 +108,7 @@ bool fstab_find_like(struct arena *arena, struct str text, const struct fstab_en
     bool found = false;
 
     while (fstab_next(arena, &text, &entry))
-        if (is_for(&entry, like)) {
+        if (is_entry_for_mount(&entry, like)) {
             *ret_entry = entry;
             found = true;
         }
@@ -121,7 +121,7 @@ bool fstab_find(struct arena *arena, struct str text, const char *folder,
     return fstab_find_like(arena, text, &(struct fstab_entry){ .folder = folder }, ret_entry);
 }
 
-static void print(const struct fstab_entry *entry, struct str end, struct buf *out)
+static void print_fstab_entry(const struct fstab_entry *entry, struct str end, struct buf *out)
 {
     const char *const fields[] = { entry->device, entry->folder, entry->type, entry->options };
 
@@ -142,18 +142,19 @@ void fstab_set(struct str text, const struct fstab_entry *entry, struct buf *out
 
     while (lines_next(&text, &line)) {
         struct fstab_entry now;
-        const bool ours = parse(&arena, line.text, &now) && is_for(&now, entry);
+        const bool ours =
+            parse_fstab_line(&arena, line.text, &now) && is_entry_for_mount(&now, entry);
 
-        if (!ours || (!placed && is_same(&now, entry)))
+        if (!ours || (!placed && are_entries_equal(&now, entry)))
             lines_add(out, line.text, line.end);
         else if (!placed)
-            print(entry, line.end.n > 0 ? line.end : end, out);
+            print_fstab_entry(entry, line.end.n > 0 ? line.end : end, out);
         placed |= ours;
     }
     if (placed)
         return;
     lines_finish(out, end);
-    print(entry, end, out);
+    print_fstab_entry(entry, end, out);
 }
 
 void fstab_remove_like(struct str text, const struct fstab_entry *like, struct buf *out)
@@ -164,7 +165,7 @@ void fstab_remove_like(struct str text, const struct fstab_entry *like, struct b
     while (lines_next(&text, &line)) {
         struct fstab_entry now;
 
-        if (!parse(&arena, line.text, &now) || !is_for(&now, like))
+        if (!parse_fstab_line(&arena, line.text, &now) || !is_entry_for_mount(&now, like))
             lines_add(out, line.text, line.end);
     }
 }

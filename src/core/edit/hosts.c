@@ -16,7 +16,7 @@ struct address {
     struct str zone;
 };
 
-static struct address parse(struct str text)
+static struct address parse_hosts_address(struct str text)
 {
     struct address address = { 0 };
     char plain[ADDRESS_TEXT_MAX];
@@ -38,12 +38,12 @@ static struct address parse(struct str text)
 
 bool hosts_is_address(struct str text)
 {
-    return text.n > 0 && parse(text).family != 0;
+    return text.n > 0 && parse_hosts_address(text).family != 0;
 }
 
 static bool same_address(struct str a, struct str b)
 {
-    const struct address left = parse(a), right = parse(b);
+    const struct address left = parse_hosts_address(a), right = parse_hosts_address(b);
 
     if (left.family == 0 || left.family != right.family)
         return str_eq(a, b);
@@ -58,7 +58,7 @@ struct entry {
     struct str head, comment; /* what comes before and after the names */
 };
 
-static struct entry split(struct str line)
+static struct entry split_hosts_line(struct str line)
 {
     const size_t hash = str_find_char(line, '#', 0);
     const struct str content = str_slice(line, 0, hash == STR_NONE ? line.n : hash);
@@ -71,17 +71,17 @@ static struct entry split(struct str line)
 }
 
 /* Host names ignore case. */
-static bool same_name(struct str a, struct str b)
+static bool is_same_hostname(struct str a, struct str b)
 {
     return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
 }
 
-static bool has_name(struct str names, struct str name)
+static bool has_hostname(struct str names, struct str name)
 {
     struct str word;
 
     while ((word = lines_word(&names)).n > 0)
-        if (same_name(word, name))
+        if (is_same_hostname(word, name))
             return true;
     return false;
 }
@@ -89,14 +89,14 @@ static bool has_name(struct str names, struct str name)
 /* The line without the name; false when it was the last one. */
 static bool add_without(struct buf *out, const struct line *line, struct str name)
 {
-    const struct entry entry = split(line->text);
+    const struct entry entry = split_hosts_line(line->text);
     const size_t start = out->n;
     struct str rest = entry.names, before = rest, word;
     size_t left = 0;
 
     buf_add_str(out, entry.head);
     for (; (word = lines_word(&rest)).n > 0; before = rest)
-        if (!same_name(word, name)) {
+        if (!is_same_hostname(word, name)) {
             left++;
             buf_add_str(out, str_slice(before, 0, before.n - rest.n));
         }
@@ -123,7 +123,7 @@ static struct str up_to_last_word(struct str names)
 
 static void add_with(struct buf *out, const struct line *line, struct str name)
 {
-    const struct entry entry = split(line->text);
+    const struct entry entry = split_hosts_line(line->text);
     const struct str names = up_to_last_word(entry.names);
 
     buf_add_str(out, entry.head);
@@ -137,7 +137,7 @@ static void add_with(struct buf *out, const struct line *line, struct str name)
 
 /* --- edits ------------------------------------------------------------------------------ */
 
-static size_t find_wanted(const struct hosts_want *want, struct str address)
+static size_t find_wanted_address(const struct hosts_want *want, struct str address)
 {
     for (size_t i = 0; i < want->n; i++)
         if (same_address(want->addresses[i], address))
@@ -146,26 +146,26 @@ static size_t find_wanted(const struct hosts_want *want, struct str address)
 }
 
 /* Is the name at this address somewhere? */
-static bool is_at(struct str text, struct str name, struct str address)
+static bool is_name_at_address(struct str text, struct str name, struct str address)
 {
     struct line line;
 
     while (lines_next(&text, &line)) {
-        const struct entry entry = split(line.text);
+        const struct entry entry = split_hosts_line(line.text);
 
         if (entry.address.n > 0 && same_address(entry.address, address) &&
-            has_name(entry.names, name))
+            has_hostname(entry.names, name))
             return true;
     }
     return false;
 }
 
-static bool has_line(struct str text, struct str address)
+static bool has_address_line(struct str text, struct str address)
 {
     struct line line;
 
     while (lines_next(&text, &line)) {
-        const struct entry entry = split(line.text);
+        const struct entry entry = split_hosts_line(line.text);
 
         if (entry.address.n > 0 && same_address(entry.address, address))
             return true;
@@ -173,14 +173,14 @@ static bool has_line(struct str text, struct str address)
     return false;
 }
 
-static bool is_dropped(const struct hosts_want *want, struct str address)
+static bool is_address_dropped(const struct hosts_want *want, struct str address)
 {
-    const int family = parse(address).family;
+    const int family = parse_hosts_address(address).family;
 
     if (want->others != HOSTS_FAMILY)
         return want->others == HOSTS_DROP;
     for (size_t i = 0; i < want->n; i++)
-        if (parse(want->addresses[i]).family == family)
+        if (parse_hosts_address(want->addresses[i]).family == family)
             return true;
     return false;
 }
@@ -192,7 +192,7 @@ static void add_to_line(struct str text, struct str name, struct str address, st
     struct line line;
 
     while (lines_next(&text, &line)) {
-        const struct entry entry = split(line.text);
+        const struct entry entry = split_hosts_line(line.text);
 
         if (!placed && entry.address.n > 0 && same_address(entry.address, address)) {
             placed = true;
@@ -203,17 +203,18 @@ static void add_to_line(struct str text, struct str name, struct str address, st
     }
 }
 
-static void drop(struct str text, const struct hosts_want *want, bool wanted, struct buf *out)
+static void drop_hosts_names(struct str text, const struct hosts_want *want, bool wanted,
+                             struct buf *out)
 {
     struct line line;
 
     while (lines_next(&text, &line)) {
-        const struct entry entry = split(line.text);
-        const bool is_wanted = find_wanted(want, entry.address) != STR_NONE;
-        const bool removes =
-            wanted ? is_wanted || want->n == 0 : !is_wanted && is_dropped(want, entry.address);
+        const struct entry entry = split_hosts_line(line.text);
+        const bool is_wanted = find_wanted_address(want, entry.address) != STR_NONE;
+        const bool removes = wanted ? is_wanted || want->n == 0
+                                    : !is_wanted && is_address_dropped(want, entry.address);
 
-        if (entry.address.n > 0 && has_name(entry.names, want->name) && removes)
+        if (entry.address.n > 0 && has_hostname(entry.names, want->name) && removes)
             (void)add_without(out, &line, want->name);
         else
             lines_add(out, line.text, line.end);
@@ -225,13 +226,13 @@ void hosts_set(struct str text, const struct hosts_want *want, struct buf *out)
     AUTO_BUF struct buf now = BUF_INIT(out->max);
     const struct str end = lines_end_of(text);
 
-    drop(text, want, false, &now);
+    drop_hosts_names(text, want, false, &now);
     for (size_t i = 0; i < want->n; i++) {
         AUTO_BUF struct buf next = BUF_INIT(out->max);
 
-        if (is_at(buf_view(&now), want->name, want->addresses[i]))
+        if (is_name_at_address(buf_view(&now), want->name, want->addresses[i]))
             continue;
-        if (has_line(buf_view(&now), want->addresses[i])) {
+        if (has_address_line(buf_view(&now), want->addresses[i])) {
             add_to_line(buf_view(&now), want->name, want->addresses[i], &next);
         } else {
             buf_add_str(&next, buf_view(&now));
@@ -250,12 +251,12 @@ void hosts_set(struct str text, const struct hosts_want *want, struct buf *out)
 
 void hosts_remove(struct str text, const struct hosts_want *want, struct buf *out)
 {
-    drop(text, want, true, out);
+    drop_hosts_names(text, want, true, out);
 }
 
 static void add_commented(struct buf *out, const struct line *line, struct str comment)
 {
-    const struct entry entry = split(line->text);
+    const struct entry entry = split_hosts_line(line->text);
 
     if (entry.comment.n > 0 && str_eq(str_trim(str_from_offset(entry.comment, 1)), comment)) {
         lines_add(out, line->text, line->end);
@@ -274,7 +275,7 @@ void hosts_set_comment(struct str text, struct str address, struct str comment, 
     struct line line;
 
     while (lines_next(&text, &line)) {
-        const struct entry entry = split(line.text);
+        const struct entry entry = split_hosts_line(line.text);
 
         if (placed || entry.address.n == 0 || !same_address(entry.address, address)) {
             lines_add(out, line.text, line.end);
@@ -294,7 +295,7 @@ static bool are_names(struct str text, const struct str *names, size_t n)
     return lines_word(&text).n == 0;
 }
 
-static void add_names(struct buf *out, const struct str *names, size_t n)
+static void add_hostnames(struct buf *out, const struct str *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         buf_add_text(out, i > 0 ? " " : "");
@@ -305,13 +306,13 @@ static void add_names(struct buf *out, const struct str *names, size_t n)
 /* The line with other names: what comes before and after them stays. */
 static void add_renamed(struct buf *out, const struct line *line, const struct str *names, size_t n)
 {
-    const struct entry entry = split(line->text);
+    const struct entry entry = split_hosts_line(line->text);
     const struct str old = up_to_last_word(entry.names);
     const size_t blanks = old.n - str_trim_left(old).n;
 
     buf_add_str(out, entry.head);
     buf_add_str(out, blanks > 0 ? str_slice(old, 0, blanks) : STR("\t"));
-    add_names(out, names, n);
+    add_hostnames(out, names, n);
     buf_add_str(out, str_from_offset(entry.names, old.n));
     buf_add_str(out, entry.comment);
     buf_add_str(out, line->end);
@@ -325,7 +326,7 @@ void hosts_only(struct str text, struct str address, const struct str *names, si
     struct line line;
 
     while (lines_next(&text, &line)) {
-        const struct entry entry = split(line.text);
+        const struct entry entry = split_hosts_line(line.text);
 
         if (entry.address.n == 0 || !same_address(entry.address, address)) {
             lines_add(out, line.text, line.end);
@@ -342,6 +343,6 @@ void hosts_only(struct str text, struct str address, const struct str *names, si
     lines_finish(out, end);
     buf_add_str(out, address);
     buf_add_char(out, '\t');
-    add_names(out, names, n);
+    add_hostnames(out, names, n);
     buf_add_str(out, end);
 }

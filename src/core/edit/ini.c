@@ -8,7 +8,7 @@
 
 /* --- reading --------------------------------------------------------------------------- */
 
-static bool is_comment(struct str trimmed)
+static bool is_ini_comment(struct str trimmed)
 {
     return trimmed.n > 0 && (trimmed.p[0] == '#' || trimmed.p[0] == ';');
 }
@@ -19,7 +19,7 @@ static bool same_section(struct str a, struct str b)
 }
 
 /* "[name]", maybe with a comment after it. */
-static bool read_header(struct str trimmed, struct str *ret_name)
+static bool read_section_header(struct str trimmed, struct str *ret_name)
 {
     size_t end = trimmed.n;
     struct str name;
@@ -28,7 +28,7 @@ static bool read_header(struct str trimmed, struct str *ret_name)
         return false;
     if (trimmed.p[end - 1] != ']') {
         end = str_find_char(trimmed, ']', 0);
-        if (end == STR_NONE || !is_comment(str_trim(str_from_offset(trimmed, end + 1))))
+        if (end == STR_NONE || !is_ini_comment(str_trim(str_from_offset(trimmed, end + 1))))
             return false;
         end++;
     }
@@ -39,7 +39,7 @@ static bool read_header(struct str trimmed, struct str *ret_name)
     return true;
 }
 
-static bool is_blank(char c)
+static bool is_ini_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -53,7 +53,7 @@ static size_t find_separator(const struct ini_format *format, struct str trimmed
     *ret_size = bare.n > 0 ? bare.n : 1;
     if (bare.n > 0)
         return str_find(trimmed, bare, 0);
-    while (at < trimmed.n && !is_blank(trimmed.p[at]))
+    while (at < trimmed.n && !is_ini_blank(trimmed.p[at]))
         at++;
     return at < trimmed.n ? at : STR_NONE;
 }
@@ -78,8 +78,8 @@ static void read_continuation(struct ini_walk *walk, size_t indent, struct ini_i
     while (lines_next(&rest, &line)) {
         const struct str trimmed = str_trim(line.text);
 
-        if (lines_indent(line.text).n <= indent || trimmed.n == 0 || is_comment(trimmed) ||
-            read_header(trimmed, &ignored))
+        if (lines_indent(line.text).n <= indent || trimmed.n == 0 || is_ini_comment(trimmed) ||
+            read_section_header(trimmed, &ignored))
             return;
         if (!item->value.p)
             item->value.p = item->key.p + item->key.n;
@@ -99,9 +99,9 @@ bool ini_next(struct ini_walk *walk, struct ini_item *ret_item)
     trimmed = str_trim(line.text);
     *ret_item =
         (struct ini_item){ .kind = INI_OTHER, .text = { line.text.p, line.text.n + line.end.n } };
-    if (read_header(trimmed, &walk->section)) {
+    if (read_section_header(trimmed, &walk->section)) {
         ret_item->kind = INI_HEADER;
-    } else if (trimmed.n > 0 && !is_comment(trimmed)) {
+    } else if (trimmed.n > 0 && !is_ini_comment(trimmed)) {
         read_option(walk->format, trimmed, ret_item);
         read_continuation(walk, lines_indent(line.text).n, ret_item);
     }
@@ -157,7 +157,7 @@ int ini_check_key(const struct ini_format *format, struct str key, struct err *e
     const struct str trimmed = str_trim(key);
     size_t size;
 
-    if (trimmed.n == 0 || trimmed.n != key.n || has_line_end(key) || is_comment(key) ||
+    if (trimmed.n == 0 || trimmed.n != key.n || has_line_end(key) || is_ini_comment(key) ||
         key.p[0] == '[')
         return err_set(err, ERR_INVALID, "'%.*s' is not a valid option name", STR_ARG(key));
     if (find_separator(format, key, &size) != STR_NONE)
@@ -175,7 +175,8 @@ int ini_check_value(struct str value, struct err *err)
     while (lines_next(&rest, &line)) {
         const struct str trimmed = str_trim(line.text);
 
-        if (!first && (trimmed.n == 0 || is_comment(trimmed) || read_header(trimmed, &ignored)))
+        if (!first &&
+            (trimmed.n == 0 || is_ini_comment(trimmed) || read_section_header(trimmed, &ignored)))
             return err_set(err, ERR_INVALID,
                            "a value may not have empty lines, nor lines that begin as a comment "
                            "or a header does");
@@ -203,7 +204,7 @@ bool ini_same_value(struct str have, struct str want)
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-static void add_value(struct buf *out, struct str value, struct str indent, struct str end)
+static void add_ini_value(struct buf *out, struct str value, struct str indent, struct str end)
 {
     struct str rest = str_trim(value);
     bool first = true;
@@ -234,15 +235,15 @@ static void add_separator(struct buf *out, const struct ini_format *format, bool
 }
 
 /* A line of its own, without its end. */
-static void add_option(struct buf *out, const struct ini_format *format,
-                       const struct ini_item *want, struct str indent, struct str end)
+static void add_ini_option(struct buf *out, const struct ini_format *format,
+                           const struct ini_item *want, struct str indent, struct str end)
 {
     buf_add_str(out, indent);
     buf_add_str(out, want->key);
     if (!want->value.p)
         return;
     add_separator(out, format, str_trim(want->value).n > 0);
-    add_value(out, want->value, indent, end);
+    add_ini_value(out, want->value, indent, end);
 }
 
 /* In place of an option: in its own spacing where it has one. */
@@ -259,19 +260,19 @@ static void replace_option(struct buf *out, const struct ini_format *format,
     if (want->value.p && have->value.n > 0 && have->value.p == str_trim_left(have->value).p &&
         !format->tight) {
         buf_add(out, have->text.p, (size_t)(have->value.p - have->text.p));
-        add_value(out, want->value, indent, end);
+        add_ini_value(out, want->value, indent, end);
         buf_add_str(out, after);
         return;
     }
-    add_option(out, format, want, indent, end);
+    add_ini_option(out, format, want, indent, end);
     buf_add_str(out, str_from_offset(have->text, trimmed.n));
 }
 
 /* Where a new option of the section goes: after its last option, else after its header. Outside of
  * sections that is the beginning, or the end where there are no sections. STR_NONE: the section is
  * missing. `ret_indent` is that of its last option. */
-static size_t find_place(struct str text, const struct ini_format *format, struct str section,
-                         struct str *ret_indent)
+static size_t find_option_place(struct str text, const struct ini_format *format,
+                                struct str section, struct str *ret_indent)
 {
     struct ini_walk walk = { .rest = text, .format = format };
     size_t place = section.p ? STR_NONE : 0;
@@ -296,7 +297,7 @@ static void insert_option(struct str text, const struct ini_format *format,
 {
     const struct str end = lines_end_of(text);
     struct str indent;
-    const size_t place = find_place(text, format, want->section, &indent);
+    const size_t place = find_option_place(text, format, want->section, &indent);
     const size_t start = out->n;
 
     if (place == STR_NONE) {
@@ -306,7 +307,7 @@ static void insert_option(struct str text, const struct ini_format *format,
     }
     if (out->n > start)
         lines_finish(out, end);
-    add_option(out, format, want, indent, end);
+    add_ini_option(out, format, want, indent, end);
     buf_add_str(out, end);
     if (place != STR_NONE)
         buf_add_str(out, str_from_offset(text, place));

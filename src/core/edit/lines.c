@@ -31,7 +31,7 @@ struct str lines_end_of(struct str text)
     return STR("\n");
 }
 
-static bool is_blank(char c)
+static bool is_line_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -40,7 +40,7 @@ struct str lines_indent(struct str line)
 {
     size_t n = 0;
 
-    while (n < line.n && is_blank(line.p[n]))
+    while (n < line.n && is_line_blank(line.p[n]))
         n++;
     return str_slice(line, 0, n);
 }
@@ -50,9 +50,9 @@ struct str lines_word(struct str *rest)
     size_t at = 0, n = 0;
     struct str word;
 
-    while (at < rest->n && is_blank(rest->p[at]))
+    while (at < rest->n && is_line_blank(rest->p[at]))
         at++;
-    while (at + n < rest->n && !is_blank(rest->p[at + n]))
+    while (at + n < rest->n && !is_line_blank(rest->p[at + n]))
         n++;
     word = str_slice(*rest, at, n);
     *rest = str_from_offset(*rest, at + n);

@@ -18,7 +18,7 @@ struct reader {
     struct str text, end;
 };
 
-static bool next(struct reader *r)
+static bool next_patch_line(struct reader *r)
 {
     struct line line;
 
@@ -33,14 +33,14 @@ static bool next(struct reader *r)
 /* --- headers ------------------------------------------------------------------------------ */
 
 /* A name ends at a tab, which a time follows; with git's quotes it is used as it is. */
-static struct str name_of(struct str line)
+static struct str read_patch_name(struct str line)
 {
     struct str rest = str_from_offset(line, 4);
 
     return str_trim(str_cut(&rest, '\t'));
 }
 
-static bool read_number(struct str *rest, size_t *ret)
+static bool read_hunk_number(struct str *rest, size_t *ret)
 {
     size_t n = 0, digits = 0;
 
@@ -53,34 +53,35 @@ static bool read_number(struct str *rest, size_t *ret)
 }
 
 /* "12,3" or "12". */
-static bool read_range(struct str *rest, size_t *ret_start, size_t *ret_count)
+static bool read_hunk_range(struct str *rest, size_t *ret_start, size_t *ret_count)
 {
     *ret_count = 1;
-    if (!read_number(rest, ret_start))
+    if (!read_hunk_number(rest, ret_start))
         return false;
     if (rest->n == 0 || rest->p[0] != ',')
         return true;
     *rest = str_from_offset(*rest, 1);
-    return read_number(rest, ret_count);
+    return read_hunk_number(rest, ret_count);
 }
 
 /* "@@ -1,3 +1,4 @@ what it is about" */
-static bool read_head(struct str line, struct patch_hunk *hunk)
+static bool read_hunk_head(struct str line, struct patch_hunk *hunk)
 {
     struct str rest = line;
 
     if (!str_starts(rest, STR("@@ -")))
         return false;
     rest = str_from_offset(rest, 4);
-    if (!read_range(&rest, &hunk->old_start, &hunk->old_count) || !str_starts(rest, STR(" +")))
+    if (!read_hunk_range(&rest, &hunk->old_start, &hunk->old_count) || !str_starts(rest, STR(" +")))
         return false;
     rest = str_from_offset(rest, 2);
-    return read_range(&rest, &hunk->new_start, &hunk->new_count) && str_starts(rest, STR(" @@"));
+    return read_hunk_range(&rest, &hunk->new_start, &hunk->new_count) &&
+           str_starts(rest, STR(" @@"));
 }
 
 /* --- hunks -------------------------------------------------------------------------------- */
 
-static int spoilt(const struct reader *r, const char *why, struct err *err)
+static int refuse_patch(const struct reader *r, const char *why, struct err *err)
 {
     return err_set(err, ERR_INVALID, "line %zu of the patch: %s", r->line, why);
 }
@@ -90,29 +91,29 @@ static void end_without_newline(struct reader *r, struct patch_hunk *hunk)
 {
     const struct reader before = *r;
 
-    if (hunk->lines.n > 0 && next(r) && r->text.n > 0 && r->text.p[0] == '\\')
+    if (hunk->lines.n > 0 && next_patch_line(r) && r->text.n > 0 && r->text.p[0] == '\\')
         hunk->lines.p[hunk->lines.n - 1].end = STR("");
     else
         *r = before;
 }
 
-static int read_lines(struct reader *r, struct patch_hunk *hunk, struct err *err)
+static int read_hunk_lines(struct reader *r, struct patch_hunk *hunk, struct err *err)
 {
     size_t old = hunk->old_count, now = hunk->new_count;
 
     while (old + now > 0) {
         struct patch_line line;
 
-        if (!next(r))
-            return spoilt(r, "it ends in the middle of a hunk", err);
+        if (!next_patch_line(r))
+            return refuse_patch(r, "it ends in the middle of a hunk", err);
         /* Editors cut the blank of an empty line. */
         line = (struct patch_line){ r->text.n > 0 ? r->text.p[0] : ' ',
                                     str_from_offset(r->text, r->text.n > 0 ? 1 : 0),
                                     r->end.n > 0 ? r->end : STR("\n") };
         if (line.kind != ' ' && line.kind != '-' && line.kind != '+')
-            return spoilt(r, "a line of a hunk begins with ' ', '-' or '+'", err);
+            return refuse_patch(r, "a line of a hunk begins with ' ', '-' or '+'", err);
         if ((line.kind != '+' && old == 0) || (line.kind != '-' && now == 0))
-            return spoilt(r, "the lines of the hunk do not match its header", err);
+            return refuse_patch(r, "the lines of the hunk do not match its header", err);
         old -= line.kind != '+';
         now -= line.kind != '-';
         VEC_PUSH_IN(r->arena, &hunk->lines, line);
@@ -127,17 +128,17 @@ static int read_hunks(struct reader *r, struct patch_part *part, struct err *err
         const struct reader before = *r;
         struct patch_hunk hunk = { 0 };
 
-        if (!next(r) || !read_head(r->text, &hunk)) {
+        if (!next_patch_line(r) || !read_hunk_head(r->text, &hunk)) {
             *r = before;
             break;
         }
         hunk.line = r->line;
-        if (read_lines(r, &hunk, err) < 0)
+        if (read_hunk_lines(r, &hunk, err) < 0)
             return -1;
         hunk.raw = (struct str){ before.rest.p, (size_t)(r->rest.p - before.rest.p) };
         VEC_PUSH_IN(r->arena, &part->hunks, hunk);
     }
-    return part->hunks.n > 0 ? 0 : spoilt(r, "no hunk follows the names of a file", err);
+    return part->hunks.n > 0 ? 0 : refuse_patch(r, "no hunk follows the names of a file", err);
 }
 
 int patch_parse(struct arena *arena, struct str text, struct patch *ret, struct err *err)
@@ -145,15 +146,15 @@ int patch_parse(struct arena *arena, struct str text, struct patch *ret, struct 
     struct reader r = { .arena = arena, .rest = text };
 
     *ret = (struct patch){ .parts = VEC_INIT };
-    while (next(&r)) {
+    while (next_patch_line(&r)) {
         struct patch_part part = { .old_name = r.text };
 
         if (!str_starts(r.text, STR("--- ")))
             continue;
-        part.old_name = name_of(r.text);
-        if (!next(&r) || !str_starts(r.text, STR("+++ ")))
-            return spoilt(&r, "'+++' does not follow '---': not a unified diff", err);
-        part.new_name = name_of(r.text);
+        part.old_name = read_patch_name(r.text);
+        if (!next_patch_line(&r) || !str_starts(r.text, STR("+++ ")))
+            return refuse_patch(&r, "'+++' does not follow '---': not a unified diff", err);
+        part.new_name = read_patch_name(r.text);
         if (read_hunks(&r, &part, err) < 0)
             return -1;
         VEC_PUSH_IN(arena, &ret->parts, part);
@@ -203,7 +204,7 @@ struct page {
 };
 
 /* What a hunk looks for: the lines of one side, and how many of them at each end are context. */
-struct wanted {
+struct sought_lines {
     VEC(const struct patch_line *) lines;
     size_t before, behind;
 };
@@ -213,9 +214,10 @@ static bool is_sought(const struct page *page, const struct patch_line *line)
     return line->kind == ' ' || line->kind == (page->reverse ? '+' : '-');
 }
 
-static void read_wanted(const struct page *page, const struct patch_hunk *hunk, struct wanted *ret)
+static void collect_sought_lines(const struct page *page, const struct patch_hunk *hunk,
+                                 struct sought_lines *ret)
 {
-    *ret = (struct wanted){ .lines = VEC_INIT };
+    *ret = (struct sought_lines){ .lines = VEC_INIT };
     VEC_EACH (&hunk->lines, line)
         if (is_sought(page, line))
             VEC_PUSH_IN(page->arena, &ret->lines, line);
@@ -227,24 +229,24 @@ static void read_wanted(const struct page *page, const struct patch_hunk *hunk, 
 }
 
 /* A last line with and one without an end are two lines. */
-static bool is_line(const struct line *line, const struct patch_line *want)
+static bool is_patch_line(const struct line *line, const struct patch_line *want)
 {
     return str_eq(line->text, want->text) && (line->end.n > 0) == (want->end.n > 0);
 }
 
-static bool fits_at(const struct page *page, const struct wanted *want, size_t at, size_t skip_top,
-                    size_t skip_end)
+static bool fits_at(const struct page *page, const struct sought_lines *want, size_t at,
+                    size_t skip_top, size_t skip_end)
 {
     if (at < page->done || at + want->lines.n - skip_end > page->lines.n)
         return false;
     for (size_t i = skip_top; i + skip_end < want->lines.n; i++)
-        if (!is_line(&page->lines.p[at + i], want->lines.p[i]))
+        if (!is_patch_line(&page->lines.p[at + i], want->lines.p[i]))
             return false;
     return true;
 }
 
 /* Less context at one end than at the other means that the file ends there. */
-static bool find_with_fuzz(const struct page *page, const struct wanted *want, size_t guess,
+static bool find_with_fuzz(const struct page *page, const struct sought_lines *want, size_t guess,
                            size_t fuzz, size_t *ret_at)
 {
     const size_t most = want->before > want->behind ? want->before : want->behind;
@@ -281,9 +283,9 @@ static bool find_hunk(const struct page *page, const struct patch_hunk *hunk, in
     /* A hunk without lines on this side is placed after the line that it names. */
     const int64_t place = (int64_t)start - (count > 0 ? 1 : 0) + moved;
     const size_t guess = place > 0 ? (size_t)place : 0;
-    struct wanted want;
+    struct sought_lines want;
 
-    read_wanted(page, hunk, &want);
+    collect_sought_lines(page, hunk, &want);
     for (size_t i = 0; i <= fuzz; i++) {
         if (i > 0 && i > want.before && i > want.behind)
             return false;
@@ -294,7 +296,7 @@ static bool find_hunk(const struct page *page, const struct patch_hunk *hunk, in
 }
 
 /* A line without an end is the last one, unless the hunk has landed elsewhere. */
-static void add_line(struct page *page, struct str text, struct str end)
+static void add_page_line(struct page *page, struct str text, struct str end)
 {
     lines_finish(page->out, page->end);
     lines_add(page->out, text, end);
@@ -303,7 +305,7 @@ static void add_line(struct page *page, struct str text, struct str end)
 static void copy_until(struct page *page, size_t at)
 {
     for (; page->done < at && page->done < page->lines.n; page->done++)
-        add_line(page, page->lines.p[page->done].text, page->lines.p[page->done].end);
+        add_page_line(page, page->lines.p[page->done].text, page->lines.p[page->done].end);
 }
 
 /* Context stays as the file has it, and what is new ends its lines as the file does. */
@@ -316,7 +318,7 @@ static void apply_hunk(struct page *page, const struct patch_hunk *hunk, size_t 
         else if (is_sought(page, line))
             page->done++;
         else
-            add_line(page, line->text, line->end.n > 0 ? page->end : line->end);
+            add_page_line(page, line->text, line->end.n > 0 ? page->end : line->end);
     }
 }
 
@@ -367,7 +369,8 @@ static bool has_proof(const struct patch_part *part)
     return true;
 }
 
-static bool is_applied(struct str text, const struct patch_part *part, size_t fuzz, struct buf *out)
+static bool is_part_applied(struct str text, const struct patch_part *part, size_t fuzz,
+                            struct buf *out)
 {
     const size_t base = out->n;
     size_t ignored;
@@ -385,11 +388,11 @@ enum patch_verdict patch_try(struct str text, const struct patch_part *part, str
     const bool early = has_proof(part);
 
     for (size_t fuzz = 0; fuzz <= PATCH_FUZZ_MAX; fuzz++) {
-        if (early && is_applied(text, part, fuzz, out))
+        if (early && is_part_applied(text, part, fuzz, out))
             return PATCH_APPLIED;
         if (patch_apply(text, part, false, fuzz, out, reterr_hunk))
             return PATCH_FITS;
-        if (!early && is_applied(text, part, fuzz, out))
+        if (!early && is_part_applied(text, part, fuzz, out))
             return PATCH_APPLIED;
     }
     return PATCH_MISFITS;

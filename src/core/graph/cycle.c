@@ -65,7 +65,7 @@ static bool is_loose(const struct search *s, uint32_t node)
 
 /* Take the queued nodes, which are marked as gone, out of the core, and every node that this
  * leaves loose. */
-static void peel(struct search *s, uint32_t queued)
+static void peel_acyclic_nodes(struct search *s, uint32_t queued)
 {
     for (uint32_t head = 0; head < queued; head++)
         for (int way = 0; way < DAG_WAYS; way++) {
@@ -91,7 +91,7 @@ static void peel_loose(struct search *s)
             s->gone[node] = true;
             s->queue[queued++] = node;
         }
-    peel(s, queued);
+    peel_acyclic_nodes(s, queued);
 }
 
 /* The first neighbour before `node` in the core; there is one for each node of the core. */
@@ -132,7 +132,7 @@ static void keep_path(struct search *s, uint32_t node, uint32_t next)
 }
 
 /* Breadth first and backwards from `node`: replace the path by a shorter one through it. */
-static void shorten(struct search *s, uint32_t node)
+static void shorten_cycle(struct search *s, uint32_t node)
 {
     uint32_t head = 0, tail = 0, layer_end = 1, length = 1;
     bool found = false;
@@ -190,18 +190,18 @@ static bool find_one(struct search *s, struct cycle *ret_cycle)
     uint32_t searches = around.n < SEARCHES_MAX ? around.n : SEARCHES_MAX;
 
     for (uint32_t i = 0; i < searches; i++)
-        shorten(s, around.nodes[(uint64_t)i * around.n / searches]);
+        shorten_cycle(s, around.nodes[(uint64_t)i * around.n / searches]);
     *ret_cycle = copy_path(s);
     return true;
 }
 
-static void take_out(struct search *s, const struct cycle *cycle)
+static void extract_cycle(struct search *s, const struct cycle *cycle)
 {
     for (uint32_t i = 0; i < cycle->n; i++) {
         s->gone[cycle->nodes[i]] = true;
         s->queue[i] = cycle->nodes[i];
     }
-    peel(s, cycle->n);
+    peel_acyclic_nodes(s, cycle->n);
 }
 
 size_t cycle_find(struct arena *arena, const struct dag *dag, size_t most, struct cycle *ret_cycles)
@@ -212,7 +212,7 @@ size_t cycle_find(struct arena *arena, const struct dag *dag, size_t most, struc
     search_init(&search, arena, dag);
     peel_loose(&search);
     for (; found < most && find_one(&search, &ret_cycles[found]); found++)
-        take_out(&search, &ret_cycles[found]);
+        extract_cycle(&search, &ret_cycles[found]);
     search_done(&search);
     return found;
 }

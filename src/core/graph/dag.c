@@ -20,7 +20,7 @@ struct edge {
     uint8_t type;
 };
 
-struct table {
+struct link_table {
     uint32_t *starts; /* count + 1 of them */
     struct dag_link *links;
 };
@@ -31,7 +31,7 @@ struct dag {
     bool sealed;
     VEC(struct edge) edges; /* until sealed */
     uint32_t edge_count;
-    struct table ways[DAG_WAYS];
+    struct link_table ways[DAG_WAYS];
 };
 
 struct dag *dag_new(struct arena *arena, uint32_t count)
@@ -51,26 +51,26 @@ void dag_edge(struct dag *dag, uint32_t before, uint32_t after, uint8_t type)
     VEC_PUSH_IN(dag->arena, &dag->edges, (struct edge){ before, after, type });
 }
 
-enum key { BY_TYPE, BY_AFTER, BY_BEFORE };
+enum edge_key { BY_TYPE, BY_AFTER, BY_BEFORE };
 
-static uint32_t key_of(const struct edge *edge, enum key key)
+static uint32_t get_edge_key(const struct edge *edge, enum edge_key key)
 {
     return key == BY_TYPE ? edge->type : key == BY_AFTER ? edge->after : edge->before;
 }
 
 /* One pass of a counting sort: `from` in order of `key`, which is below `keys`, into `to`. Edges
  * with the same key keep their order. */
-static void sort_pass(const struct edge *from, struct edge *to, size_t n, enum key key,
+static void sort_pass(const struct edge *from, struct edge *to, size_t n, enum edge_key key,
                       uint32_t keys)
 {
     AUTO_FREE uint32_t *places = mem_zalloc(mem_product(keys + (size_t)1, sizeof(*places)));
 
     for (size_t i = 0; i < n; i++)
-        places[key_of(&from[i], key) + 1]++;
+        places[get_edge_key(&from[i], key) + 1]++;
     for (size_t k = 1; k <= keys; k++)
         places[k] += places[k - 1];
     for (size_t i = 0; i < n; i++)
-        to[places[key_of(&from[i], key)]++] = from[i];
+        to[places[get_edge_key(&from[i], key)]++] = from[i];
 }
 
 /* Sort the edges and drop duplicates. */
@@ -96,7 +96,7 @@ static void sort_edges(struct dag *dag)
 static void fill_table(struct dag *dag, enum dag_way way)
 {
     AUTO_FREE uint32_t *places = mem_alloc(mem_product(dag->count, sizeof(*places)));
-    struct table *table = &dag->ways[way];
+    struct link_table *table = &dag->ways[way];
 
     table->starts = ARENA_ARRAY(dag->arena, uint32_t, (size_t)dag->count + 1);
     table->links = ARENA_ARRAY(dag->arena, struct dag_link, dag->edge_count);
@@ -141,7 +141,7 @@ size_t dag_edge_count(const struct dag *dag)
 
 struct dag_links dag_links(const struct dag *dag, uint32_t node, enum dag_way way)
 {
-    const struct table *table = &dag->ways[way];
+    const struct link_table *table = &dag->ways[way];
 
     assert(dag->sealed && node < dag->count);
     return (struct dag_links){ table->links + table->starts[node],

@@ -8,7 +8,7 @@
 
 /* Kahn's algorithm: take the nodes that wait for nothing, free those that waited only for them.
  * Sets the level of each node taken; returns how many there are of both. */
-static uint32_t resolve(const struct dag *dag, uint32_t *of, uint32_t *ret_count)
+static uint32_t resolve_levels(const struct dag *dag, uint32_t *of, uint32_t *ret_count)
 {
     uint32_t count = dag_count(dag), head = 0, tail = 0, levels = 0;
     AUTO_FREE uint32_t *waits = mem_alloc(mem_product(count, sizeof(*waits)));
@@ -63,7 +63,7 @@ bool levels_build(struct arena *arena, const struct dag *dag, struct levels *ret
     uint32_t *of = ARENA_ARRAY(arena, uint32_t, count);
     struct levels levels = { .of = of };
 
-    levels.resolved = resolve(dag, of, &levels.count);
+    levels.resolved = resolve_levels(dag, of, &levels.count);
     sort_nodes(arena, count, &levels);
     *ret_levels = levels;
     return levels.resolved == count;

@@ -13,7 +13,7 @@ struct reach {
     uint64_t words[];
 };
 
-static size_t words_of(uint32_t size)
+static size_t count_bitset_words(uint32_t size)
 {
     return ((size_t)size + WORD_BITS - 1) / WORD_BITS;
 }
@@ -21,7 +21,7 @@ static size_t words_of(uint32_t size)
 struct reach *reach_new(struct arena *arena, uint32_t size)
 {
     struct reach *reach =
-        arena_zalloc(arena, sizeof(*reach) + words_of(size) * sizeof(reach->words[0]));
+        arena_zalloc(arena, sizeof(*reach) + count_bitset_words(size) * sizeof(reach->words[0]));
 
     reach->size = size;
     return reach;
@@ -29,7 +29,7 @@ struct reach *reach_new(struct arena *arena, uint32_t size)
 
 void reach_clear(struct reach *reach)
 {
-    memset(reach->words, 0, words_of(reach->size) * sizeof(reach->words[0]));
+    memset(reach->words, 0, count_bitset_words(reach->size) * sizeof(reach->words[0]));
     reach->count = 0;
 }
 
@@ -62,7 +62,7 @@ uint32_t reach_next(const struct reach *reach, uint32_t from)
         return REACH_END;
     word = reach->words[i] & UINT64_MAX << from % WORD_BITS;
     while (word == 0) {
-        if (++i == words_of(reach->size))
+        if (++i == count_bitset_words(reach->size))
             return REACH_END;
         word = reach->words[i];
     }

@@ -67,7 +67,7 @@ static int read_host(struct str host, in_port_t port, struct bind_at *ret)
     return inet_pton(AF_INET, text, &ret->at.v4.sin_addr) == 1 ? 0 : -1;
 }
 
-static int read_place(const char *text, struct bind_at *ret, struct err *err)
+static int read_bind_address(const char *text, struct bind_at *ret, struct err *err)
 {
     struct str all = str_from(text);
     const char *colon = strrchr(text, ':');
@@ -88,12 +88,12 @@ int address_check(const char *text, struct err *err)
 {
     struct bind_at where;
 
-    return read_place(text, &where, err);
+    return read_bind_address(text, &where, err);
 }
 
 /* --- listening ---------------------------------------------------------------------- */
 
-static int open_socket(const struct bind_at *where, struct err *err)
+static int open_listen_socket(const struct bind_at *where, struct err *err)
 {
     const int yes = 1, no = 0;
     int family = where->at.any.sa_family;
@@ -128,15 +128,15 @@ int address_listen(const char *text, uint16_t *ret_port, struct err *err)
     struct bind_at where;
     int fd;
 
-    if (read_place(text, &where, err) < 0)
+    if (read_bind_address(text, &where, err) < 0)
         return -1;
-    fd = open_socket(&where, err);
+    fd = open_listen_socket(&where, err);
     if (fd < 0 && where.is_everywhere && err->errnum == EAFNOSUPPORT) {
         in_port_t port = where.at.v6.sin6_port;
 
         memset(&where.at, 0, sizeof(where.at));
         set_v4(&where, port); /* a kernel without IPv6 */
-        fd = open_socket(&where, err);
+        fd = open_listen_socket(&where, err);
     }
     if (fd < 0)
         return err_wrap(err, "cannot listen on '%s'", text);
@@ -161,7 +161,7 @@ int address_connect(const char *text, struct err *err)
     struct bind_at where;
     int fd;
 
-    if (read_place(text, &where, err) < 0)
+    if (read_bind_address(text, &where, err) < 0)
         return -1;
     if (where.is_everywhere)
         aim_at_loopback(&where);

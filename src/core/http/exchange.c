@@ -252,7 +252,7 @@ void http_set_header(struct http_request *request, const char *name, const char 
 /* --- routes ------------------------------------------------------------------------- */
 
 /* Returns the status: 200 when the exchange has its route. */
-static int find_route(struct http_exchange *exchange)
+static int find_exchange_route(struct http_exchange *exchange)
 {
     int status = STATUS_NOT_FOUND;
     struct str name;
@@ -273,7 +273,7 @@ static int find_route(struct http_exchange *exchange)
 static void call_route(struct http_exchange *exchange)
 {
     const struct http_options *options = &exchange->server->options;
-    int status = find_route(exchange);
+    int status = find_exchange_route(exchange);
 
     if (status == STATUS_NOT_FOUND && options->other)
         options->other(options->other_self, &exchange->request);
@@ -288,7 +288,7 @@ static void call_route(struct http_exchange *exchange)
 }
 
 /* The whole request is there. */
-static enum MHD_Result handle(struct http_exchange *exchange)
+static enum MHD_Result handle_exchange(struct http_exchange *exchange)
 {
     exchange->is_whole = true;
     exchange->request.body = buf_view(&exchange->body);
@@ -321,5 +321,5 @@ enum MHD_Result http_on_request(void *self, struct MHD_Connection *connection, c
         return MHD_YES;
     }
     /* A request whose answer is on its way is shown once more after it was resumed. */
-    return exchange->is_whole ? MHD_YES : handle(exchange);
+    return exchange->is_whole ? MHD_YES : handle_exchange(exchange);
 }

@@ -14,7 +14,7 @@
 
 enum { STATUS_READY = 200, STATUS_DOWN = 503 };
 
-struct health {
+struct health_server {
     struct health_options options;
     struct http_server *server;
     int64_t began;
@@ -54,7 +54,7 @@ void health_report_add(struct health_report *report, const char *name, enum heal
 
 static void on_healthz(void *self, struct http_request *request)
 {
-    const struct health *health = self;
+    const struct health_server *health = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 3);
     struct value body = value_map(map);
@@ -67,7 +67,7 @@ static void on_healthz(void *self, struct http_request *request)
 
 static void on_readyz(void *self, struct http_request *request)
 {
-    const struct health *health = self;
+    const struct health_server *health = self;
     struct health_report report = { .arena = ARENA_INIT };
     struct arena *arena = &report.arena;
     struct value_map *map = value_map_new(arena, 4);
@@ -87,7 +87,7 @@ static void on_readyz(void *self, struct http_request *request)
 
 static void on_metrics(void *self, struct http_request *request)
 {
-    const struct health *health = self;
+    const struct health_server *health = self;
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     if (health->options.measure)
@@ -105,9 +105,9 @@ static const struct http_route routes[] = {
     { 0 },
 };
 
-struct health *health_new(const struct health_options *options, struct err *err)
+struct health_server *health_new(const struct health_options *options, struct err *err)
 {
-    struct health *health = mem_zalloc(sizeof(*health));
+    struct health_server *health = mem_zalloc(sizeof(*health));
 
     health->options = *options;
     health->began = clock_now();
@@ -125,14 +125,14 @@ struct health *health_new(const struct health_options *options, struct err *err)
     return health;
 }
 
-void health_free(struct health *health)
+void health_free(struct health_server *health)
 {
     if (health)
         http_server_free(health->server);
     free(health);
 }
 
-uint16_t health_port(const struct health *health)
+uint16_t health_port(const struct health_server *health)
 {
     return http_server_port(health->server);
 }

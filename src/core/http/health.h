@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct err;
-struct health;
+struct health_server;
 struct loop;
 struct metrics;
 
@@ -42,9 +42,9 @@ struct health_options {
     void *self;
 };
 
-struct health *health_new(const struct health_options *options, struct err *err);
+struct health_server *health_new(const struct health_options *options, struct err *err);
 /* NULL is fine. */
-void health_free(struct health *health);
-uint16_t health_port(const struct health *health);
+void health_free(struct health_server *health);
+uint16_t health_port(const struct health_server *health);
 
 #endif

@@ -44,7 +44,7 @@ static size_t count_buckets(const struct metric *row)
 }
 
 /* Valid until the next one. */
-static struct str make_key(struct metrics *metrics, const char *first, const char *second)
+static struct str make_metric_key(struct metrics *metrics, const char *first, const char *second)
 {
     buf_clear(&metrics->key);
     buf_add_text(&metrics->key, first ? first : "");
@@ -62,15 +62,15 @@ static struct series *add_series(struct metrics *metrics, struct family *family,
     series->values[1] = second ? arena_strdup(&metrics->arena, second) : NULL;
     if (family->bucket_count > 0)
         series->counts = ARENA_ARRAY(&metrics->arena, uint64_t, family->bucket_count);
-    (void)map_set(&family->series, arena_str(&metrics->arena, make_key(metrics, first, second)),
-                  series);
+    (void)map_set(&family->series,
+                  arena_str(&metrics->arena, make_metric_key(metrics, first, second)), series);
     return series;
 }
 
 static struct series *find_series(struct metrics *metrics, const struct family *family,
                                   const char *first, const char *second)
 {
-    return map_find(&family->series, make_key(metrics, first, second));
+    return map_find(&family->series, make_metric_key(metrics, first, second));
 }
 
 /* The series of these values; when there are too many, that of all others. */
@@ -170,7 +170,7 @@ static void print_escaped(struct buf *out, const char *text)
     }
 }
 
-static void print_number(struct buf *out, double value)
+static void print_metric_number(struct buf *out, double value)
 {
     if (value == floor(value) && fabs(value) < 1e15)
         buf_printf(out, "%.0f", value);
@@ -209,7 +209,7 @@ static void print_histogram(struct buf *out, const struct family *family,
         if (is_last)
             buf_add_text(&bound, "+Inf");
         else
-            print_number(&bound, row->buckets[i]);
+            print_metric_number(&bound, row->buckets[i]);
         total = is_last ? series->count : total + series->counts[i];
         buf_printf(out, "%s_bucket", row->name);
         print_labels(out, row, series, buf_text(&bound));
@@ -218,7 +218,7 @@ static void print_histogram(struct buf *out, const struct family *family,
     buf_printf(out, "%s_sum", row->name);
     print_labels(out, row, series, NULL);
     buf_add_char(out, ' ');
-    print_number(out, series->sum);
+    print_metric_number(out, series->sum);
     buf_printf(out, "\n%s_count", row->name);
     print_labels(out, row, series, NULL);
     buf_printf(out, " %llu\n", (unsigned long long)series->count);
@@ -233,7 +233,7 @@ static void print_series(struct buf *out, const struct family *family, const str
     buf_add_text(out, family->row->name);
     print_labels(out, family->row, series, NULL);
     buf_add_char(out, ' ');
-    print_number(out, series->sum);
+    print_metric_number(out, series->sum);
     buf_add_char(out, '\n');
 }
 

@@ -23,7 +23,7 @@ struct probe {
     int64_t deadline;
 };
 
-static int wait_for(const struct probe *probe, short events, struct err *err)
+static int wait_for_probe(const struct probe *probe, short events, struct err *err)
 {
     struct pollfd poll_fd = { .fd = probe->fd, .events = events };
     int64_t left = probe->deadline - clock_now();
@@ -34,12 +34,12 @@ static int wait_for(const struct probe *probe, short events, struct err *err)
     return n == 0 ? err_set(err, ERR_TIMEOUT, "no answer in time") : 0;
 }
 
-static int send_all(const struct probe *probe, struct str text, struct err *err)
+static int send_probe_text(const struct probe *probe, struct str text, struct err *err)
 {
     while (text.n > 0) {
         ssize_t n;
 
-        if (wait_for(probe, POLLOUT, err) < 0)
+        if (wait_for_probe(probe, POLLOUT, err) < 0)
             return -1;
         n = send(probe->fd, text.p, text.n, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -49,14 +49,14 @@ static int send_all(const struct probe *probe, struct str text, struct err *err)
     return 0;
 }
 
-static int read_all(const struct probe *probe, struct buf *out, struct err *err)
+static int read_probe_answer(const struct probe *probe, struct buf *out, struct err *err)
 {
     char bytes[CHUNK];
 
     for (;;) {
         ssize_t n;
 
-        if (wait_for(probe, POLLIN, err) < 0)
+        if (wait_for_probe(probe, POLLIN, err) < 0)
             return -1;
         n = recv(probe->fd, bytes, sizeof(bytes), 0);
         if (n == 0)
@@ -70,8 +70,8 @@ static int read_all(const struct probe *probe, struct buf *out, struct err *err)
     }
 }
 
-static int read_answer(struct arena *arena, struct str text, struct probe_answer *ret,
-                       struct err *err)
+static int parse_probe_answer(struct arena *arena, struct str text, struct probe_answer *ret,
+                              struct err *err)
 {
     const char *end = memmem(text.p, text.n, HEAD_END, strlen(HEAD_END));
     int64_t status;
@@ -93,8 +93,9 @@ int probe_get(struct arena *arena, const char *address, const char *path, int64_
     AUTO_FD int fd = address_connect(address, err);
     const struct probe probe = { .fd = fd, .deadline = clock_now() + timeout };
 
-    if (fd < 0 || send_all(&probe, str_from(request), err) < 0 ||
-        read_all(&probe, &text, err) < 0 || read_answer(arena, buf_view(&text), ret, err) < 0)
+    if (fd < 0 || send_probe_text(&probe, str_from(request), err) < 0 ||
+        read_probe_answer(&probe, &text, err) < 0 ||
+        parse_probe_answer(arena, buf_view(&text), ret, err) < 0)
         return err_wrap(err, "'%s'", address);
     return 0;
 }

@@ -19,22 +19,22 @@
 
 /* --- an engine on the loop ---------------------------------------------------------- */
 
-static void on_timer(struct timer *timer);
+static void on_engine_timer(struct timer *timer);
 
 /* Never longer than the library asks to sleep. */
-static void set_timer(struct http_engine *engine)
+static void set_engine_timer(struct http_engine *engine)
 {
     struct timers *timers = loop_timers(engine->server->options.loop);
     MHD_UNSIGNED_LONG_LONG ms;
 
     if (MHD_get_timeout(engine->daemon, &ms) == MHD_YES)
         timer_set(timers, &engine->timer, clock_after(clock_now(), (int64_t)ms * CLOCK_MS),
-                  on_timer);
+                  on_engine_timer);
     else
         timer_clear(timers, &engine->timer);
 }
 
-static void free_engine(struct http_engine *engine)
+static void free_http_engine(struct http_engine *engine)
 {
     watch_stop(&engine->watch);
     timer_clear(loop_timers(engine->server->options.loop), &engine->timer);
@@ -43,7 +43,7 @@ static void free_engine(struct http_engine *engine)
     free(engine);
 }
 
-static bool is_idle(const struct http_engine *engine)
+static bool is_engine_idle(const struct http_engine *engine)
 {
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(engine->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
@@ -56,12 +56,12 @@ static bool end_engine(struct http_engine *engine)
 {
     struct http_engine **place = &engine->server->engines;
 
-    if (engine == *place || !is_idle(engine))
+    if (engine == *place || !is_engine_idle(engine))
         return false;
     while (*place != engine)
         place = &(*place)->next;
     *place = engine->next;
-    free_engine(engine);
+    free_http_engine(engine);
     return true;
 }
 
@@ -69,15 +69,15 @@ static void run_engine(struct http_engine *engine)
 {
     (void)MHD_run(engine->daemon);
     if (!end_engine(engine))
-        set_timer(engine);
+        set_engine_timer(engine);
 }
 
-static void on_timer(struct timer *timer)
+static void on_engine_timer(struct timer *timer)
 {
     run_engine(container_of(timer, struct http_engine, timer));
 }
 
-static void on_ready(struct watch *watch, uint32_t events)
+static void on_engine_ready(struct watch *watch, uint32_t events)
 {
     (void)events;
     run_engine(container_of(watch, struct http_engine, watch));
@@ -85,25 +85,26 @@ static void on_ready(struct watch *watch, uint32_t events)
 
 void http_engine_wake(struct http_engine *engine)
 {
-    timer_set(loop_timers(engine->server->options.loop), &engine->timer, clock_now(), on_timer);
+    timer_set(loop_timers(engine->server->options.loop), &engine->timer, clock_now(),
+              on_engine_timer);
 }
 
 /* --- connections -------------------------------------------------------------------- */
 
 /* The library sees the end of the connection and closes it. */
-static void on_deadline(struct timer *timer)
+static void on_line_deadline(struct timer *timer)
 {
     struct http_line *line = container_of(timer, struct http_line, deadline);
 
     (void)shutdown(line->fd, SHUT_RDWR);
 }
 
-static void expect(struct http_line *line, int64_t ns)
+static void set_line_deadline(struct http_line *line, int64_t ns)
 {
     struct timers *timers = loop_timers(line->server->options.loop);
 
     if (ns > 0)
-        timer_set(timers, &line->deadline, clock_after(clock_now(), ns), on_deadline);
+        timer_set(timers, &line->deadline, clock_after(clock_now(), ns), on_line_deadline);
     else
         timer_clear(timers, &line->deadline);
 }
@@ -114,7 +115,7 @@ void http_line_expect(struct MHD_Connection *connection, int64_t ns)
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     if (info && info->socket_context)
-        expect(info->socket_context, ns);
+        set_line_deadline(info->socket_context, ns);
 }
 
 static void on_connection(void *self, struct MHD_Connection *connection, void **slot,
@@ -131,9 +132,9 @@ static void on_connection(void *self, struct MHD_Connection *connection, void **
         line->server = engine->server;
         line->fd = info->connect_fd;
         *slot = line;
-        expect(line, engine->server->options.request_timeout);
+        set_line_deadline(line, engine->server->options.request_timeout);
     } else if (line) {
-        expect(line, 0);
+        set_line_deadline(line, 0);
         free(line);
         *slot = NULL;
     }
@@ -151,8 +152,8 @@ static void on_problem(void *self, const char *format, va_list args)
     engine->problem[strcspn(engine->problem, "\n")] = '\0';
 }
 
-static struct MHD_Daemon *start_daemon(struct http_engine *engine, int fd, const char *cert_pem,
-                                       const char *key_pem)
+static struct MHD_Daemon *start_http_daemon(struct http_engine *engine, int fd,
+                                            const char *cert_pem, const char *key_pem)
 {
     const struct http_options *options = &engine->server->options;
     const struct MHD_OptionItem tls[] = {
@@ -182,7 +183,7 @@ static int watch_engine(struct http_engine *engine, struct err *err)
     if (!info)
         return err_set(err, ERR_UNSUPPORTED, "the HTTP library lacks epoll");
     return watch_start(&engine->watch, engine->server->options.loop, info->epoll_fd, WATCH_READ,
-                       on_ready, err);
+                       on_engine_ready, err);
 }
 
 /* It accepts with a descriptor of its own for the socket, which it closes at its end. */
@@ -196,9 +197,9 @@ static struct http_engine *new_engine(struct http_server *server, const char *ce
     if (fd < 0) {
         err_sys(err, errno, "dup");
     } else {
-        engine->daemon = start_daemon(engine, fd, cert_pem, key_pem);
+        engine->daemon = start_http_daemon(engine, fd, cert_pem, key_pem);
         if (engine->daemon && watch_engine(engine, err) == 0) {
-            set_timer(engine);
+            set_engine_timer(engine);
             return engine;
         }
         if (!engine->daemon) {
@@ -207,7 +208,7 @@ static struct http_engine *new_engine(struct http_server *server, const char *ce
                     engine->problem[0] ? engine->problem : "the HTTP library refused to start");
         }
     }
-    free_engine(engine);
+    free_http_engine(engine);
     return NULL;
 }
 
@@ -251,7 +252,7 @@ void http_server_free(struct http_server *server)
         struct http_engine *engine = server->engines;
 
         server->engines = engine->next;
-        free_engine(engine);
+        free_http_engine(engine);
     }
     fd_close(&server->fd);
     free(server);

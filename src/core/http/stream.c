@@ -7,7 +7,7 @@
 
 #define BLOCK_SIZE 4096
 
-static void end_stream(struct http_stream *stream)
+static void end_http_stream(struct http_stream *stream)
 {
     *stream->back = stream->next;
     if (stream->next)
@@ -23,12 +23,12 @@ static void on_free(void *self)
     http_closed_fn *closed = stream->closed;
     void *owner = stream->self;
 
-    end_stream(stream);
+    end_http_stream(stream);
     if (closed)
         closed(owner);
 }
 
-static ssize_t on_read(void *self, uint64_t position, char *into, size_t max)
+static ssize_t on_stream_read(void *self, uint64_t position, char *into, size_t max)
 {
     struct http_stream *stream = self;
     size_t n = stream->out.n < max ? stream->out.n : max;
@@ -79,8 +79,8 @@ struct http_stream *http_stream_new(struct http_request *request, http_closed_fn
     if (stream->next)
         stream->next->back = &stream->next;
     *stream->back = stream;
-    response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, stream, on_free);
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_stream_read,
+                                                 stream, on_free);
     http_add_headers(exchange, response, "text/event-stream", NULL);
     http_exchange_finish(exchange, MHD_HTTP_OK, response);
     return stream;

@@ -21,7 +21,7 @@ struct unixsock agent_socket(struct arena *arena, const char *data_dir)
 }
 
 /* What is sent is for the agent alone, and nobody else may answer for it. */
-static int check_listener(const struct unixsock *sock, int fd, struct err *err)
+static int check_agent_owner(const struct unixsock *sock, int fd, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct unixsock_peer peer;
@@ -34,7 +34,7 @@ static int check_listener(const struct unixsock *sock, int fd, struct err *err)
                    sock->path, account_describe(&arena, peer.uid));
 }
 
-static int await_answer(int fd, int64_t deadline, struct err *err)
+static int await_agent_answer(int fd, int64_t deadline, struct err *err)
 {
     struct pollfd one = { .fd = fd, .events = POLLIN };
     struct timespec room;
@@ -50,7 +50,8 @@ static int await_answer(int fd, int64_t deadline, struct err *err)
     return 0;
 }
 
-static int converse(int fd, struct str packet, int64_t wait, struct buf *answer, struct err *err)
+static int exchange_packets(int fd, struct str packet, int64_t wait, struct buf *answer,
+                            struct err *err)
 {
     char *room = buf_reserve(answer, AGENT_PACKET_MAX);
     ssize_t n;
@@ -58,7 +59,7 @@ static int converse(int fd, struct str packet, int64_t wait, struct buf *answer,
     /* an agent that refuses us may have answered and closed already */
     if (send(fd, packet.p, packet.n, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
         return err_sys(err, errno, "write to the agent");
-    if (await_answer(fd, clock_after(clock_real(), wait), err) < 0)
+    if (await_agent_answer(fd, clock_after(clock_real(), wait), err) < 0)
         return -1;
     n = recv(fd, room, AGENT_PACKET_MAX, 0);
     if (n < 0)
@@ -76,7 +77,7 @@ int agent_exchange(const struct unixsock *socket, struct str packet, int64_t wai
 
     if (unixsock_connect(socket, &fd, err) < 0)
         return err->code == ERR_NOT_FOUND ? err_wrap(err, "the agent is not running") : -1;
-    if (check_listener(socket, fd, err) < 0)
+    if (check_agent_owner(socket, fd, err) < 0)
         return -1;
-    return converse(fd, packet, wait, answer, err);
+    return exchange_packets(fd, packet, wait, answer, err);
 }

@@ -11,7 +11,7 @@
 #define DATA_DIR "/var/lib/zester"
 
 /* From the environment, else from the account; NULL: unknown. */
-static const char *find_home(struct arena *arena)
+static const char *find_home_folder(struct arena *arena)
 {
     const char *home = getenv("HOME");
     const struct account *account;
@@ -33,6 +33,6 @@ const char *data_dir_find(struct arena *arena)
         return DATA_DIR;
     if (state && state[0] == '/')
         return path_join(arena, state, "zester");
-    home = find_home(arena);
+    home = find_home_folder(arena);
     return home ? path_join(arena, home, ".local/state/zester") : NULL;
 }

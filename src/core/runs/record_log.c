@@ -106,8 +106,8 @@ void record_log_close(struct record_log_writer *writer)
     fd_close(&writer->fd);
 }
 
-static int add_entry(struct buf *out, const struct record_log *log, uint64_t salt,
-                     const struct record_part *parts, size_t count, struct err *err)
+static int encode_log_entry(struct buf *out, const struct record_log *log, uint64_t salt,
+                            const struct record_part *parts, size_t count, struct err *err)
 {
     const size_t start = frame_begin(out);
 
@@ -120,7 +120,8 @@ static int add_entry(struct buf *out, const struct record_log *log, uint64_t sal
 }
 
 /* What does not fit on the disk leaves no trace. */
-static int append_entry(const struct record_log_writer *writer, struct str entry, struct err *err)
+static int append_log_entry(const struct record_log_writer *writer, struct str entry,
+                            struct err *err)
 {
     if (fd_write(writer->fd, entry.p, entry.n, err) == 0)
         return 0;
@@ -139,30 +140,30 @@ int record_log_add(struct record_log_writer *writer, const struct record_part *p
     AUTO_BUF struct buf out = BUF_INIT(log->max);
 
     if (writer->size > 0) {
-        if (add_entry(&out, log, writer->salt, parts, count, err) < 0)
+        if (encode_log_entry(&out, log, writer->salt, parts, count, err) < 0)
             return -1;
         if (writer->size + out.n <= RECORD_LOG_ROOM)
-            return append_entry(writer, buf_view(&out), err);
+            return append_log_entry(writer, buf_view(&out), err);
         buf_clear(&out);
     }
     writer->salt = chance_number();
     frame_file_begin(&out, log->purpose, writer->salt);
-    if (add_entry(&out, log, writer->salt, parts, count, err) < 0)
+    if (encode_log_entry(&out, log, writer->salt, parts, count, err) < 0)
         return -1;
     return fs_replace(log->path, buf_view(&out), &how, err);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static int tell_damage(const struct record_log *log, struct err *err)
+static int report_log_damage(const struct record_log *log, struct err *err)
 {
     return err_set(err, ERR_INVALID, "'%s': the checksum does not match", log->path);
 }
 
 /* The records of the last entry. `bytes` may be only the beginning of a large file, whose one entry
  * is cut off then. */
-static int find_entry(const struct record_log *log, struct str bytes, struct str *ret_records,
-                      struct err *err)
+static int find_log_entry(const struct record_log *log, struct str bytes, struct str *ret_records,
+                          struct err *err)
 {
     struct frame_scan scan = { 0 };
     struct frame frame;
@@ -179,16 +180,17 @@ static int find_entry(const struct record_log *log, struct str bytes, struct str
         else if (step == FRAME_TORN && !ret_records->p && frame.size > FRAME_HEAD)
             *ret_records = str_slice(bytes, frame.offset + FRAME_HEAD, frame.size - FRAME_HEAD);
     }
-    return ret_records->p ? 0 : tell_damage(log, err);
+    return ret_records->p ? 0 : report_log_damage(log, err);
 }
 
-static int take_record(struct arena *arena, const struct record_log *log, struct frame_scan *scan,
-                       const struct record_type *type, void *ret, struct err *err)
+static int take_log_record(struct arena *arena, const struct record_log *log,
+                           struct frame_scan *scan, const struct record_type *type, void *ret,
+                           struct err *err)
 {
     struct frame frame;
 
     if (frame_next(scan, &frame) != FRAME_WHOLE)
-        return tell_damage(log, err);
+        return report_log_damage(log, err);
     if (frame.version > log->version)
         return err_set(err, ERR_UNSUPPORTED, "'%s': written by a newer version of zester",
                        log->path);
@@ -215,9 +217,9 @@ int record_log_read_first(struct arena *arena, const struct record_log *log,
     bytes = arena_alloc(arena, n + 1);
     if (fd_read(fd, bytes, n, &n, err) < 0)
         return err_wrap(err, "'%s'", log->path);
-    if (find_entry(log, (struct str){ bytes, n }, &scan.bytes, err) < 0)
+    if (find_log_entry(log, (struct str){ bytes, n }, &scan.bytes, err) < 0)
         return -1;
-    return take_record(arena, log, &scan, type, ret, err);
+    return take_log_record(arena, log, &scan, type, ret, err);
 }
 
 int record_log_read_part(struct arena *arena, const struct record_log *log,
@@ -230,12 +232,12 @@ int record_log_read_part(struct arena *arena, const struct record_log *log,
         return -1;
     if (!bytes.p)
         return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", log->path);
-    if (find_entry(log, bytes, &scan.bytes, err) < 0)
+    if (find_log_entry(log, bytes, &scan.bytes, err) < 0)
         return -1;
     for (size_t i = 0; i <= before; i++) {
         if (scan.at == scan.bytes.n)
             return err_set(err, ERR_NOT_FOUND, "'%s' has fewer records", log->path);
-        if (take_record(arena, log, &scan, i == before ? type : NULL, ret, err) < 0)
+        if (take_log_record(arena, log, &scan, i == before ? type : NULL, ret, err) < 0)
             return -1;
     }
     return 0;

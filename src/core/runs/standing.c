@@ -43,7 +43,7 @@ static const struct record_field standing_fields[] = {
 static const struct record_type standing_type = RECORD_TYPE("standing", struct standing, standing_fields, 0);
 /* clang-format on */
 
-static struct record_file file_of(struct arena *arena, const char *data_dir)
+static struct record_file get_standing_file(struct arena *arena, const char *data_dir)
 {
     return (struct record_file){ .path = path_join(arena, data_dir, STANDING_FILE),
                                  .type = &standing_type,
@@ -73,7 +73,7 @@ static uint64_t sum_names(const struct standing_marks *marks, uint64_t sum)
 
 /* Does the record say already that all of these names succeeded? It is intact, and keys are in the
  * order of the table: its last bytes tell, without reading the rest. */
-static bool is_known(struct str payload, struct str sum)
+static bool is_recorded_success(struct str payload, struct str sum)
 {
     const struct value key = value_text(SUCCEEDED), bytes = value_bytes(sum);
     AUTO_BUF struct buf tail = BUF_INIT(BUF_NO_LIMIT);
@@ -132,8 +132,8 @@ static uint64_t sum_of(const struct standing *ended)
 
 /* What is the same in most runs: everything succeeded before, and did so again. The file is always
  * whole, so this needs no lock. */
-static bool is_kept(struct arena *arena, const struct record_file *file,
-                    const struct standing *ended)
+static bool is_standing_kept(struct arena *arena, const struct record_file *file,
+                             const struct standing *ended)
 {
     const uint64_t sum = sum_of(ended);
     bool changed = false;
@@ -142,12 +142,12 @@ static bool is_kept(struct arena *arena, const struct record_file *file,
 
     return are_successes(&ended->states, &changed) && are_successes(&ended->runs, &changed) &&
            !changed && record_file_open(arena, file, &frame, &ignored) == 0 &&
-           is_known(frame.payload, (struct str){ (const char *)&sum, sizeof(sum) });
+           is_recorded_success(frame.payload, (struct str){ (const char *)&sum, sizeof(sum) });
 }
 
 /* With the lock held. */
-static int merge_file(struct arena *arena, const struct record_file *file,
-                      const struct standing *ended, struct err *err)
+static int merge_standing_file(struct arena *arena, const struct record_file *file,
+                               const struct standing *ended, struct err *err)
 {
     const uint64_t sum = sum_of(ended);
     const struct str names = { (const char *)&sum, sizeof(sum) };
@@ -173,16 +173,16 @@ static int merge_file(struct arena *arena, const struct record_file *file,
 int standing_keep(const char *data_dir, const struct standing *ended, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct record_file file = file_of(&arena, data_dir);
+    const struct record_file file = get_standing_file(&arena, data_dir);
     struct lock lock = LOCK_NONE;
     int result;
 
-    if (is_kept(&arena, &file, ended))
+    if (is_standing_kept(&arena, &file, ended))
         return 0;
     if (lock_take(&lock, path_join(&arena, data_dir, STANDING_LOCK), LOCK_EXCLUSIVE, LOCK_NS, NULL,
                   err) < 0)
         return -1;
-    result = merge_file(&arena, &file, ended, err);
+    result = merge_standing_file(&arena, &file, ended, err);
     lock_drop(&lock);
     return result;
 }
@@ -191,7 +191,7 @@ int standing_keep(const char *data_dir, const struct standing *ended, struct err
 
 int standing_read(struct arena *arena, const char *data_dir, struct standing *ret, struct err *err)
 {
-    const struct record_file file = file_of(arena, data_dir);
+    const struct record_file file = get_standing_file(arena, data_dir);
 
     *ret = (struct standing){ 0 };
     if (record_file_read(arena, &file, ret, err) == 0 || err->code == ERR_NOT_FOUND)
@@ -199,7 +199,7 @@ int standing_read(struct arena *arena, const char *data_dir, struct standing *re
     return -1;
 }
 
-static void add_mark(struct standing_answer *answer, const struct standing_mark *mark)
+static void add_standing_mark(struct standing_answer *answer, const struct standing_mark *mark)
 {
     if (!answer->known || (answer->success && !mark->success))
         answer->error = mark->error;
@@ -210,7 +210,7 @@ static void add_mark(struct standing_answer *answer, const struct standing_mark 
 }
 
 /* "file.managed:/etc/motd" is called that, and "/etc/motd". */
-static bool is_called(const struct standing_mark *mark, const char *name)
+static bool is_mark_name(const struct standing_mark *mark, const char *name)
 {
     const char *colon = strchr(mark->name, ':');
 
@@ -223,12 +223,12 @@ struct standing_answer standing_find(const struct standing *standing, const char
 
     if (strcmp(name, STANDING_HIGHSTATE) != 0)
         VEC_EACH (&standing->states.list, mark)
-            if (is_called(mark, name))
-                add_mark(&answer, mark);
+            if (is_mark_name(mark, name))
+                add_standing_mark(&answer, mark);
     if (answer.known)
         return answer;
     VEC_EACH (&standing->runs.list, mark)
         if (strcmp(mark->name, name) == 0)
-            add_mark(&answer, mark);
+            add_standing_mark(&answer, mark);
     return answer;
 }

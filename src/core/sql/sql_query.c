@@ -70,15 +70,15 @@ static bool may_call(const char *function)
     return false;
 }
 
-static bool may_read(const struct sql_query *query, const char *table, const char *column)
+static bool may_read_column(const struct sql_query *query, const char *table, const char *column)
 {
     return strcmp(table, query->use.table->name) == 0 &&
            (query->may_read_row || strcmp(column, SQL_TABLE_ROW_COLUMN) != 0);
 }
 
 /* What is not named here is refused. */
-static int authorize(void *self, int action, const char *first, const char *second,
-                     const char *database, const char *trigger)
+static int authorize_action(void *self, int action, const char *first, const char *second,
+                            const char *database, const char *trigger)
 {
     const struct sql_query *query = self;
     bool may = false;
@@ -87,7 +87,7 @@ static int authorize(void *self, int action, const char *first, const char *seco
     if (action == SQLITE_SELECT)
         may = true;
     else if (action == SQLITE_READ)
-        may = may_read(query, first, second);
+        may = may_read_column(query, first, second);
     else if (action == SQLITE_FUNCTION)
         may = may_call(second);
     return may ? SQLITE_OK : SQLITE_DENY;
@@ -110,7 +110,7 @@ int sql_query_check(struct str text, struct err *err)
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-static bool is_late(void *self)
+static bool is_query_late(void *self)
 {
     struct sql_query *query = self;
     const int64_t now = clock_real();
@@ -118,9 +118,9 @@ static bool is_late(void *self)
     return now >= atomic_load(&query->deadline) || now >= atomic_load(&query->last_call);
 }
 
-static int on_progress(void *self)
+static int on_query_progress(void *self)
 {
-    return is_late(self);
+    return is_query_late(self);
 }
 
 void sql_query_extend(struct sql_query *query)
@@ -146,8 +146,8 @@ static int fail_query(const struct sql_query *query, int rc, struct err *err)
     return err_set(err, ERR_INVALID, "%s", sqlite_api.errmsg(query->db));
 }
 
-static int prepare(struct sql_query *query, const char *before, struct str text, const char *after,
-                   struct err *err);
+static int prepare_statement(struct sql_query *query, const char *before, struct str text,
+                             const char *after, struct err *err);
 
 static void drop_statement(struct sql_query *query)
 {
@@ -157,7 +157,7 @@ static void drop_statement(struct sql_query *query)
 
 static int touch_table(struct sql_query *query, struct err *err)
 {
-    int rc = prepare(query, "SELECT 1 FROM ", str_from(query->use.table->name), "", err);
+    int rc = prepare_statement(query, "SELECT 1 FROM ", str_from(query->use.table->name), "", err);
 
     drop_statement(query);
     return rc;
@@ -180,14 +180,14 @@ static int open_database(struct sql_query *query, struct err *err)
     /* The table is made when it is first named: before only asking is allowed. */
     if (sql_table_add(query->db, &query->use, err) < 0 || touch_table(query, err) < 0)
         return -1;
-    (void)sqlite_api.set_authorizer(query->db, authorize, query);
-    sqlite_api.progress_handler(query->db, PROGRESS_STEPS, on_progress, query);
+    (void)sqlite_api.set_authorizer(query->db, authorize_action, query);
+    sqlite_api.progress_handler(query->db, PROGRESS_STEPS, on_query_progress, query);
     return 0;
 }
 
 /* The statement `before` TEXT `after`, alone. */
-static int prepare(struct sql_query *query, const char *before, struct str text, const char *after,
-                   struct err *err)
+static int prepare_statement(struct sql_query *query, const char *before, struct str text,
+                             const char *after, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     const char *tail;
@@ -213,12 +213,12 @@ static int check_expression(struct sql_query *query, struct str text, struct err
 
     buf_printf(&before, "SELECT 1 FROM %s WHERE (", query->use.table->name);
     buf_printf(&after, "\n) THEN 1 END FROM %s", query->use.table->name);
-    rc = prepare(query, buf_text(&before), text, "\n)", err);
+    rc = prepare_statement(query, buf_text(&before), text, "\n)", err);
     drop_statement(query);
     if (rc < 0)
         return -1;
     (void)sqlite_api.limit(query->db, SQLITE_LIMIT_EXPR_DEPTH, depth + DEPTH_AROUND);
-    rc = prepare(query, "SELECT CASE WHEN (", text, buf_text(&after), err);
+    rc = prepare_statement(query, "SELECT CASE WHEN (", text, buf_text(&after), err);
     drop_statement(query);
     (void)sqlite_api.limit(query->db, SQLITE_LIMIT_EXPR_DEPTH, depth);
     return rc < 0 ? err_set(err, ERR_INVALID, NOT_ONE) : 0;
@@ -234,7 +234,7 @@ static int prepare_query(struct sql_query *query, struct str text, struct err *e
     query->may_read_row = true;
     buf_printf(&before, "SELECT " SQL_TABLE_ROW_COLUMN " FROM %s WHERE %s > ?1 AND (", name, id);
     buf_printf(&after, "\n) ORDER BY %s", id);
-    return prepare(query, buf_text(&before), text, buf_text(&after), err);
+    return prepare_statement(query, buf_text(&before), text, buf_text(&after), err);
 }
 
 int sql_query_open(const struct sql_table *table, void *self, struct str text,
@@ -249,7 +249,7 @@ int sql_query_open(const struct sql_table *table, void *self, struct str text,
                        "SQL requires SQLite 3.38 (" SQLITE_API_LIBRARY
                        "): install libsqlite3-0, or use the expressions of -F without --sql");
     query = mem_zalloc(sizeof(*query));
-    query->use = (struct sql_table_use){ table, self, is_late, query };
+    query->use = (struct sql_table_use){ table, self, is_query_late, query };
     atomic_init(&query->last_call, CLOCK_NEVER);
     sql_query_extend(query);
     if (open_database(query, err) < 0 || prepare_query(query, text, err) < 0) {

@@ -23,7 +23,7 @@ enum {
 /* The same for every plan: a scan is never replaced by several, whose rows would need sorting. */
 #define SCAN_COST 1e6
 
-struct table {
+struct virtual_table {
     sqlite3_vtab base;
     const struct sql_table_use *use;
 };
@@ -36,7 +36,7 @@ struct cursor {
 
 static const struct sql_table_use *use_of(const struct cursor *cursor)
 {
-    return container_of(cursor->base.pVtab, struct table, base)->use;
+    return container_of(cursor->base.pVtab, struct virtual_table, base)->use;
 }
 
 static int fail_table(sqlite3_vtab *vtab, const char *text)
@@ -53,7 +53,7 @@ static int connect_table(sqlite3 *db, void *self, int argc, const char *const *a
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct sql_table_use *use = self;
-    struct table *table;
+    struct virtual_table *table;
     int rc;
 
     (void)argc, (void)argv, (void)reterr_text;
@@ -72,7 +72,7 @@ static int connect_table(sqlite3 *db, void *self, int argc, const char *const *a
 
 static int disconnect_table(sqlite3_vtab *vtab)
 {
-    free(container_of(vtab, struct table, base));
+    free(container_of(vtab, struct virtual_table, base));
     return SQLITE_OK;
 }
 
@@ -113,7 +113,7 @@ static char plan_constraint(const struct sql_table *table, sqlite3_index_info *i
 /* A plan is two bytes for each condition: its letter, and what it is about. */
 static int plan_scan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-    const struct sql_table *table = container_of(vtab, struct table, base)->use->table;
+    const struct sql_table *table = container_of(vtab, struct virtual_table, base)->use->table;
     char *plan = sqlite_api.malloc64(2 * PLAN_MAX + 1);
     int used = 0;
 
@@ -153,7 +153,7 @@ static void bound_number(char letter, int64_t number, int64_t *min, int64_t *max
 }
 
 /* Values of a list are gone when the next one is looked at. */
-static void add_name(struct arena *arena, struct sql_bounds *bounds, sqlite3_value *v)
+static void add_bound_name(struct arena *arena, struct sql_bounds *bounds, sqlite3_value *v)
 {
     if (sqlite_api.value_type(v) == SQLITE_TEXT)
         VEC_PUSH_IN(arena, &bounds->names,
@@ -170,12 +170,12 @@ static void bound_names(struct arena *arena, char letter, sqlite3_value *v,
         return;
     bounds->has_names = true;
     if (letter != PLAN_NAMES) {
-        add_name(arena, bounds, v);
+        add_bound_name(arena, bounds, v);
         return;
     }
     for (int rc = sqlite_api.vtab_in_first(v, &one); rc == SQLITE_OK;
          rc = sqlite_api.vtab_in_next(v, &one))
-        add_name(arena, bounds, one);
+        add_bound_name(arena, bounds, one);
 }
 
 static void read_bounds(struct arena *arena, const char *plan, sqlite3_value **values,
@@ -225,7 +225,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int next_row(sqlite3_vtab_cursor *base)
+static int next_sql_row(sqlite3_vtab_cursor *base)
 {
     struct cursor *cursor = container_of(base, struct cursor, base);
     const struct sql_table_use *use = use_of(cursor);
@@ -254,7 +254,7 @@ static int begin_scan(sqlite3_vtab_cursor *base, int number, const char *plan, i
     read_bounds(&arena, plan, values, &bounds);
     if (use->table->open(use->self, &bounds, &cursor->scan, &err) < 0)
         return fail_table(base->pVtab, err.text);
-    return next_row(base);
+    return next_sql_row(base);
 }
 
 static int is_at_end(sqlite3_vtab_cursor *base)
@@ -302,7 +302,7 @@ static const sqlite3_module module = {
     .xOpen = open_cursor,
     .xClose = close_cursor,
     .xFilter = begin_scan,
-    .xNext = next_row,
+    .xNext = next_sql_row,
     .xEof = is_at_end,
     .xColumn = read_column,
     .xRowid = read_rowid,

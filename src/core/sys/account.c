@@ -17,24 +17,24 @@
 #define GROUPS_MAX 65536
 
 /* By name, or by number when the name is NULL. */
-struct key {
+struct account_key {
     const char *name;
     id_t id;
 };
 
 /* What the get...r functions return for "no such entry", besides 0 without a result. */
-static bool is_absence(int errnum)
+static bool is_account_absence(int errnum)
 {
     return errnum == 0 || errnum == ENOENT || errnum == ESRCH || errnum == EBADF || errnum == EPERM;
 }
 
-static int too_large(size_t size, struct err *err)
+static int refuse_large_entry(size_t size, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "entry larger than the limit of %zu bytes", size);
 }
 
-static int find_user(struct arena *arena, struct key key, const struct account **ret_account,
-                     struct err *err)
+static int find_user_by(struct arena *arena, struct account_key key,
+                        const struct account **ret_account, struct err *err)
 {
     for (size_t size = FIRST_SIZE; size <= ENTRY_SIZE_MAX; size *= 2) {
         char *room = arena_alloc(arena, size);
@@ -44,7 +44,7 @@ static int find_user(struct arena *arena, struct key key, const struct account *
 
         if (errnum == ERANGE)
             continue;
-        if (!found && !is_absence(errnum))
+        if (!found && !is_account_absence(errnum))
             return err_sys(err, errnum, "ask the name service");
         *ret_account = NULL;
         if (found) {
@@ -56,11 +56,11 @@ static int find_user(struct arena *arena, struct key key, const struct account *
         }
         return 0;
     }
-    return too_large(ENTRY_SIZE_MAX, err);
+    return refuse_large_entry(ENTRY_SIZE_MAX, err);
 }
 
-static int find_group(struct arena *arena, struct key key, const struct account_group **ret_group,
-                      struct err *err)
+static int find_group_by(struct arena *arena, struct account_key key,
+                         const struct account_group **ret_group, struct err *err)
 {
     for (size_t size = FIRST_SIZE; size <= ENTRY_SIZE_MAX; size *= 2) {
         char *room = arena_alloc(arena, size);
@@ -70,7 +70,7 @@ static int find_group(struct arena *arena, struct key key, const struct account_
 
         if (errnum == ERANGE)
             continue;
-        if (!found && !is_absence(errnum))
+        if (!found && !is_account_absence(errnum))
             return err_sys(err, errnum, "ask the name service");
         *ret_group = NULL;
         if (found) {
@@ -82,13 +82,13 @@ static int find_group(struct arena *arena, struct key key, const struct account_
         }
         return 0;
     }
-    return too_large(ENTRY_SIZE_MAX, err);
+    return refuse_large_entry(ENTRY_SIZE_MAX, err);
 }
 
 int account_find(struct arena *arena, const char *name, const struct account **ret_account,
                  struct err *err)
 {
-    if (find_user(arena, (struct key){ .name = name }, ret_account, err) < 0)
+    if (find_user_by(arena, (struct account_key){ .name = name }, ret_account, err) < 0)
         return err_wrap(err, "find the user '%s'", name);
     return 0;
 }
@@ -96,7 +96,7 @@ int account_find(struct arena *arena, const char *name, const struct account **r
 int account_find_uid(struct arena *arena, uid_t uid, const struct account **ret_account,
                      struct err *err)
 {
-    if (find_user(arena, (struct key){ .id = uid }, ret_account, err) < 0)
+    if (find_user_by(arena, (struct account_key){ .id = uid }, ret_account, err) < 0)
         return err_wrap(err, "find the user %u", uid);
     return 0;
 }
@@ -104,7 +104,7 @@ int account_find_uid(struct arena *arena, uid_t uid, const struct account **ret_
 int account_find_group(struct arena *arena, const char *name,
                        const struct account_group **ret_group, struct err *err)
 {
-    if (find_group(arena, (struct key){ .name = name }, ret_group, err) < 0)
+    if (find_group_by(arena, (struct account_key){ .name = name }, ret_group, err) < 0)
         return err_wrap(err, "find the group '%s'", name);
     return 0;
 }
@@ -112,7 +112,7 @@ int account_find_group(struct arena *arena, const char *name,
 int account_find_gid(struct arena *arena, gid_t gid, const struct account_group **ret_group,
                      struct err *err)
 {
-    if (find_group(arena, (struct key){ .id = gid }, ret_group, err) < 0)
+    if (find_group_by(arena, (struct account_key){ .id = gid }, ret_group, err) < 0)
         return err_wrap(err, "find the group %u", gid);
     return 0;
 }

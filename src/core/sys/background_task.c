@@ -48,7 +48,7 @@ int background_tasks_open(struct background_tasks *background_tasks, struct loop
     return background_tasks_open_workers(background_tasks, loop, BACKGROUND_TASKS_MAX, err);
 }
 
-static void wait_for_all(struct background_tasks *background_tasks)
+static void wait_for_tasks(struct background_tasks *background_tasks)
 {
     (void)pthread_mutex_lock(&background_tasks->mutex);
     while (background_tasks->under_way > 0)
@@ -60,7 +60,7 @@ void background_tasks_close(struct background_tasks *background_tasks)
 {
     if (!background_tasks->pool)
         return;
-    wait_for_all(background_tasks);
+    wait_for_tasks(background_tasks);
     loop_messages_close(&background_tasks->out);
     if (!background_tasks->shares_pool)
         pool_free(background_tasks->pool);
@@ -69,7 +69,7 @@ void background_tasks_close(struct background_tasks *background_tasks)
     *background_tasks = (struct background_tasks){ 0 };
 }
 
-static void on_done(struct loop_message *loop_message)
+static void on_task_done(struct loop_message *loop_message)
 {
     struct background_task *background_task =
         container_of(loop_message, struct background_task, loop_message);
@@ -88,7 +88,7 @@ static void run_chore(void *arg)
     (void)pthread_cond_broadcast(&home->finished);
     (void)pthread_mutex_unlock(&home->mutex);
     loop_message_send(&home->out, &background_task->loop_message,
-                      on_done); /* the background task may be gone now */
+                      on_task_done); /* the background task may be gone now */
     (void)pthread_mutex_lock(&home->mutex);
     home->under_way--;
     (void)pthread_cond_broadcast(&home->finished);

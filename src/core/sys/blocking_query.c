@@ -54,7 +54,7 @@ void blocking_query_answer(struct blocking_query *blocking_query, struct str rep
     drop_inquiry(blocking_query);
 }
 
-static void on_inquiry(struct loop_message *loop_message)
+static void on_query_message(struct loop_message *loop_message)
 {
     struct blocking_query *blocking_query =
         container_of(loop_message, struct blocking_query, loop_message);
@@ -100,7 +100,7 @@ int blocking_query_ask(struct loop_messages *loop_messages,
     struct blocking_query *blocking_query = new_inquiry(question);
     int rc = 0;
 
-    loop_message_send(loop_messages, &blocking_query->loop_message, on_inquiry);
+    loop_message_send(loop_messages, &blocking_query->loop_message, on_query_message);
     (void)pthread_mutex_lock(&blocking_query->mutex);
     wait_for_answer(blocking_query, question);
     if (!blocking_query->is_done || blocking_query->error[0])

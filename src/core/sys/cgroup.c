@@ -26,7 +26,7 @@
 /* --- where we are ------------------------------------------------------------------- */
 
 /* "device folder type options": octal escapes in folders of cgroups do not happen. */
-static const char *find_mount(struct arena *arena, struct str mounts)
+static const char *find_cgroup_mount(struct arena *arena, struct str mounts)
 {
     while (mounts.p) {
         struct str line = str_cut(&mounts, '\n');
@@ -69,7 +69,7 @@ int cgroup_home(struct arena *arena, const char **ret_path, struct err *err)
         fs_read(arena, "/proc/self/cgroup", PROC_FILE_MAX, &groups, err) < 0)
         return err_wrap(err, "find the control group of this process");
     *ret_path = NULL;
-    mount = find_mount(arena, mounts);
+    mount = find_cgroup_mount(arena, mounts);
     own = find_own(arena, groups);
     if (!mount || !own)
         return 0;

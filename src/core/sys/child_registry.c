@@ -40,7 +40,7 @@ enum {
     STAT_FIELDS = 22,
 };
 
-static bool is_read(int field)
+static bool is_stat_field_read(int field)
 {
     return field == STAT_PARENT || field == STAT_SESSION || field == STAT_USER_TIME ||
            field == STAT_SYSTEM_TIME || field >= STAT_START;
@@ -63,7 +63,7 @@ static bool parse_stat(struct str text, struct child_registry_stat *ret)
 
         if (i == STAT_STATE && field.n > 0)
             state = field.p[0];
-        if (is_read(i) && number_parse_uint(field, &numbers[i], &ignored) < 0)
+        if (is_stat_field_read(i) && number_parse_uint(field, &numbers[i], &ignored) < 0)
             return false;
     }
     *ret = (struct child_registry_stat){

@@ -8,7 +8,7 @@
 static atomic_bool fake;
 static _Atomic int64_t fake_now, fake_wall;
 
-static int64_t read_clock(clockid_t id)
+static int64_t read_system_clock(clockid_t id)
 {
     struct timespec t = { 0 };
 
@@ -18,12 +18,12 @@ static int64_t read_clock(clockid_t id)
 
 int64_t clock_real(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return read_system_clock(CLOCK_MONOTONIC);
 }
 
 int64_t clock_thread(void)
 {
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+    return read_system_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int64_t clock_now(void)
@@ -33,7 +33,7 @@ int64_t clock_now(void)
 
 int64_t clock_wall(void)
 {
-    return atomic_load(&fake) ? atomic_load(&fake_wall) : read_clock(CLOCK_REALTIME);
+    return atomic_load(&fake) ? atomic_load(&fake_wall) : read_system_clock(CLOCK_REALTIME);
 }
 
 int64_t clock_after(int64_t now, int64_t ns)

@@ -38,7 +38,7 @@ struct kin {
 };
 
 /* Everybody, where the kernel cannot be asked for children. */
-struct table {
+struct process_table {
     VEC(struct kin) all;
     bool loaded;
 };
@@ -62,7 +62,7 @@ static bool read_parent(struct arena *arena, pid_t pid, pid_t *ret_parent)
     return true;
 }
 
-static void add_numbers(struct arena *arena, struct str text, struct descendants_pids *pids)
+static void add_pids(struct arena *arena, struct str text, struct descendants_pids *pids)
 {
     while (text.p) {
         struct str word = str_cut(&text, ' ');
@@ -73,7 +73,7 @@ static void add_numbers(struct arena *arena, struct str text, struct descendants
 }
 
 /* Kernels without lists of children: look at everybody, once a round. */
-static void load_table(struct arena *arena, struct table *table)
+static void load_process_table(struct arena *arena, struct process_table *table)
 {
     struct fs_names names;
     struct err err;
@@ -89,11 +89,11 @@ static void load_table(struct arena *arena, struct table *table)
     }
 }
 
-static void scan_children(struct arena *arena, pid_t parent, struct table *table,
+static void scan_children(struct arena *arena, pid_t parent, struct process_table *table,
                           struct descendants_pids *pids)
 {
     if (!table->loaded)
-        load_table(arena, table);
+        load_process_table(arena, table);
     VEC_EACH (&table->all, kin)
         if (kin->parent == parent)
             VEC_PUSH_IN(arena, &pids->list, kin->pid);
@@ -114,11 +114,11 @@ static void read_children(struct arena *arena, pid_t parent, struct descendants_
         struct str text;
 
         if (fs_read(arena, path, PROC_FILE_MAX, &text, &err) == 0 && text.p)
-            add_numbers(arena, text, pids);
+            add_pids(arena, text, pids);
     }
 }
 
-static void add_children(struct arena *arena, pid_t parent, struct table *table,
+static void add_children(struct arena *arena, pid_t parent, struct process_table *table,
                          struct descendants_pids *pids)
 {
     if (access("/proc/thread-self/children", F_OK) == 0)
@@ -130,7 +130,7 @@ static void add_children(struct arena *arena, pid_t parent, struct table *table,
 /* Everybody below `root`; the list is its own queue. */
 static void find_family(struct arena *arena, pid_t root, struct descendants_pids *pids)
 {
-    struct table table = { 0 };
+    struct process_table table = { 0 };
 
     add_children(arena, root, &table, pids);
     for (size_t i = 0; i < pids->list.n; i++)
@@ -212,7 +212,7 @@ void descendants_list(pid_t root, struct arena *arena, struct descendants_pids *
 
 void descendants_children(pid_t parent, struct arena *arena, struct descendants_pids *ret_pids)
 {
-    struct table table = { 0 };
+    struct process_table table = { 0 };
 
     *ret_pids = (struct descendants_pids){ VEC_INIT };
     add_children(arena, parent, &table, ret_pids);

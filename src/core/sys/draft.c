@@ -329,7 +329,7 @@ static int fill_mounted(struct draft *draft, const struct fs_info *old, struct e
     return 0;
 }
 
-static int publish(struct draft *draft, const struct fs_info *old, struct err *err)
+static int publish_file(struct draft *draft, const struct fs_info *old, struct err *err)
 {
     const int rc = move_into_place(draft);
 
@@ -368,7 +368,7 @@ int draft_commit(struct draft *draft, struct err *err)
         return -1;
     if (sync && sync_content(draft, err) < 0)
         return -1;
-    if (publish(draft, &old, err) < 0)
+    if (publish_file(draft, &old, err) < 0)
         return -1;
     return sync ? site_sync(draft->site, err) : 0;
 }

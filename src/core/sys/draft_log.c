@@ -38,15 +38,15 @@ struct drafted {
 /* --- writing ----------------------------------------------------------------------------- */
 
 /* Under the mutex. */
-static int open_file(struct draft_log *log, struct err *err)
+static int open_log_file(struct draft_log *log, struct err *err)
 {
     if (log->fd < 0)
         log->fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     return log->fd < 0 ? err_sys(err, errno, "create '%s'", log->path) : 0;
 }
 
-static int add_record(struct draft_log *log, const struct site *site, const char *name,
-                      const struct fs_info *draft, struct err *err)
+static int append_draft_record(struct draft_log *log, const struct site *site, const char *name,
+                               const struct fs_info *draft, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf record = BUF_INIT(RECORD_MAX);
@@ -57,7 +57,7 @@ static int add_record(struct draft_log *log, const struct site *site, const char
                (unsigned long long)draft->inode, path_dirname(&scratch, site->path));
     buf_add_char(&record, '\0');
     (void)pthread_mutex_lock(&log->mutex);
-    rc = open_file(log, err);
+    rc = open_log_file(log, err);
     if (rc == 0)
         rc = fd_write(log->fd, record.p, record.n, err);
     (void)pthread_mutex_unlock(&log->mutex);
@@ -68,12 +68,12 @@ int draft_log_add(struct draft_log *log, const struct site *site, const char *na
 {
     const struct fs_info unknown = { 0 };
 
-    return add_record(log, site, name, &unknown, err);
+    return append_draft_record(log, site, name, &unknown, err);
 }
 
 int draft_log_add_folder(struct draft_log *log, const struct site *site, struct err *err)
 {
-    return add_record(log, site, site->name, &site->info, err);
+    return append_draft_record(log, site, site->name, &site->info, err);
 }
 
 void draft_log_keep(struct draft_log *log)
@@ -83,7 +83,7 @@ void draft_log_keep(struct draft_log *log)
 
 /* --- removing ---------------------------------------------------------------------------- */
 
-static bool read_number(char **rest, unsigned long long *ret)
+static bool read_draft_number(char **rest, unsigned long long *ret)
 {
     char *end;
 
@@ -95,11 +95,12 @@ static bool read_number(char **rest, unsigned long long *ret)
 }
 
 /* Cuts the text into its parts. False for one that a crash has damaged. */
-static bool read_record(char *text, struct drafted *ret)
+static bool read_draft_record(char *text, struct drafted *ret)
 {
     char *name, *space;
 
-    if (!read_number(&text, &ret->folder_device) || !read_number(&text, &ret->folder_inode))
+    if (!read_draft_number(&text, &ret->folder_device) ||
+        !read_draft_number(&text, &ret->folder_inode))
         return false;
     name = text;
     space = strchr(text, ' ');
@@ -107,7 +108,7 @@ static bool read_record(char *text, struct drafted *ret)
         return false;
     *space = '\0';
     text = space + 1;
-    if (!read_number(&text, &ret->device) || !read_number(&text, &ret->inode))
+    if (!read_draft_number(&text, &ret->device) || !read_draft_number(&text, &ret->inode))
         return false;
     ret->name = name;
     ret->folder = text;
@@ -115,7 +116,8 @@ static bool read_record(char *text, struct drafted *ret)
 }
 
 /* A folder that may be another one now goes only when it is empty. */
-static int remove_folder(const struct drafted *draft, const struct site *site, struct err *err)
+static int remove_draft_folder(const struct drafted *draft, const struct site *site,
+                               struct err *err)
 {
     if (site->info.inode == draft->inode && site->info.device == draft->device)
         return tree_discard_at(site, err);
@@ -145,11 +147,12 @@ static int remove_draft(const struct drafted *draft, struct err *err)
         return -1;
     if (site.info.kind == FS_NONE)
         return 0;
-    return site.info.kind == FS_FOLDER ? remove_folder(draft, &site, err) : site_unlink(&site, err);
+    return site.info.kind == FS_FOLDER ? remove_draft_folder(draft, &site, err)
+                                       : site_unlink(&site, err);
 }
 
 /* What could not be removed stays in the log. */
-static int remove_all(struct draft_log *log, struct err *err)
+static int remove_logged_drafts(struct draft_log *log, struct err *err)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
                                             .sync = FS_NO_SYNC };
@@ -166,7 +169,7 @@ static int remove_all(struct draft_log *log, struct err *err)
     while (rest.n > 0) {
         const struct str text = str_cut(&rest, '\0');
 
-        if (read_record(arena_strndup(&arena, text.p, text.n), &draft) &&
+        if (read_draft_record(arena_strndup(&arena, text.p, text.n), &draft) &&
             remove_draft(&draft, &ignored) < 0) {
             draft_log_keep(log);
             buf_add_str(&remaining, text);
@@ -187,7 +190,7 @@ struct draft_log *draft_log_open(const char *path)
     log->fd = -1;
     log->path = arena_strdup(&log->arena, path);
     (void)pthread_mutex_init(&log->mutex, NULL);
-    (void)remove_all(log, &ignored);
+    (void)remove_logged_drafts(log, &ignored);
     return log;
 }
 
@@ -198,7 +201,7 @@ void draft_log_close(struct draft_log *log)
     if (!log)
         return;
     if (atomic_load(&log->failed))
-        (void)remove_all(log, &ignored);
+        (void)remove_logged_drafts(log, &ignored);
     else if (log->fd >= 0) /* there is nothing left of what it says */
         (void)fs_unlink(log->path, &ignored);
     fd_close(&log->fd);

@@ -52,7 +52,7 @@ static void remove_list(struct fence_group **list)
 }
 
 /* At exit: no lock, since no other thread runs and a lock could be held forever. */
-static void remove_all(void)
+static void remove_fence_groups(void)
 {
     if (groups.owner != getpid())
         return; /* a fork of the owner: they are not ours */
@@ -64,7 +64,7 @@ static void remove_all(void)
 }
 
 /* Groups that dead processes left behind. */
-static void sweep(const char *home)
+static void sweep_stale_groups(const char *home)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fs_names names;
@@ -95,10 +95,10 @@ static void open_groups(void)
     groups.idle = groups.lingering = NULL;
     if (cgroup_home(&arena, &home, &ignored) < 0 || !home)
         return;
-    sweep(home);
+    sweep_stale_groups(home);
     (void)snprintf(name, sizeof(name), PREFIX "%d", getpid());
     if (cgroup_create(&groups.base, home, name, &ignored) == 0)
-        (void)atexit(remove_all);
+        (void)atexit(remove_fence_groups);
 }
 
 /* An idle group, or one that has become empty since. */

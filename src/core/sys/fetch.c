@@ -18,7 +18,7 @@ struct transfer {
     struct curl_slist *headers;
 };
 
-static bool write_bytes(struct transfer *transfer, const char *bytes, size_t n)
+static bool write_fetched_bytes(struct transfer *transfer, const char *bytes, size_t n)
 {
     struct err err;
 
@@ -32,18 +32,18 @@ static bool write_bytes(struct transfer *transfer, const char *bytes, size_t n)
     return false;
 }
 
-static size_t on_bytes(char *bytes, size_t size, size_t count, void *self)
+static size_t on_fetched_bytes(char *bytes, size_t size, size_t count, void *self)
 {
     struct transfer *transfer = self;
     const size_t n = size * count;
 
     transfer->size += n;
-    if (transfer->size > transfer->options->size_max || !write_bytes(transfer, bytes, n))
+    if (transfer->size > transfer->options->size_max || !write_fetched_bytes(transfer, bytes, n))
         return 0;
     return n;
 }
 
-static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int on_fetch_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const struct transfer *transfer = self;
 
@@ -68,7 +68,7 @@ static void set_headers(CURL *easy, struct transfer *transfer)
         (void)curl_api.easy_setopt(easy, CURLOPT_CAINFO, options->ca);
 }
 
-static void set_options(CURL *easy, const char *url, struct transfer *transfer)
+static void set_fetch_options(CURL *easy, const char *url, struct transfer *transfer)
 {
     const struct fetch_options *options = transfer->options;
 
@@ -83,15 +83,15 @@ static void set_options(CURL *easy, const char *url, struct transfer *transfer)
                                (long)(FETCH_CONNECT_TIMEOUT / CLOCK_MS));
     (void)curl_api.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(options->timeout / CLOCK_MS));
     (void)curl_api.easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)options->size_max);
-    (void)curl_api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
+    (void)curl_api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_fetched_bytes);
     (void)curl_api.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-    (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_fetch_progress);
     (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
     (void)curl_api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
 
-static int explain(CURL *easy, CURLcode code, const char *url, const struct transfer *transfer,
-                   struct err *err)
+static int explain_fetch_error(CURL *easy, CURLcode code, const char *url,
+                               const struct transfer *transfer, struct err *err)
 {
     long status = 0;
 
@@ -130,12 +130,13 @@ static int transfer_all(const char *url, struct transfer *transfer, struct err *
     if (!easy)
         return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
                        url, CURL_API_LIBRARY);
-    set_options(easy, url, transfer);
+    set_fetch_options(easy, url, transfer);
     set_headers(easy, transfer);
     pool_block_begin();
     code = curl_api.easy_perform(easy);
     pool_block_end();
-    rc = code == CURLE_OK ? check_status(easy, url, err) : explain(easy, code, url, transfer, err);
+    rc = code == CURLE_OK ? check_status(easy, url, err)
+                          : explain_fetch_error(easy, code, url, transfer, err);
     curl_api.easy_cleanup(easy);
     curl_api.slist_free_all(transfer->headers);
     return rc;

@@ -23,7 +23,7 @@
 #define READ_SIZE ((size_t)64 << 10)
 
 /* A watch on a folder, and the path by which it is reached. */
-struct wanted {
+struct watched_path {
     struct filewatch *watch;
     char *path;
 };
@@ -32,7 +32,7 @@ struct wanted {
  * different paths share it. */
 struct filewatch_folder {
     int wd;
-    VEC(struct wanted) wanted;
+    VEC(struct watched_path) wanted;
 };
 
 /* --- changes -------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static void on_window_over(struct timer *timer)
     watch->fn(watch, watch->path);
 }
 
-static void note_change(struct filewatch *watch, const char *path)
+static void note_watched_change(struct filewatch *watch, const char *path)
 {
     if (timer_is_set(&watch->timer))
         return;
@@ -56,19 +56,19 @@ static void note_change(struct filewatch *watch, const char *path)
 static void try_path(struct filewatch *watch, const char *path)
 {
     if (pathglob_match(&watch->globs, str_from(path)))
-        note_change(watch, path);
+        note_watched_change(watch, path);
 }
 
 /* --- folders --------------------------------------------------------------------------------- */
 
-static struct str key_of(const int *wd)
+static struct str make_watch_key(const int *wd)
 {
     return str_bytes(wd, sizeof(*wd));
 }
 
-static struct filewatch_folder *find_folder(const struct filewatch_hub *hub, int wd)
+static struct filewatch_folder *find_watched_folder(const struct filewatch_hub *hub, int wd)
 {
-    return map_find(&hub->folders, key_of(&wd));
+    return map_find(&hub->folders, make_watch_key(&wd));
 }
 
 static void free_folder(struct filewatch_folder *folder)
@@ -83,14 +83,14 @@ static void drop_folder(struct filewatch_hub *hub, struct filewatch_folder *fold
 {
     if (unwatch)
         (void)inotify_rm_watch(hub->fd, folder->wd);
-    (void)map_remove(&hub->folders, key_of(&folder->wd));
+    (void)map_remove(&hub->folders, make_watch_key(&folder->wd));
     free_folder(folder);
 }
 
 /* A folder that a watch has already may have moved: the path is set anew. */
 static void attach_watch(struct filewatch_folder *folder, struct filewatch *watch, const char *path)
 {
-    struct wanted one = { watch, mem_strdup(path) };
+    struct watched_path one = { watch, mem_strdup(path) };
 
     VEC_EACH (&folder->wanted, known)
         if (known->watch == watch) {
@@ -118,7 +118,7 @@ static void detach_watch(struct filewatch_hub *hub, const struct filewatch *watc
         struct filewatch_folder *folder = entry->value;
 
         for (size_t i = folder->wanted.n; i-- > 0;) {
-            struct wanted *one = &folder->wanted.p[i];
+            struct watched_path *one = &folder->wanted.p[i];
 
             if (one->watch != watch || (top && !is_below(one->path, top)))
                 continue;
@@ -130,7 +130,7 @@ static void detach_watch(struct filewatch_hub *hub, const struct filewatch *watc
     }
 }
 
-static int add_folder(struct filewatch *watch, const char *path, struct err *err)
+static int add_watched_folder(struct filewatch *watch, const char *path, struct err *err)
 {
     struct filewatch_hub *hub = watch->hub;
     int wd = inotify_add_watch(hub->fd, path, CHANGES);
@@ -140,7 +140,7 @@ static int add_folder(struct filewatch *watch, const char *path, struct err *err
         return 0; /* it went meanwhile */
     if (wd < 0)
         return err_sys(err, errno, "watch the folder '%s'", path);
-    folder = find_folder(hub, wd);
+    folder = find_watched_folder(hub, wd);
     if (!folder) {
         if (map_count(&hub->folders) >= FILEWATCH_FOLDERS_MAX) {
             (void)inotify_rm_watch(hub->fd, wd);
@@ -149,7 +149,7 @@ static int add_folder(struct filewatch *watch, const char *path, struct err *err
         }
         folder = mem_zalloc(sizeof(*folder));
         folder->wd = wd;
-        (void)map_set(&hub->folders, key_of(&folder->wd), folder);
+        (void)map_set(&hub->folders, make_watch_key(&folder->wd), folder);
     }
     attach_watch(folder, watch, path);
     return 0;
@@ -185,7 +185,7 @@ static int look_at_folder(struct filewatch *watch, const struct filewatch_task *
     DIR *folder;
     int fd;
 
-    if (add_folder(watch, task->path, err) < 0)
+    if (add_watched_folder(watch, task->path, err) < 0)
         return -1;
     fd = open(task->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     folder = fd < 0 ? NULL : fdopendir(fd);
@@ -251,7 +251,7 @@ static void on_more(struct timer *timer)
     }
 }
 
-static int add_tree(struct filewatch *watch, const char *path, bool is_new, struct err *err)
+static int add_watched_tree(struct filewatch *watch, const char *path, bool is_new, struct err *err)
 {
     AUTO_FREE char *copy = mem_strdup(path);
     const struct filewatch_task top = { copy, is_new };
@@ -292,15 +292,15 @@ static void add_way(struct filewatch *watch, const char *root)
         *slash = '\0';
         if (!is_below(path, top))
             break;
-        (void)add_folder(watch, path, &ignored);
+        (void)add_watched_folder(watch, path, &ignored);
     }
     rights_drop(&held);
 }
 
-static int add_root(struct filewatch *watch, const char *root, bool is_new, struct err *err)
+static int add_watched_root(struct filewatch *watch, const char *root, bool is_new, struct err *err)
 {
     add_way(watch, root);
-    if (add_tree(watch, root, is_new, err) == 0)
+    if (add_watched_tree(watch, root, is_new, err) == 0)
         return 0;
     return err->errnum == ENOENT && is_below(root, watch->folder) ? 0 : -1;
 }
@@ -314,10 +314,10 @@ static void add_new(struct filewatch *watch, const char *path)
     VEC_EACH (&watch->globs.roots, root) {
         is_inside = is_inside || is_below(path, *root);
         if (is_below(*root, path) && strcmp(*root, path) != 0)
-            (void)add_root(watch, *root, true, &ignored);
+            (void)add_watched_root(watch, *root, true, &ignored);
     }
     if (is_inside)
-        (void)add_tree(watch, path, true, &ignored);
+        (void)add_watched_tree(watch, path, true, &ignored);
 }
 
 /* --- what the kernel says ---------------------------------------------------------------- */
@@ -346,7 +346,7 @@ static void tell_watches(struct filewatch_folder *folder, const struct inotify_e
     const char **paths = ARENA_ARRAY(&arena, const char *, count + 1);
 
     for (size_t i = 0; i < count; i++) {
-        const struct wanted *one = &folder->wanted.p[i];
+        const struct watched_path *one = &folder->wanted.p[i];
         const char *base = strcmp(one->path, "/") == 0 ? "" : one->path;
 
         watches[i] = one->watch;
@@ -362,14 +362,14 @@ static void look_at_all(struct filewatch_hub *hub)
         VEC_EACH (&(*watch)->globs.roots, root) {
             struct err ignored;
 
-            (void)add_root(*watch, *root, false, &ignored);
-            note_change(*watch, *root);
+            (void)add_watched_root(*watch, *root, false, &ignored);
+            note_watched_change(*watch, *root);
         }
 }
 
 static void handle_event(struct filewatch_hub *hub, const struct inotify_event *event)
 {
-    struct filewatch_folder *folder = find_folder(hub, event->wd);
+    struct filewatch_folder *folder = find_watched_folder(hub, event->wd);
 
     if (event->mask & IN_Q_OVERFLOW)
         look_at_all(hub);
@@ -442,7 +442,7 @@ int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub,
         if (pathglob_add(&watch->globs, wish->folder, str_from(wish->patterns[i]), err) < 0)
             goto fail;
     VEC_EACH (&watch->globs.roots, root)
-        if (add_root(watch, *root, false, err) < 0)
+        if (add_watched_root(watch, *root, false, err) < 0)
             goto fail;
     return 0;
 

@@ -44,7 +44,7 @@ const char *fs_kind_name(enum fs_kind kind)
 
 /* --- looking ------------------------------------------------------------------ */
 
-static enum fs_kind kind_of(mode_t mode)
+static enum fs_kind get_file_kind(mode_t mode)
 {
     switch (mode & S_IFMT) {
     case S_IFREG: return FS_FILE;
@@ -60,7 +60,7 @@ static enum fs_kind kind_of(mode_t mode)
 void fs_info_from(const struct stat *st, struct fs_info *ret_info)
 {
     *ret_info = (struct fs_info){
-        .kind = kind_of(st->st_mode),
+        .kind = get_file_kind(st->st_mode),
         .mode = st->st_mode & 07777,
         .uid = st->st_uid,
         .gid = st->st_gid,
@@ -120,12 +120,12 @@ bool fs_id_is(const struct fs_id *id, const struct fs_info *info)
            id->born == now.born;
 }
 
-static bool is_absence(int errnum)
+static bool is_file_absence(int errnum)
 {
     return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-static int stat_path(const char *path, int flags, struct fs_info *ret_info, struct err *err)
+static int read_path_info(const char *path, int flags, struct fs_info *ret_info, struct err *err)
 {
     struct stat st;
 
@@ -133,7 +133,7 @@ static int stat_path(const char *path, int flags, struct fs_info *ret_info, stru
         fs_info_from(&st, ret_info);
         return 0;
     }
-    if (!is_absence(errno))
+    if (!is_file_absence(errno))
         return err_sys(err, errno, "stat '%s'", path);
     *ret_info = (struct fs_info){ .kind = FS_NONE };
     return 0;
@@ -141,25 +141,25 @@ static int stat_path(const char *path, int flags, struct fs_info *ret_info, stru
 
 int fs_stat(const char *path, struct fs_info *ret_info, struct err *err)
 {
-    return stat_path(path, 0, ret_info, err);
+    return read_path_info(path, 0, ret_info, err);
 }
 
 int fs_lstat(const char *path, struct fs_info *ret_info, struct err *err)
 {
-    return stat_path(path, AT_SYMLINK_NOFOLLOW, ret_info, err);
+    return read_path_info(path, AT_SYMLINK_NOFOLLOW, ret_info, err);
 }
 
 /* --- reading ------------------------------------------------------------------ */
 
-static int too_large(const char *path, size_t max, struct err *err)
+static int refuse_large_file(const char *path, size_t max, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "read '%s': larger than the limit of %zu bytes", path, max);
 }
 
 /* One byte more than expected is asked for, so that a short answer with all that is expected is the
  * end. */
-static int read_all(struct arena *arena, int fd, const char *path, size_t max, struct str *ret_text,
-                    struct err *err)
+static int read_whole_file(struct arena *arena, int fd, const char *path, size_t max,
+                           struct str *ret_text, struct err *err)
 {
     struct stat st;
     size_t expected, room, got, n = 0;
@@ -168,7 +168,7 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "stat '%s'", path);
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max)
-        return too_large(path, max, err);
+        return refuse_large_file(path, max, err);
     expected = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
     room = (expected > 0 ? expected : FIRST_ROOM) + 1;
     text = arena_alloc(arena, room + 1);
@@ -179,7 +179,7 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
             return err_wrap(err, "read '%s'", path);
         n += got;
         if (n > max)
-            return too_large(path, max, err);
+            return refuse_large_file(path, max, err);
         if (got == 0 || (got < piece && n == expected))
             break;
         if (n < room)
@@ -193,11 +193,11 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
 }
 
 /* -1 when it is not there. */
-static int open_file(const char *path, int *ret_fd, struct err *err)
+static int open_existing_file(const char *path, int *ret_fd, struct err *err)
 {
     /* a fifo without a writer must not block, nor a terminal become ours */
     *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return *ret_fd >= 0 || is_absence(errno) ? 0 : err_sys(err, errno, "read '%s'", path);
+    return *ret_fd >= 0 || is_file_absence(errno) ? 0 : err_sys(err, errno, "read '%s'", path);
 }
 
 int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
@@ -205,13 +205,13 @@ int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_t
 {
     AUTO_FD int fd = -1;
 
-    if (open_file(path, &fd, err) < 0)
+    if (open_existing_file(path, &fd, err) < 0)
         return -1;
     if (fd < 0) {
         *ret_text = (struct str){ NULL, 0 };
         return 0;
     }
-    return read_all(arena, fd, path, max, ret_text, err);
+    return read_whole_file(arena, fd, path, max, ret_text, err);
 }
 
 int fs_open(const char *path, int *ret_fd, struct fs_info *ret_info, struct err *err)
@@ -219,7 +219,7 @@ int fs_open(const char *path, int *ret_fd, struct fs_info *ret_info, struct err 
     AUTO_FD int fd = -1;
     struct stat st;
 
-    if (open_file(path, &fd, err) < 0)
+    if (open_existing_file(path, &fd, err) < 0)
         return -1;
     *ret_info = (struct fs_info){ .kind = FS_NONE };
     if (fd >= 0 && fstat(fd, &st) < 0)
@@ -261,7 +261,7 @@ int fs_hash_fd(int fd, const char *name, const struct digest *digest, char *ret_
 int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,
                struct err *err)
 {
-    return read_all(arena, fd, name, max, ret_text, err);
+    return read_whole_file(arena, fd, name, max, ret_text, err);
 }
 
 int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err)
@@ -269,13 +269,13 @@ int fs_readlink(struct arena *arena, const char *path, const char **ret_target, 
     char target[PATH_MAX];
     ssize_t n = readlink(path, target, sizeof(target));
 
-    if (n < 0 && !is_absence(errno) && errno != EINVAL)
+    if (n < 0 && !is_file_absence(errno) && errno != EINVAL)
         return err_sys(err, errno, "read the link '%s'", path);
     *ret_target = n < 0 ? NULL : arena_strndup(arena, target, (size_t)n);
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_entry_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -286,8 +286,8 @@ static bool is_dot(const char *name)
 }
 
 /* Closes the folder. */
-static int list_names(struct arena *arena, DIR *dir, const char *path, struct fs_names *ret_names,
-                      struct err *err)
+static int list_folder_names(struct arena *arena, DIR *dir, const char *path,
+                             struct fs_names *ret_names, struct err *err)
 {
     struct fs_names names = { VEC_INIT };
     int errnum;
@@ -301,7 +301,7 @@ static int list_names(struct arena *arena, DIR *dir, const char *path, struct fs
     if (errnum != 0)
         return err_sys(err, errnum, "list '%s'", path);
     if (names.list.n > 1)
-        qsort(names.list.p, names.list.n, sizeof(*names.list.p), by_name);
+        qsort(names.list.p, names.list.n, sizeof(*names.list.p), compare_entry_names);
     *ret_names = names;
     return 0;
 }
@@ -312,7 +312,7 @@ int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, s
 
     if (!dir)
         return err_sys(err, errno, "list '%s'", path);
-    return list_names(arena, dir, path, ret_names, err);
+    return list_folder_names(arena, dir, path, ret_names, err);
 }
 
 int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *ret_names,
@@ -324,7 +324,7 @@ int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *r
     if (!dir)
         return err_sys(err, errno, "list '%s'", name);
     (void)fd_take(&copy); /* owned by the stream now */
-    return list_names(arena, dir, name, ret_names, err);
+    return list_folder_names(arena, dir, name, ret_names, err);
 }
 
 /* --- changing ----------------------------------------------------------------- */

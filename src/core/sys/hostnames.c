@@ -34,7 +34,7 @@ void hostnames_add(struct hostnames *names, const char *name)
 }
 
 /* Link-local addresses mean something on one interface only. */
-static void add_address(struct hostnames *names, const struct sockaddr *address)
+static void add_interface_address(struct hostnames *names, const struct sockaddr *address)
 {
     char text[INET6_ADDRSTRLEN] = "";
     struct sockaddr_in6 v6;
@@ -71,7 +71,7 @@ void hostnames_add_own(struct hostnames *names)
         return; /* names are left */
     for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next)
         if (entry->ifa_addr && (entry->ifa_flags & IFF_UP))
-            add_address(names, entry->ifa_addr);
+            add_interface_address(names, entry->ifa_addr);
     freeifaddrs(list);
 }
 

@@ -25,7 +25,7 @@ bool inherited_is_ignored(int signo)
     return false;
 }
 
-static bool is_ignored(int signo)
+static bool is_signal_ignored(int signo)
 {
     struct sigaction action;
 
@@ -38,9 +38,9 @@ static void reset_signals(enum inherited_role role)
     sigset_t none;
 
     for (size_t i = 0; i < ARRAY_LEN(kept_signals); i++)
-        kept[i] = role == INHERITED_COMMAND && is_ignored(kept_signals[i]);
+        kept[i] = role == INHERITED_COMMAND && is_signal_ignored(kept_signals[i]);
     for (int signo = 1; signo <= SIGRTMAX; signo++)
-        if (is_ignored(signo) && !inherited_is_ignored(signo))
+        if (is_signal_ignored(signo) && !inherited_is_ignored(signo))
             (void)sigaction(signo, &usual, NULL);
     (void)sigaction(SIGXFSZ, &ignore,
                     NULL); /* a file that grows too large is an error of the write */

@@ -32,7 +32,7 @@
 static const int operations[] = { [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX };
 
 /* 1: locked, 0: held by another. */
-static int try(int fd, int operation, struct err *err)
+static int try_lock(int fd, int operation, struct err *err)
 {
     while (flock(fd, operation) < 0) {
         if (errno == EWOULDBLOCK)
@@ -62,7 +62,8 @@ static int tell_busy(int fd, struct err *err)
 }
 
 /* Wait for `pause`, or less when canceled or at the deadline. */
-static int pause_for(int64_t pause, int64_t deadline, const struct cancel *cancel, struct err *err)
+static int pause_lock_attempt(int64_t pause, int64_t deadline, const struct cancel *cancel,
+                              struct err *err)
 {
     struct pollfd poll = { .fd = cancel_fd(cancel), .events = POLLIN };
     int64_t until = clock_after(clock_real(), pause);
@@ -74,26 +75,26 @@ static int pause_for(int64_t pause, int64_t deadline, const struct cancel *cance
     return 0;
 }
 
-static int wait_until(int fd, int operation, int64_t deadline, const struct cancel *cancel,
-                      struct err *err)
+static int wait_until_locked(int fd, int operation, int64_t deadline, const struct cancel *cancel,
+                             struct err *err)
 {
     int64_t pause = LOOK_FIRST;
 
     for (;;) {
-        int rc = try(fd, operation | LOCK_NB, err);
+        int rc = try_lock(fd, operation | LOCK_NB, err);
 
         if (rc != 0)
             return rc < 0 ? -1 : 0;
         if (clock_real() >= deadline)
             return tell_busy(fd, err);
-        if (pause_for(pause, deadline, cancel, err) < 0)
+        if (pause_lock_attempt(pause, deadline, cancel, err) < 0)
             return -1;
         pause = pause < LOOK_LAST ? pause * 2 : pause;
     }
 }
 
 /* Has the process that locked it ended, reaped or not? */
-static bool is_inherited(int fd)
+static bool is_lock_inherited(int fd)
 {
     pid_t pid = read_pid(fd);
     AUTO_FD int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -109,20 +110,20 @@ static bool is_looked_at(int fd)
 {
     struct err ignored;
 
-    if (try(fd, LOCK_SH | LOCK_NB, &ignored) != 1)
+    if (try_lock(fd, LOCK_SH | LOCK_NB, &ignored) != 1)
         return false;
     (void)flock(fd, LOCK_UN);
     return true;
 }
 
-static int acquire(int fd, int operation, int64_t wait, const struct cancel *cancel,
-                   struct err *err)
+static int acquire_lock(int fd, int operation, int64_t wait, const struct cancel *cancel,
+                        struct err *err)
 {
-    int rc = try(fd, operation | LOCK_NB, err);
+    int rc = try_lock(fd, operation | LOCK_NB, err);
 
     if (rc != 0)
         return rc < 0 ? -1 : 0;
-    if (wait < HEIR_WAIT && is_inherited(fd))
+    if (wait < HEIR_WAIT && is_lock_inherited(fd))
         wait = HEIR_WAIT;
     if (wait < LOOKER_WAIT && operation == LOCK_EX && is_looked_at(fd))
         wait = LOOKER_WAIT;
@@ -130,16 +131,16 @@ static int acquire(int fd, int operation, int64_t wait, const struct cancel *can
         return tell_busy(fd, err);
     pool_block_begin();
     if (wait == LOCK_FOREVER && !cancel)
-        rc = try(fd, operation, err) < 0 ? -1 : 0;
+        rc = try_lock(fd, operation, err) < 0 ? -1 : 0;
     else
-        rc = wait_until(fd, operation, clock_after(clock_real(), wait), cancel, err);
+        rc = wait_until_locked(fd, operation, clock_after(clock_real(), wait), cancel, err);
     pool_block_end();
     return rc;
 }
 
 /* For messages only: a lock whose holder is unknown is still a lock. Always of the same length,
  * so that what was there need not be cut off: ext4 writes a file that was cut to the disk. */
-static void write_pid(int fd)
+static void write_lock_pid(int fd)
 {
     char text[PID_TEXT_SIZE];
     int n = snprintf(text, sizeof(text), "%-*d\n", PID_TEXT_SIZE - 2, getpid());
@@ -149,7 +150,7 @@ static void write_pid(int fd)
 
 /* An older file may have wider permissions: a process that has it open may hold it until it ends.
  */
-static void narrow(int fd)
+static void narrow_permissions(int fd)
 {
     struct stat st;
 
@@ -164,11 +165,11 @@ int lock_take(struct lock *lock, const char *path, enum lock_kind kind, int64_t 
 
     if (fd < 0)
         return err_sys(err, errno, "open the lock '%s'", path);
-    narrow(fd);
-    if (acquire(fd, operations[kind], wait, cancel, err) < 0)
+    narrow_permissions(fd);
+    if (acquire_lock(fd, operations[kind], wait, cancel, err) < 0)
         return err_wrap(err, "lock '%s'", path);
     if (kind != LOCK_SHARED)
-        write_pid(fd);
+        write_lock_pid(fd);
     lock->fd = fd_take(&fd);
     return 0;
 }
@@ -191,7 +192,7 @@ int lock_holder(const char *path, pid_t *ret_pid, struct err *err)
     }
     if (fd < 0)
         return err_sys(err, errno, "open the lock '%s'", path);
-    rc = try(fd, LOCK_SH | LOCK_NB, err);
+    rc = try_lock(fd, LOCK_SH | LOCK_NB, err);
     if (rc < 0)
         return err_wrap(err, "stat the lock '%s'", path);
     *ret_pid = rc > 0 ? 0 : read_pid(fd);

@@ -124,7 +124,7 @@ static void run_steps(struct loop *loop)
 }
 
 /* How long to wait for files; NULL is forever. */
-static const struct timespec *find_wait(const struct loop *loop, struct timespec *room)
+static const struct timespec *find_loop_wait(const struct loop *loop, struct timespec *room)
 {
     int64_t next = timers_next(&loop->timers), left = 0;
 
@@ -150,7 +150,7 @@ static int wait_coarsely(struct loop *loop, const struct timespec *wait)
     return epoll_wait(loop->epoll, loop->harvest, HARVEST_MAX, (int)(ms < INT_MAX ? ms : INT_MAX));
 }
 
-static int wait_for_files(struct loop *loop, const struct timespec *wait)
+static int wait_for_loop_files(struct loop *loop, const struct timespec *wait)
 {
     int n = -1;
 
@@ -165,9 +165,9 @@ static int wait_for_files(struct loop *loop, const struct timespec *wait)
 }
 
 /* An interrupted wait is a turn without files. */
-static void harvest(struct loop *loop, const struct timespec *wait)
+static void dispatch_ready_files(struct loop *loop, const struct timespec *wait)
 {
-    loop->harvested = wait_for_files(loop, wait);
+    loop->harvested = wait_for_loop_files(loop, wait);
     for (int i = 0; i < loop->harvested; i++) {
         struct watch *watch = loop->harvest[i].data.ptr;
         uint32_t events = watch ? loop->harvest[i].events & (watch->events | ALWAYS) : 0;
@@ -184,7 +184,7 @@ void loop_run(struct loop *loop)
 
     while (!loop->stopped) {
         run_steps(loop);
-        harvest(loop, find_wait(loop, &room));
+        dispatch_ready_files(loop, find_loop_wait(loop, &room));
         (void)timers_run(&loop->timers, clock_now());
     }
     loop->stopped = false;
@@ -201,7 +201,7 @@ void loop_turn(struct loop *loop)
 
     (void)timers_run(&loop->timers, clock_now());
     run_steps(loop);
-    harvest(loop, &now);
+    dispatch_ready_files(loop, &now);
     run_steps(loop);
 }
 

@@ -26,7 +26,7 @@ void mailbox_done(struct mailbox *mailbox)
     (void)pthread_mutex_destroy(&mailbox->mutex);
 }
 
-static bool is_full(const struct mailbox *mailbox)
+static bool is_mailbox_full(const struct mailbox *mailbox)
 {
     return mailbox->max > 0 && mailbox->count >= mailbox->max;
 }
@@ -47,7 +47,7 @@ bool mailbox_post(struct mailbox *mailbox, struct mail *mail)
     bool fits;
 
     (void)pthread_mutex_lock(&mailbox->mutex);
-    fits = !is_full(mailbox);
+    fits = !is_mailbox_full(mailbox);
     if (fits)
         append_mail(mailbox, mail);
     (void)pthread_mutex_unlock(&mailbox->mutex);

@@ -7,8 +7,9 @@
 
 #define FOLDER_MODE 0700
 
-static int refuse_existing(struct arena *arena, const char *folder, const struct newfile *files,
-                           size_t count, const char *why, struct err *err)
+static int refuse_existing_files(struct arena *arena, const char *folder,
+                                 const struct newfile *files, size_t count, const char *why,
+                                 struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
         const char *path = path_join(arena, folder, files[i].name);
@@ -37,7 +38,7 @@ int newfiles_write(const char *folder, const struct newfile *files, size_t count
     AUTO_ARENA struct arena arena = ARENA_INIT;
     size_t done = 0;
 
-    if (refuse_existing(&arena, folder, files, count, why, err) < 0 ||
+    if (refuse_existing_files(&arena, folder, files, count, why, err) < 0 ||
         fs_mkdirs(folder, FOLDER_MODE, err) < 0)
         return -1;
     while (done < count && fs_write(path_join(&arena, folder, files[done].name), files[done].text,

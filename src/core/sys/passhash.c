@@ -25,7 +25,7 @@ static const struct library_symbol symbols[] = { { "crypt_gensalt_rn", &api.salt
                                                  { "crypt_rn", &api.hash } };
 static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
-static int prepare(struct err *err)
+static int require_crypt(struct err *err)
 {
     if (library_get(&library))
         return 0;
@@ -51,7 +51,7 @@ int passhash_matches(const char *password, const char *hash, bool *ret, struct e
 {
     AUTO_FREE char *again = NULL;
 
-    if (prepare(err) < 0)
+    if (require_crypt(err) < 0)
         return -1;
     again = hash_password(password, hash);
     *ret = again && strcmp(again, hash) == 0;
@@ -63,7 +63,7 @@ int passhash_make(struct arena *arena, const char *password, const char **ret, s
     AUTO_FREE char *made = NULL;
     char setting[CRYPT_GENSALT_OUTPUT_SIZE];
 
-    if (prepare(err) < 0)
+    if (require_crypt(err) < 0)
         return -1;
     if (api.salt(PREFIX, 0, NULL, 0, setting, (int)sizeof(setting)))
         made = hash_password(password, setting);

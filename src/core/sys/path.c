@@ -20,7 +20,7 @@ char *path_join(struct arena *arena, const char *folder, const char *name)
 }
 
 /* Length without the slashes at the end; 1 for a path of slashes only. */
-static size_t trimmed(const char *path)
+static size_t get_trimmed_length(const char *path)
 {
     size_t n = strlen(path);
 
@@ -31,7 +31,7 @@ static size_t trimmed(const char *path)
 
 char *path_dirname(struct arena *arena, const char *path)
 {
-    size_t n = trimmed(path);
+    size_t n = get_trimmed_length(path);
 
     while (n > 0 && path[n - 1] != '/')
         n--;
@@ -44,7 +44,7 @@ char *path_dirname(struct arena *arena, const char *path)
 
 struct str path_basename(const char *path)
 {
-    size_t end = trimmed(path), start = end;
+    size_t end = get_trimmed_length(path), start = end;
 
     if (end == 1 && path[0] == '/')
         return (struct str){ path, 1 };
@@ -54,7 +54,7 @@ struct str path_basename(const char *path)
 }
 
 /* Remove the last part of `out`, which begins at `root`; false when there is none. */
-static bool climb(const char *out, size_t root, size_t *n)
+static bool climb_to_parent(const char *out, size_t root, size_t *n)
 {
     size_t start = *n;
 
@@ -78,7 +78,7 @@ char *path_normalise(struct arena *arena, const char *path)
 
         if (part.n == 0 || str_is(part, "."))
             continue;
-        if (str_is(part, "..") && (climb(out, root, &n) || root > 0))
+        if (str_is(part, "..") && (climb_to_parent(out, root, &n) || root > 0))
             continue;
         if (n > root)
             out[n++] = '/';

@@ -24,10 +24,10 @@
 /* Of a thread that only waits. */
 #define RESERVE_STACK_SIZE ((size_t)64 << 10)
 
-struct job {
+struct pool_job {
     pool_fn *fn;
     void *arg;
-    struct job *next;
+    struct pool_job *next;
 };
 
 struct worker {
@@ -49,7 +49,7 @@ struct pool {
     pthread_mutex_t mutex;
     pthread_cond_t work; /* a job may be taken, or the pool ends */
     pthread_cond_t calm; /* no job is left, or a worker has ended */
-    struct job *first, **last;
+    struct pool_job *first, **last;
     struct worker *ended; /* to join */
     unsigned limit, active_max;
     unsigned workers, guests, idle, blocked, running, peak;
@@ -66,7 +66,7 @@ static _Thread_local struct {
     void *arg;
 } block_watcher;
 
-static unsigned active(const struct pool *pool)
+static unsigned count_active_jobs(const struct pool *pool)
 {
     return pool->workers + pool->guests - pool->idle - pool->blocked;
 }
@@ -74,15 +74,15 @@ static unsigned active(const struct pool *pool)
 /* --- workers ---------------------------------------------------------------------------- */
 
 /* Nothing begins once the pool ends, not even what running jobs submit. */
-static bool may_take(const struct pool *pool)
+static bool may_take_job(const struct pool *pool)
 {
     /* an idle worker is about to check: it counts as active when it continues */
-    return pool->first && !pool->closing && active(pool) < pool->active_max;
+    return pool->first && !pool->closing && count_active_jobs(pool) < pool->active_max;
 }
 
-static struct job *take_job(struct pool *pool)
+static struct pool_job *take_pool_job(struct pool *pool)
 {
-    struct job *job = pool->first;
+    struct pool_job *job = pool->first;
 
     pool->first = job->next;
     if (!pool->first)
@@ -105,13 +105,13 @@ static bool wait_for_job(struct pool *pool)
     bool goes_on = true;
 
     pool->idle++;
-    while (goes_on && !may_take(pool)) {
+    while (goes_on && !may_take_job(pool)) {
         if (pool->closing)
             goes_on = false;
         else if (!may_end(pool))
             (void)pthread_cond_wait(&pool->work, &pool->mutex);
         else if (pthread_cond_timedwait(&pool->work, &pool->mutex, &until) == ETIMEDOUT &&
-                 !may_take(pool))
+                 !may_take_job(pool))
             goes_on = !may_end(pool);
     }
     pool->idle--;
@@ -186,7 +186,7 @@ static int start_worker(struct pool *pool)
  * the job waits for an existing one. */
 static void find_worker(struct pool *pool)
 {
-    if (!may_take(pool))
+    if (!may_take_job(pool))
         return;
     if (pool->idle > 0)
         (void)pthread_cond_signal(&pool->work);
@@ -194,7 +194,7 @@ static void find_worker(struct pool *pool)
         (void)start_worker(pool);
 }
 
-static void run_job(struct pool *pool, struct job *job)
+static void run_pool_job(struct pool *pool, struct pool_job *job)
 {
     pool->running++;
     find_worker(pool); /* for the next job: whoever was woken for it may have been this worker */
@@ -216,7 +216,7 @@ static void *run_worker(void *arg)
     stack_begin(pool->stack_size);
     (void)pthread_mutex_lock(&pool->mutex);
     while (wait_for_job(pool))
-        run_job(pool, take_job(pool));
+        run_pool_job(pool, take_pool_job(pool));
     pool->workers--;
     self->next = pool->ended;
     pool->ended = self;
@@ -241,7 +241,7 @@ static void init_locks(struct pool *pool)
 }
 
 /* Nobody holds the mutex, and all workers have ended. */
-static void destroy(struct pool *pool)
+static void destroy_pool(struct pool *pool)
 {
     if (pool->reserve.started) {
         (void)pthread_mutex_lock(&pool->mutex);
@@ -284,7 +284,7 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     (void)pthread_mutex_unlock(&pool->mutex);
     if (errnum == 0)
         return pool;
-    destroy(pool);
+    destroy_pool(pool);
     err_sys(err, errnum, "start a worker");
     return NULL;
 }
@@ -294,7 +294,7 @@ static size_t drop_jobs(struct pool *pool)
     size_t count = 0;
 
     for (; pool->first; count++)
-        free(take_job(pool));
+        free(take_pool_job(pool));
     return count;
 }
 
@@ -311,20 +311,20 @@ void pool_free(struct pool *pool)
     (void)drop_jobs(pool); /* from jobs that were running */
     join_ended(pool);
     (void)pthread_mutex_unlock(&pool->mutex);
-    destroy(pool);
+    destroy_pool(pool);
 }
 
 void pool_submit(struct pool *pool, pool_fn *fn, void *arg)
 {
-    struct job *job = mem_alloc(sizeof(*job));
+    struct pool_job *job = mem_alloc(sizeof(*job));
 
-    *job = (struct job){ .fn = fn, .arg = arg };
+    *job = (struct pool_job){ .fn = fn, .arg = arg };
     (void)pthread_mutex_lock(&pool->mutex);
     *pool->last = job;
     pool->last = &job->next;
     find_worker(pool);
     if (pool->workers == 0 && pool->first) /* the system has no room for one */
-        run_job(pool, take_job(pool));
+        run_pool_job(pool, take_pool_job(pool));
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -363,7 +363,7 @@ void pool_leave(void)
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
-static void begin_block(struct pool *pool)
+static void begin_pool_block(struct pool *pool)
 {
     if (!pool)
         return;
@@ -373,7 +373,7 @@ static void begin_block(struct pool *pool)
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
-static void end_block(struct pool *pool)
+static void end_pool_block(struct pool *pool)
 {
     if (!pool)
         return;
@@ -388,16 +388,16 @@ void pool_block_begin(void)
         return;
     if (block_watcher.fn)
         block_watcher.fn(block_watcher.arg); /* which may join */
-    begin_block(own_pool);
-    begin_block(joined_pool);
+    begin_pool_block(own_pool);
+    begin_pool_block(joined_pool);
 }
 
 void pool_block_end(void)
 {
     if (--block_depth > 0)
         return;
-    end_block(own_pool);
-    end_block(joined_pool);
+    end_pool_block(own_pool);
+    end_pool_block(joined_pool);
 }
 
 struct pool_count pool_count(struct pool *pool)

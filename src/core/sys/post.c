@@ -15,7 +15,7 @@ struct sending {
 };
 
 /* Read and forgotten. */
-static size_t on_answer(char *bytes, size_t size, size_t count, void *self)
+static size_t discard_answer(char *bytes, size_t size, size_t count, void *self)
 {
     struct sending *sending = self;
 
@@ -24,7 +24,7 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *self)
     return sending->received > POST_ANSWER_MAX ? 0 : size * count;
 }
 
-static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int on_post_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const struct sending *sending = self;
 
@@ -35,7 +35,7 @@ static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, cur
     return cancel_is_raised(sending->request->cancel);
 }
 
-static void set_options(CURL *easy, struct sending *sending, struct curl_slist *headers)
+static void set_post_options(CURL *easy, struct sending *sending, struct curl_slist *headers)
 {
     const struct post_request *request = sending->request;
     const int64_t connect = request->timeout < CONNECT_TIMEOUT ? request->timeout : CONNECT_TIMEOUT;
@@ -55,9 +55,9 @@ static void set_options(CURL *easy, struct sending *sending, struct curl_slist *
         (void)curl_api.easy_setopt(easy, CURLOPT_CAINFO, request->ca);
     (void)curl_api.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect / CLOCK_MS));
     (void)curl_api.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(request->timeout / CLOCK_MS));
-    (void)curl_api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
+    (void)curl_api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard_answer);
     (void)curl_api.easy_setopt(easy, CURLOPT_WRITEDATA, sending);
-    (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_post_progress);
     (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFODATA, sending);
     (void)curl_api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
@@ -72,8 +72,8 @@ static struct curl_slist *make_headers(const struct post_request *request)
     return list;
 }
 
-static int read_answer(CURL *easy, CURLcode code, const struct sending *sending,
-                       struct post_answer *ret, struct err *err)
+static int read_post_answer(CURL *easy, CURLcode code, const struct sending *sending,
+                            struct post_answer *ret, struct err *err)
 {
     long status = 0;
     curl_off_t wait = 0;
@@ -103,11 +103,11 @@ int post(const struct post_request *request, struct post_answer *ret_answer, str
         return err_set(err, ERR_UNSUPPORTED, "%s cannot be loaded (install libcurl4)",
                        CURL_API_LIBRARY);
     headers = make_headers(request);
-    set_options(easy, &sending, headers);
+    set_post_options(easy, &sending, headers);
     pool_block_begin();
     code = curl_api.easy_perform(easy);
     pool_block_end();
-    rc = read_answer(easy, code, &sending, ret_answer, err);
+    rc = read_post_answer(easy, code, &sending, ret_answer, err);
     curl_api.easy_cleanup(easy);
     curl_api.slist_free_all(headers);
     return rc;

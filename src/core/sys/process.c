@@ -44,7 +44,7 @@ static char *const *as_exec(const char *const *list)
     return cast.to;
 }
 
-static const char *find_path(const char *const *env)
+static const char *find_search_path(const char *const *env)
 {
     for (; *env; env++)
         if (strncmp(*env, "PATH=", 5) == 0)
@@ -55,7 +55,7 @@ static const char *find_path(const char *const *env)
 static const char *const *list_candidates(struct arena *arena, const char *program,
                                           const char *const *env)
 {
-    struct str rest = str_from(find_path(env));
+    struct str rest = str_from(find_search_path(env));
     VEC(const char *) list = VEC_INIT;
 
     if (strchr(program, '/')) {
@@ -114,7 +114,7 @@ static int set_program(struct child *child, struct arena *arena, struct err *err
 }
 
 /* A limit on open files that we raised for ourselves is not the child's, unless it says so. */
-static void set_limits(struct child *child, struct arena *arena)
+static void set_child_limits(struct child *child, struct arena *arena)
 {
     const struct process_spec *spec = child->spec;
     struct process_limit *limits = ARENA_ARRAY(arena, struct process_limit, spec->limit_count + 1);
@@ -130,7 +130,7 @@ static void set_limits(struct child *child, struct arena *arena)
 
 /* --- streams ---------------------------------------------------------------------- */
 
-static int open_pipe(struct streams *streams, int stream, struct err *err)
+static int open_stream_pipe(struct streams *streams, int stream, struct err *err)
 {
     int ends[2];
     int theirs = stream == STDIN_FILENO ? 0 : 1;
@@ -152,8 +152,8 @@ static int open_null(struct streams *streams, struct err *err)
 }
 
 /* Which of our descriptors becomes the child's `stream`; -1: unchanged. */
-static int find_source(struct streams *streams, const struct process_spec *spec, int stream,
-                       int *ret_fd, struct err *err)
+static int find_stream_source(struct streams *streams, const struct process_spec *spec, int stream,
+                              int *ret_fd, struct err *err)
 {
     const struct process_stream *const all[STREAMS] = { &spec->in, &spec->out, &spec->err };
 
@@ -161,7 +161,7 @@ static int find_source(struct streams *streams, const struct process_spec *spec,
     case PROCESS_INHERIT: *ret_fd = -1; return 0;
     case PROCESS_FD: *ret_fd = all[stream]->fd; return 0;
     case PROCESS_PIPE:
-        if (open_pipe(streams, stream, err) < 0)
+        if (open_stream_pipe(streams, stream, err) < 0)
             return -1;
         *ret_fd = streams->theirs[stream];
         return 0;
@@ -175,7 +175,7 @@ static int find_source(struct streams *streams, const struct process_spec *spec,
     return err_set(err, ERR_INVALID, "only standard error can be redirected to standard output");
 }
 
-static void add_file(struct child *child, int fd, int as)
+static void add_child_file(struct child *child, int fd, int as)
 {
     if (fd >= 0)
         child->fds[child->fd_count++] = (struct child_fd){ fd, as };
@@ -193,14 +193,14 @@ static int set_files(struct child *child, struct streams *streams, struct arena 
 
         if (i == STDERR_FILENO && spec->err.kind == PROCESS_STDOUT)
             fd = out < 0 ? STDOUT_FILENO : out;
-        else if (find_source(streams, spec, i, &fd, err) < 0)
+        else if (find_stream_source(streams, spec, i, &fd, err) < 0)
             return err_wrap(err, "start '%s'", child->argv[0]);
         if (i == STDOUT_FILENO)
             out = fd;
-        add_file(child, fd, i);
+        add_child_file(child, fd, i);
     }
     for (size_t i = 0; i < spec->fd_count; i++)
-        add_file(child, spec->fds[i].fd, spec->fds[i].as);
+        add_child_file(child, spec->fds[i].fd, spec->fds[i].as);
     return 0;
 }
 
@@ -222,7 +222,7 @@ int process_start(const struct process_spec *spec, struct process *ret_process, 
 
     if (set_program(&child, &arena, err) < 0)
         return -1;
-    set_limits(&child, &arena);
+    set_child_limits(&child, &arena);
     rc = set_files(&child, &streams, &arena, err);
     if (rc == 0)
         rc = child_start(&child, &pid, &pidfd, err);

@@ -58,7 +58,7 @@ static void keep_output(struct sink *sink, const char *bytes, size_t n)
 }
 
 /* One read: poll has said that it does not block. */
-static void drain(struct sink *sink)
+static void drain_output(struct sink *sink)
 {
     char chunk[CHUNK];
     ssize_t n = read(*sink->fd, chunk, sizeof(chunk));
@@ -71,7 +71,7 @@ static void drain(struct sink *sink)
 
 /* A program need not read all of its input. SIGPIPE is blocked in this thread by
  * process_run. */
-static void feed(struct run *run)
+static void feed_input(struct run *run)
 {
     ssize_t n = write(run->process.in, run->input.p, run->input.n);
 
@@ -108,21 +108,21 @@ static int learn_end(struct run *run, struct err *err)
     return 0;
 }
 
-static int handle(struct run *run, const struct pollfd *polls, struct err *err)
+static int handle_ready_streams(struct run *run, const struct pollfd *polls, struct err *err)
 {
     if (polls[SLOT_OUT].revents)
-        drain(&run->out);
+        drain_output(&run->out);
     if (polls[SLOT_ERR].revents)
-        drain(&run->err);
+        drain_output(&run->err);
     if (polls[SLOT_IN].revents)
-        feed(run);
+        feed_input(run);
     if (polls[SLOT_CHILD].revents)
         return learn_end(run, err);
     return 0;
 }
 
 /* Everything must end: the rest of the output, then the end of the process. */
-static int kill_all(struct run *run, struct err *err)
+static int kill_run_processes(struct run *run, struct err *err)
 {
     run->killed = true;
     fd_close(&run->process.in);
@@ -136,23 +136,23 @@ static int kill_all(struct run *run, struct err *err)
 }
 
 /* The next step towards the end. */
-static int stop(struct run *run, struct err *err)
+static int stop_next_step(struct run *run, struct err *err)
 {
     if (run->stop_step == SIGNALED || run->stop_signal == 0)
-        return kill_all(run, err);
+        return kill_run_processes(run, err);
     run->stop_step++;
     run->deadline =
         clock_after(clock_real(), run->stop_step == LET_BE ? PROCESS_STOP_WAIT_NS : run->stop_time);
     return run->stop_step == LET_BE ? 0 : process_signal(&run->process, run->stop_signal, err);
 }
 
-static bool is_over(const struct run *run)
+static bool is_run_over(const struct run *run)
 {
     return run->ended && run->process.out < 0 && run->process.err < 0;
 }
 
 /* One turn of the wait; sets `ret_over` when there is nothing left to wait for. */
-static int turn(struct run *run, bool *ret_over, struct err *err)
+static int poll_run_once(struct run *run, bool *ret_over, struct err *err)
 {
     struct pollfd polls[SLOTS];
     struct timespec room;
@@ -164,26 +164,26 @@ static int turn(struct run *run, bool *ret_over, struct err *err)
         return err_sys(err, errno, "wait for process %d", run->process.pid);
     if (!run->ended && run->stop_step == RUNNING && cancel_is_raised(run->cancel)) {
         run->result.canceled = true;
-        return stop(run, err);
+        return stop_next_step(run, err);
     }
-    if (n > 0 && handle(run, polls, err) < 0)
+    if (n > 0 && handle_ready_streams(run, polls, err) < 0)
         return -1;
     if (n == 0 && !run->ended) {
         run->result.timed_out |= run->stop_step == RUNNING;
-        return stop(run, err);
+        return stop_next_step(run, err);
     }
     if (run->ended && clock_real() >= run->deadline)
         run->late_turns++;
-    *ret_over = is_over(run) || (n == 0 && run->ended) || run->late_turns > LATE_TURNS;
+    *ret_over = is_run_over(run) || (n == 0 && run->ended) || run->late_turns > LATE_TURNS;
     return 0;
 }
 
-static int wait_for_all(struct run *run, struct err *err)
+static int wait_for_run_end(struct run *run, struct err *err)
 {
     bool over = false;
 
     while (!over)
-        if (turn(run, &over, err) < 0)
+        if (poll_run_once(run, &over, err) < 0)
             return -1;
     return 0;
 }
@@ -254,7 +254,7 @@ static void leave_reader(int pipe, const struct process_spec *spec)
     process_done(&process);
 }
 
-static void leave_readers(const struct run *run, const struct process_spec *spec)
+static void leave_stream_readers(const struct run *run, const struct process_spec *spec)
 {
     const int pipes[] = { run->process.out, run->process.err };
 
@@ -264,7 +264,7 @@ static void leave_readers(const struct run *run, const struct process_spec *spec
 }
 
 /* When waiting fails, no child may be left behind. */
-static void give_up(struct run *run)
+static void abandon_run(struct run *run)
 {
     struct process_status status;
     struct err ignored;
@@ -307,12 +307,12 @@ static int wait_marked(struct run *run, struct err *err)
     if (feeds)
         hold_pipe_signal(&before);
     pool_block_begin();
-    rc = wait_for_all(run, err);
+    rc = wait_for_run_end(run, err);
     pool_block_end();
     if (feeds)
         release_pipe_signal(&before);
     if (rc < 0)
-        give_up(run);
+        abandon_run(run);
     return rc;
 }
 
@@ -357,7 +357,7 @@ static int run_bounded(const struct process_spec *spec, const struct process_bou
     run.deadline = b->timeout > 0 ? clock_after(began, b->timeout) : CLOCK_NEVER;
     rc = wait_marked(&run, err);
     if (rc == 0) {
-        leave_readers(&run, spec);
+        leave_stream_readers(&run, spec);
         *ret_result = run.result;
         ret_result->out = buf_copy(&run.out.text, arena);
         ret_result->err = buf_copy(&run.err.text, arena);

@@ -36,13 +36,13 @@ const char *signal_name(int signo)
     return signo > 0 && (size_t)signo < ARRAY_LEN(names) ? names[signo] : NULL;
 }
 
-static bool same_name(struct str text, const char *name)
+static bool is_signal_name(struct str text, const char *name)
 {
     return strlen(name) == text.n && strncasecmp(text.p, name, text.n) == 0;
 }
 
 /* Decimal, 1 to SIGRTMAX; 0 otherwise. */
-static int number(struct str text)
+static int parse_signal_number(struct str text)
 {
     int n = 0;
 
@@ -56,7 +56,7 @@ static int number(struct str text)
     return n <= SIGRTMAX ? n : 0;
 }
 
-static bool drop_prefix(struct str *text, const char *prefix)
+static bool drop_signal_prefix(struct str *text, const char *prefix)
 {
     size_t n = strlen(prefix);
 
@@ -74,7 +74,7 @@ static int real_time(struct str rest, int base, char sign)
     if (rest.n > 0) {
         if (rest.p[0] != sign)
             return 0;
-        n = number(str_from_offset(rest, 1));
+        n = parse_signal_number(str_from_offset(rest, 1));
         if (n == 0 && !str_is(str_from_offset(rest, 1), "0"))
             return 0;
     }
@@ -84,18 +84,18 @@ static int real_time(struct str rest, int base, char sign)
 
 int signal_parse(struct str text)
 {
-    if (number(text) > 0)
-        return number(text);
-    (void)drop_prefix(&text, "SIG");
+    if (parse_signal_number(text) > 0)
+        return parse_signal_number(text);
+    (void)drop_signal_prefix(&text, "SIG");
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i] && same_name(text, names[i] + 3))
+        if (names[i] && is_signal_name(text, names[i] + 3))
             return (int)i;
     for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-        if (same_name(text, aliases[i].name))
+        if (is_signal_name(text, aliases[i].name))
             return aliases[i].signo;
-    if (drop_prefix(&text, "RTMIN"))
+    if (drop_signal_prefix(&text, "RTMIN"))
         return real_time(text, SIGRTMIN, '+');
-    if (drop_prefix(&text, "RTMAX"))
+    if (drop_signal_prefix(&text, "RTMAX"))
         return real_time(text, SIGRTMAX, '-');
     return 0;
 }

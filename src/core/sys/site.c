@@ -46,13 +46,13 @@ struct walk {
 /* --- what is there ------------------------------------------------------------------------ */
 
 /* Of the descriptor itself. */
-static int look_at(int fd, struct spot *ret)
+static int stat_spot(int fd, struct spot *ret)
 {
     ret->fd = fd;
     return fs_look_at(fd, "", &ret->info);
 }
 
-static bool is_absence(int errnum)
+static bool is_site_absence(int errnum)
 {
     return errnum == ENOENT || errnum == ENOTDIR;
 }
@@ -86,7 +86,7 @@ static bool same_folder(const struct spot *a, const struct spot *b)
     return fs_id_is(&id, &b->info) && a->info.uid == b->info.uid;
 }
 
-static void remember(const char *text, const struct spot *spot)
+static void remember_spot(const char *text, const struct spot *spot)
 {
     const size_t n = strlen(text);
     struct known *slot = known_slot(text, n);
@@ -99,7 +99,7 @@ static void remember(const char *text, const struct spot *spot)
     (void)pthread_mutex_unlock(&known_lock);
 }
 
-static bool is_known(const char *text, const struct spot *spot)
+static bool is_known_spot(const char *text, const struct spot *spot)
 {
     const struct known *slot = known_slot(text, strlen(text));
     bool found;
@@ -114,7 +114,7 @@ static bool is_known(const char *text, const struct spot *spot)
 
 /* --- the rule ---------------------------------------------------------------------------- */
 
-static bool is_trusted(uid_t uid)
+static bool is_trusted_owner(uid_t uid)
 {
     return uid == 0 || uid == geteuid();
 }
@@ -171,14 +171,14 @@ static bool is_recorded(struct walk *walk, const struct fs_info *next)
 }
 
 /* From the folder that we are in to one with this owner. */
-static int judge_step(struct walk *walk, const char *name, const struct fs_info *next,
-                      struct err *err)
+static int judge_walk_step(struct walk *walk, const char *name, const struct fs_info *next,
+                           struct err *err)
 {
     const uid_t from = walk->at.info.uid;
 
-    if (walk->flags & SITE_OWN || is_trusted(from) || from == next->uid)
+    if (walk->flags & SITE_OWN || is_trusted_owner(from) || from == next->uid)
         return 0;
-    if ((walk->flags & SITE_RETURN && is_trusted(next->uid) &&
+    if ((walk->flags & SITE_RETURN && is_trusted_owner(next->uid) &&
          (next->mode & (S_IWGRP | S_IWOTH)) == 0) ||
         is_recorded(walk, next)) {
         walk->returned = true;
@@ -196,7 +196,7 @@ static int refuse_link(struct walk *walk, const char *name, const char *why, str
 static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err *err)
 {
     const uid_t folder = walk->at.info.uid;
-    const uid_t owner = is_trusted(folder) ? uid : folder;
+    const uid_t owner = is_trusted_owner(folder) ? uid : folder;
 
     if (walk->flags & SITE_OWN)
         return 0;
@@ -205,9 +205,9 @@ static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err
     if (is_open_to_all(&walk->at.info))
         return refuse_link(walk, name, "everybody may write to its folder, which is not sticky",
                            err);
-    if (is_trusted(owner))
+    if (is_trusted_owner(owner))
         return 0;
-    if (uid != owner && !is_trusted(uid))
+    if (uid != owner && !is_trusted_owner(uid))
         return refuse_link(walk, name, "it belongs neither to root nor to the owner of its folder",
                            err);
     if (walk->bound && walk->owner != owner)
@@ -219,7 +219,7 @@ static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err
 }
 
 /* The end: `info` is in the folder that we are in, or is FS_NONE. */
-static int judge_end(struct walk *walk, const struct fs_info *info, struct err *err)
+static int judge_walk_end(struct walk *walk, const struct fs_info *info, struct err *err)
 {
     const struct fs_info *target = info->kind == FS_NONE ? &walk->at.info : info;
 
@@ -244,7 +244,7 @@ static int go_to(struct walk *walk, int from, const char *path, struct err *err)
     AUTO_FD int fd = openat(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct spot spot;
 
-    if (fd < 0 || look_at(fd, &spot) < 0)
+    if (fd < 0 || stat_spot(fd, &spot) < 0)
         return err_sys(err, errno, "open the folder '%s'", path);
     move_to(walk, &spot);
     (void)fd_take(&fd);
@@ -252,7 +252,7 @@ static int go_to(struct walk *walk, int from, const char *path, struct err *err)
 }
 
 /* The next part of what is to go, without slashes; NULL at the end. */
-static const char *cut_part(struct walk *walk)
+static const char *cut_path_part(struct walk *walk)
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
     const size_t n = strcspn(start, "/");
@@ -265,8 +265,8 @@ static const char *cut_part(struct walk *walk)
 enum { STEP_ON, STEP_END };
 
 /* An open link; its text takes the place of its name. `last`: nothing comes after it. */
-static int follow_link(struct walk *walk, const char *name, const struct spot *link, bool last,
-                       struct err *err)
+static int follow_walk_link(struct walk *walk, const char *name, const struct spot *link, bool last,
+                            struct err *err)
 {
     char target[PATH_MAX];
     const ssize_t n = readlinkat(link->fd, "", target, sizeof(target) - 1);
@@ -293,15 +293,15 @@ static int step_into(struct walk *walk, const char *name, struct err *err)
     AUTO_FD int fd = openat(walk->at.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct spot spot;
 
-    if (fd < 0 && is_absence(errno))
+    if (fd < 0 && is_site_absence(errno))
         return STEP_END;
-    if (fd < 0 || look_at(fd, &spot) < 0)
+    if (fd < 0 || stat_spot(fd, &spot) < 0)
         return err_sys(err, errno, "open '%s' on the way to '%s'", name, walk->path);
     if (spot.info.kind == FS_LINK)
-        return follow_link(walk, name, &spot, false, err);
+        return follow_walk_link(walk, name, &spot, false, err);
     if (spot.info.kind != FS_FOLDER)
         return STEP_END;
-    if (judge_step(walk, name, &spot.info, err) < 0)
+    if (judge_walk_step(walk, name, &spot.info, err) < 0)
         return -1;
     move_to(walk, &spot);
     (void)fd_take(&fd);
@@ -315,15 +315,15 @@ static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret
     struct spot spot;
 
     *ret = (struct fs_info){ .kind = FS_NONE };
-    if (fs_look_at(walk->at.fd, name, ret) < 0 && !is_absence(errno))
+    if (fs_look_at(walk->at.fd, name, ret) < 0 && !is_site_absence(errno))
         return err_sys(err, errno, "stat '%s'", walk->path);
     if (ret->kind != FS_LINK || !(walk->flags & SITE_FOLLOW))
         return STEP_END;
     fd = openat(walk->at.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || look_at(fd, &spot) < 0)
+    if (fd < 0 || stat_spot(fd, &spot) < 0)
         return err_sys(err, errno, "open the link '%s'", walk->path);
     if (spot.info.kind == FS_LINK)
-        return follow_link(walk, name, &spot, true, err);
+        return follow_walk_link(walk, name, &spot, true, err);
     *ret = spot.info; /* it was just replaced */
     return STEP_END;
 }
@@ -336,9 +336,9 @@ static bool begin_near(struct walk *walk, const char *parent)
     AUTO_FD int fd = openat(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct spot spot;
 
-    if (fd < 0 || look_at(fd, &spot) < 0)
+    if (fd < 0 || stat_spot(fd, &spot) < 0)
         return false;
-    if (!(walk->flags & SITE_OWN) && !is_known(parent, &spot) &&
+    if (!(walk->flags & SITE_OWN) && !is_known_spot(parent, &spot) &&
         !(walk->way && fs_id_is(&walk->way->folder, &spot.info)))
         return false;
     move_to(walk, &spot);
@@ -346,7 +346,7 @@ static bool begin_near(struct walk *walk, const char *parent)
     return true;
 }
 
-static int begin_walk(struct walk *walk, const char *parent, struct err *err)
+static int begin_site_walk(struct walk *walk, const char *parent, struct err *err)
 {
     const struct str last = path_basename(walk->path);
 
@@ -367,11 +367,11 @@ static bool is_dots(const char *name)
 }
 
 /* To the last part, which is looked at; `ret_name` is NULL when its folder is not there. */
-static int go_on(struct walk *walk, const char *parent, const char **ret_name, struct fs_info *ret,
-                 struct err *err)
+static int walk_to_last_part(struct walk *walk, const char *parent, const char **ret_name,
+                             struct fs_info *ret, struct err *err)
 {
     for (;;) {
-        const char *name = cut_part(walk);
+        const char *name = cut_path_part(walk);
         const bool last = !name || walk->rest[0] == '\0';
         int step = STEP_ON;
 
@@ -387,11 +387,11 @@ static int go_on(struct walk *walk, const char *parent, const char **ret_name, s
         if (!name || is_dots(name))
             name = ".";
         else if (walk->pristine && !walk->bound && !walk->returned && !(walk->flags & SITE_OWN))
-            remember(parent, &walk->at);
+            remember_spot(parent, &walk->at);
         step = look_at_last(walk, name, ret, err);
         *ret_name = name;
         if (step != STEP_ON)
-            return step < 0 ? -1 : judge_end(walk, ret, err);
+            return step < 0 ? -1 : judge_walk_end(walk, ret, err);
     }
 }
 
@@ -406,8 +406,8 @@ static void set_path(struct site *site, const char *path, const char *name)
     site->name = name && strcmp(name, ".") == 0 ? "." : path_basename(site->path).p;
 }
 
-static int walk_path(struct site *site, const char *path, unsigned flags,
-                     const struct site_way *way, struct err *err)
+static int walk_site_path(struct site *site, const char *path, unsigned flags,
+                          const struct site_way *way, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *parent = path_dirname(&arena, path), *name = NULL;
@@ -417,7 +417,8 @@ static int walk_path(struct site *site, const char *path, unsigned flags,
     struct fs_info info = { .kind = FS_NONE };
 
     *site = (struct site)SITE_INIT;
-    if (begin_walk(&walk, parent, err) < 0 || go_on(&walk, parent, &name, &info, err) < 0) {
+    if (begin_site_walk(&walk, parent, err) < 0 ||
+        walk_to_last_part(&walk, parent, &name, &info, err) < 0) {
         fd_close(&walk.at.fd);
         return -1;
     }
@@ -432,12 +433,12 @@ static int walk_path(struct site *site, const char *path, unsigned flags,
 
 int site_walk(struct site *site, const char *path, unsigned flags, struct err *err)
 {
-    return walk_path(site, path, flags, NULL, err);
+    return walk_site_path(site, path, flags, NULL, err);
 }
 
 int site_walk_back(struct site *site, const char *path, const struct site_way *way, struct err *err)
 {
-    return walk_path(site, path, SITE_RETURN, way, err);
+    return walk_site_path(site, path, SITE_RETURN, way, err);
 }
 
 void site_enter(struct site *site, int folder, const struct fs_info *above, const char *name,

@@ -23,12 +23,12 @@ void site_fd_path(int fd, char path[SITE_FD_PATH_SIZE])
     (void)snprintf(path, SITE_FD_PATH_SIZE, "/proc/self/fd/%d", fd);
 }
 
-static bool is_absence(int errnum)
+static bool is_entry_absence(int errnum)
 {
     return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-static int refuse_missing(const struct site *site, struct err *err)
+static int refuse_missing_site(const struct site *site, struct err *err)
 {
     return err_sys(err, ENOENT, "open the folder of '%s'", site->path);
 }
@@ -49,7 +49,7 @@ static bool is_foreign_name(const struct site *site, const struct fs_info *info)
     return (site->above.mode & S_IWOTH) != 0 && (caller == 0 || info->uid != caller);
 }
 
-static int check_names(const struct site *site, const struct fs_info *info, struct err *err)
+static int refuse_foreign_name(const struct site *site, const struct fs_info *info, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -66,7 +66,7 @@ int site_look(struct site *site, struct err *err)
 {
     site->info = (struct fs_info){ .kind = FS_NONE };
     if (site->folder >= 0 && fs_look_at(site->folder, site->name, &site->info) < 0 &&
-        !is_absence(errno))
+        !is_entry_absence(errno))
         return err_sys(err, errno, "stat '%s'", site->path);
     return 0;
 }
@@ -123,7 +123,8 @@ int site_open(struct site *site, int *ret_fd, struct err *err)
     AUTO_FD int fd = -1;
 
     *ret_fd = -1;
-    if (site_peek(site, &fd, err) < 0 || (fd >= 0 && check_names(site, &site->info, err) < 0))
+    if (site_peek(site, &fd, err) < 0 ||
+        (fd >= 0 && refuse_foreign_name(site, &site->info, err) < 0))
         return -1;
     *ret_fd = fd_take(&fd);
     return 0;
@@ -155,13 +156,13 @@ int site_readlink(struct arena *arena, const struct site *site, const char **ret
     if (site->folder < 0)
         return 0;
     n = readlinkat(site->folder, site->name, target, sizeof(target));
-    if (n < 0 && !is_absence(errno) && errno != EINVAL)
+    if (n < 0 && !is_entry_absence(errno) && errno != EINVAL)
         return err_sys(err, errno, "read the link '%s'", site->path);
     *ret_target = n < 0 ? NULL : arena_strndup(arena, target, (size_t)n);
     return 0;
 }
 
-static bool is_same(const struct fs_info *a, const struct fs_info *b)
+static bool is_same_entry(const struct fs_info *a, const struct fs_info *b)
 {
     return a->kind == b->kind && a->inode == b->inode && a->device == b->device;
 }
@@ -172,11 +173,11 @@ int site_hold_known(const struct site *site, int *ret_fd, struct err *err)
     struct fs_info now;
 
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     fd = openat(site->folder, site->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fs_look_at(fd, "", &now) < 0)
         return err_sys(err, errno, "open '%s'", site->path);
-    if (!is_same(&now, &site->info))
+    if (!is_same_entry(&now, &site->info))
         return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
     *ret_fd = fd_take(&fd);
     return 0;
@@ -191,7 +192,7 @@ int site_hold(const struct site *site, int *ret_fd, struct err *err)
         return -1;
     if (fs_look_at(fd, "", &now) < 0)
         return err_sys(err, errno, "stat '%s'", site->path);
-    if (check_names(site, &now, err) < 0)
+    if (refuse_foreign_name(site, &now, err) < 0)
         return -1;
     *ret_fd = fd_take(&fd);
     return 0;
@@ -199,7 +200,7 @@ int site_hold(const struct site *site, int *ret_fd, struct err *err)
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-static int set_owner(int fd, const char *path, const struct fs_attr *attr, struct err *err)
+static int set_site_owner(int fd, const char *path, const struct fs_attr *attr, struct err *err)
 {
     if (attr->uid == FS_KEEP && attr->gid == FS_KEEP)
         return 0;
@@ -225,7 +226,7 @@ static int set_mode(int fd, const char *path, mode_t mode, struct err *err)
 int site_set_held(int fd, enum fs_kind kind, const char *path, const struct fs_attr *attr,
                   struct err *err)
 {
-    if (set_owner(fd, path, attr, err) < 0)
+    if (set_site_owner(fd, path, attr, err) < 0)
         return -1;
     return kind == FS_LINK ? 0 : set_mode(fd, path, attr->mode, err);
 }
@@ -294,7 +295,7 @@ int site_create(struct site *site, int *ret_fd, struct err *err)
     AUTO_FD int fd = -1;
 
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(err, errno, "create '%s'", site->path);
@@ -333,7 +334,7 @@ int site_mknod(struct site *site, const struct fs_info *like, struct err *err)
     };
 
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     if (mknodat(site->folder, site->name, types[like->kind] | 0600, like->node) < 0)
         return err_sys(err, errno, "make the %s '%s'", fs_kind_name(like->kind), site->path);
     return look_at_made(site, like->kind, err);
@@ -344,7 +345,7 @@ int site_link_held(struct site *site, int fd, const char *of, struct err *err)
     char path[SITE_FD_PATH_SIZE];
 
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     site_fd_path(fd, path);
     if (linkat(AT_FDCWD, path, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
         return err_sys(err, errno, "link '%s' to '%s'", site->path, of);
@@ -363,7 +364,7 @@ int site_symlink(struct site *site, const char *target, struct err *err)
     char temp[FS_TEMP_NAME_SIZE];
 
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     if (symlinkat(target, site->folder, site->name) == 0)
         return look_at_made(site, FS_LINK, err);
     if (errno != EEXIST)
@@ -383,7 +384,7 @@ int site_symlink(struct site *site, const char *target, struct err *err)
 int site_rename(const struct site *from, const struct site *to, struct err *err)
 {
     if (from->folder < 0 || to->folder < 0)
-        return refuse_missing(from->folder < 0 ? from : to, err);
+        return refuse_missing_site(from->folder < 0 ? from : to, err);
     if (renameat(from->folder, from->name, to->folder, to->name) < 0)
         return err_sys(err, errno, "rename '%s' to '%s'", from->path, to->path);
     return 0;
@@ -391,7 +392,8 @@ int site_rename(const struct site *from, const struct site *to, struct err *err)
 
 static int remove_name(const struct site *site, int flags, struct err *err)
 {
-    if (site->folder >= 0 && unlinkat(site->folder, site->name, flags) < 0 && !is_absence(errno))
+    if (site->folder >= 0 && unlinkat(site->folder, site->name, flags) < 0 &&
+        !is_entry_absence(errno))
         return err_sys(err, errno, "remove '%s'", site->path);
     return 0;
 }
@@ -411,7 +413,7 @@ int site_sync(const struct site *site, struct err *err)
     AUTO_FD int fd = -1;
 
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     fd = openat(site->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) < 0)
         return err_sys(err, errno, "sync the folder of '%s'", site->path);
@@ -430,7 +432,7 @@ bool site_is_guarded(const struct site *site)
            ((above->mode & S_IWOTH) == 0 || (above->mode & S_ISVTX) != 0);
 }
 
-static bool is_folder(const struct stat *st, const struct fs_info *folder)
+static bool is_site_folder(const struct stat *st, const struct fs_info *folder)
 {
     return st->st_ino == folder->inode && st->st_dev == folder->device;
 }
@@ -448,7 +450,7 @@ int site_is_below(const struct site *site, const struct site *base, bool *ret, s
 
         if (fd < 0 || fstat(fd, &now) < 0)
             return err_sys(err, errno, "stat what is above '%s'", site->path);
-        *ret = is_folder(&now, &base->above);
+        *ret = is_site_folder(&now, &base->above);
         if (*ret || (now.st_ino == before.st_ino && now.st_dev == before.st_dev))
             return 0; /* the root folder is above itself */
         before = now;

@@ -21,14 +21,14 @@ bool timer_is_set(const struct timer *timer)
 
 /* --- the heap: place 1 is the earliest, the children of i are 2i and 2i+1 ------------- */
 
-static bool is_before(const struct timer *a, const struct timer *b)
+static bool is_timer_before(const struct timer *a, const struct timer *b)
 {
     if (a->deadline != b->deadline)
         return a->deadline < b->deadline;
     return a->turn < b->turn;
 }
 
-static struct timer *at(const struct timers *timers, size_t place)
+static struct timer *get_timer_at(const struct timers *timers, size_t place)
 {
     return timers->heap.p[place - 1];
 }
@@ -43,8 +43,8 @@ static void sift_up(struct timers *timers, struct timer *timer)
 {
     size_t place = timer->place;
 
-    for (; place > 1 && is_before(timer, at(timers, place / 2)); place /= 2)
-        place_timer(timers, place, at(timers, place / 2));
+    for (; place > 1 && is_timer_before(timer, get_timer_at(timers, place / 2)); place /= 2)
+        place_timer(timers, place, get_timer_at(timers, place / 2));
     place_timer(timers, place, timer);
 }
 
@@ -53,18 +53,19 @@ static void sift_down(struct timers *timers, struct timer *timer)
     size_t place = timer->place, n = timers->heap.n;
 
     for (size_t child; (child = place * 2) <= n; place = child) {
-        if (child < n && is_before(at(timers, child + 1), at(timers, child)))
+        if (child < n &&
+            is_timer_before(get_timer_at(timers, child + 1), get_timer_at(timers, child)))
             child++;
-        if (!is_before(at(timers, child), timer))
+        if (!is_timer_before(get_timer_at(timers, child), timer))
             break;
-        place_timer(timers, place, at(timers, child));
+        place_timer(timers, place, get_timer_at(timers, child));
     }
     place_timer(timers, place, timer);
 }
 
-static void take_out(struct timers *timers, struct timer *timer)
+static void take_out_timer(struct timers *timers, struct timer *timer)
 {
-    struct timer *last = at(timers, timers->heap.n);
+    struct timer *last = get_timer_at(timers, timers->heap.n);
 
     timers->heap.n--;
     if (last != timer) {
@@ -101,7 +102,7 @@ static void drop_due(struct timers *timers, struct timer *timer)
 void timer_clear(struct timers *timers, struct timer *timer)
 {
     if (timer->place > 0)
-        take_out(timers, timer);
+        take_out_timer(timers, timer);
     else if (timer->back)
         drop_due(timers, timer);
 }
@@ -129,7 +130,7 @@ size_t timers_run(struct timers *timers, int64_t now)
     while (timers->heap.n > 0 && timers->heap.p[0]->deadline <= now) {
         struct timer *timer = timers->heap.p[0];
 
-        take_out(timers, timer);
+        take_out_timer(timers, timer);
         add_due(timers, timer);
     }
     for (struct timer *timer; (timer = timers->due); count++) {

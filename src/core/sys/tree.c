@@ -30,14 +30,14 @@ struct walk {
     size_t depth;
 };
 
-static void close_level(struct level *level)
+static void close_tree_level(struct level *level)
 {
     fd_close(&level->fd);
     arena_done(&level->arena);
 }
 
 /* The folder that was checked, and not one that replaced it. */
-static int open_level(struct level *level, struct err *err)
+static int open_tree_level(struct level *level, struct err *err)
 {
     const struct tree_entry *entry = &level->entry;
     struct stat st;
@@ -62,13 +62,13 @@ static int enter_folder(struct walk *walk, const struct tree_entry *entry, struc
         return -1;
     *level = (struct level){ .entry = *entry, .path_length = walk->path.n };
     walk->depth++;
-    return open_level(level, err) < 0
+    return open_tree_level(level, err) < 0
                ? -1
                : fs_list_fd(&level->arena, level->fd, entry->path, &level->names, err);
 }
 
-static int visit_entry(struct walk *walk, int folder, const struct fs_info *above, const char *name,
-                       struct err *err)
+static int visit_tree_entry(struct walk *walk, int folder, const struct fs_info *above,
+                            const char *name, struct err *err)
 {
     struct tree_entry entry = {
         .folder = folder, .above = above, .name = name, .depth = walk->depth
@@ -88,14 +88,14 @@ static int visit_entry(struct walk *walk, int folder, const struct fs_info *abov
 }
 
 /* The deepest folder is done: close it, report it, and go up. */
-static int leave_folder(struct walk *walk, struct err *err)
+static int leave_tree_folder(struct walk *walk, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];
     struct tree_entry entry = level->entry;
 
     buf_cut(&walk->path, level->path_length);
     entry.path = buf_text(&walk->path);
-    close_level(level);
+    close_tree_level(level);
     walk->depth--;
     return walk->visit(walk->self, TREE_LEAVE, &entry, err);
 }
@@ -106,13 +106,13 @@ static int step_on(struct walk *walk, struct err *err)
     const char *name;
 
     if (level->next == level->names.list.n)
-        return leave_folder(walk, err);
+        return leave_tree_folder(walk, err);
     name = level->names.list.p[level->next++];
     buf_cut(&walk->path, level->path_length);
     if (level->path_length > 0 && walk->path.p[level->path_length - 1] != '/')
         buf_add_char(&walk->path, '/');
     buf_add_text(&walk->path, name);
-    return visit_entry(walk, level->fd, &level->entry.info, name, err);
+    return visit_tree_entry(walk, level->fd, &level->entry.info, name, err);
 }
 
 int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *err)
@@ -126,11 +126,11 @@ int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *e
     if (site->folder < 0)
         return err_sys(err, ENOENT, "stat '%s'", site->path);
     buf_add_text(&walk.path, site->path);
-    rc = visit_entry(&walk, site->folder, &site->above, site->name, err);
+    rc = visit_tree_entry(&walk, site->folder, &site->above, site->name, err);
     while (rc == 0 && walk.depth > 0)
         rc = step_on(&walk, err);
     while (walk.depth > 0)
-        close_level(&levels[--walk.depth]);
+        close_tree_level(&levels[--walk.depth]);
     buf_done(&walk.path);
     return rc;
 }
@@ -179,7 +179,7 @@ static int check_mount(struct removal *removal, const struct tree_entry *entry, 
 }
 
 /* Anyone but root must be able to write to a folder to empty it. */
-static int open_up(const struct tree_entry *entry, struct err *err)
+static int make_folder_writable(const struct tree_entry *entry, struct err *err)
 {
     const struct fs_attr attr = { entry->info.mode | S_IRWXU, FS_KEEP, FS_KEEP };
     AUTO_SITE struct site site = SITE_INIT;
@@ -190,13 +190,15 @@ static int open_up(const struct tree_entry *entry, struct err *err)
     return site_set(&site, &attr, err);
 }
 
-static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                        struct err *err)
+static int remove_tree_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                             struct err *err)
 {
     struct removal *removal = self;
 
     if (step == TREE_ENTER)
-        return check_mount(removal, entry, err) < 0 ? -1 : removal->ours ? open_up(entry, err) : 0;
+        return check_mount(removal, entry, err) < 0 ? -1
+               : removal->ours                      ? make_folder_writable(entry, err)
+                                                    : 0;
     if (unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) < 0 &&
         errno != ENOENT)
         return err_sys(err, errno, "remove '%s'", entry->path);
@@ -207,14 +209,15 @@ int tree_remove_at(const struct site *site, struct err *err)
 {
     struct removal removal = { .ours = false };
 
-    return site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_entry, &removal, err);
+    return site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_tree_entry, &removal, err);
 }
 
 int tree_discard_at(const struct site *site, struct err *err)
 {
     const struct cancel *before = cancel_heed(NULL);
     struct removal removal = { .ours = true };
-    const int rc = site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_entry, &removal, err);
+    const int rc =
+        site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_tree_entry, &removal, err);
 
     (void)cancel_heed(before);
     return rc;

@@ -21,7 +21,7 @@ struct part {
 };
 
 /* "55d0-55e0 r-xp 00001000 08:01 123   /usr/lib/x": false when it is not such a line. */
-static bool read_part(struct str line, struct part *ret)
+static bool read_mapping(struct str line, struct part *ret)
 {
     char *rest;
     const char *mode;
@@ -38,7 +38,7 @@ static bool read_part(struct str line, struct part *ret)
 }
 
 /* What was written to it before it became read-only (relocations) is not in the file. */
-static void let_go(const struct part *part, size_t anonymous)
+static void release_mapping(const struct part *part, size_t anonymous)
 {
     if (part->is_clean && anonymous == 0)
         (void)madvise((void *)part->begin, part->end - part->begin, MADV_DONTNEED);
@@ -56,7 +56,7 @@ void trim_memory(void)
         return;
     while (text.p) {
         line = str_cut(&text, '\n');
-        if (!read_part(line, &part) && str_starts(line, STR("Anonymous:")))
-            let_go(&part, strtoul(line.p + strlen("Anonymous:"), NULL, 10));
+        if (!read_mapping(line, &part) && str_starts(line, STR("Anonymous:")))
+            release_mapping(&part, strtoul(line.p + strlen("Anonymous:"), NULL, 10));
     }
 }

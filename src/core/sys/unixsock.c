@@ -31,7 +31,7 @@ static int make_address(const struct unixsock *sock, const char *path, struct so
     return 0;
 }
 
-static int open_socket(const struct unixsock *sock, int *ret_fd, struct err *err)
+static int open_unix_socket(const struct unixsock *sock, int *ret_fd, struct err *err)
 {
     *ret_fd = socket(AF_UNIX, sock->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return *ret_fd < 0 ? err_sys(err, errno, "make a socket") : 0;
@@ -54,7 +54,7 @@ int unixsock_connect(const struct unixsock *to, int *ret_fd, struct err *err)
     struct sockaddr_un address;
     AUTO_FD int fd = -1;
 
-    if (make_address(to, to->path, &address, err) < 0 || open_socket(to, &fd, err) < 0)
+    if (make_address(to, to->path, &address, err) < 0 || open_unix_socket(to, &fd, err) < 0)
         return -1;
     if (connect_in_time(fd, &address) < 0) {
         if (errno == EAGAIN)
@@ -92,7 +92,7 @@ int unixsock_listen(const struct unixsock *at, unsigned mode, int *ret_fd, struc
     int bound;
 
     if (make_address(at, temp, &address, err) < 0 || remove_stale(at->path, err) < 0 ||
-        fs_unlink(temp, err) < 0 || open_socket(at, &fd, err) < 0)
+        fs_unlink(temp, err) < 0 || open_unix_socket(at, &fd, err) < 0)
         return -1;
     before = umask(~mode & 0777);
     bound = bind(fd, (const struct sockaddr *)&address, sizeof(address));

@@ -13,7 +13,7 @@ static const char *const day_names[] = { "sun", "mon", "tue", "wed", "thu", "fri
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static bool is_word(struct str text, const char *word)
+static bool is_window_word(struct str text, const char *word)
 {
     return text.n == strlen(word) && strncasecmp(text.p, word, text.n) == 0;
 }
@@ -21,7 +21,7 @@ static bool is_word(struct str text, const char *word)
 static int find_day(struct str text, unsigned *ret, struct err *err)
 {
     for (unsigned i = 0; i < ARRAY_LEN(day_names); i++)
-        if (is_word(text, day_names[i])) {
+        if (is_window_word(text, day_names[i])) {
             *ret = i;
             return 0;
         }
@@ -30,7 +30,7 @@ static int find_day(struct str text, unsigned *ret, struct err *err)
                    STR_ARG(text));
 }
 
-static int read_days(struct str text, unsigned *ret, struct err *err)
+static int read_window_days(struct str text, unsigned *ret, struct err *err)
 {
     unsigned days = 0;
 
@@ -52,7 +52,7 @@ static int read_days(struct str text, unsigned *ret, struct err *err)
 }
 
 /* "HH:MM", in minutes. */
-static bool read_clock(struct str text, int *ret)
+static bool read_clock_minutes(struct str text, int *ret)
 {
     int number[2] = { 0 };
 
@@ -69,12 +69,12 @@ static bool read_clock(struct str text, int *ret)
     return number[1] < 60 && *ret <= DAY_MINUTES;
 }
 
-static int read_times(struct str text, struct window *ret, struct err *err)
+static int read_window_times(struct str text, struct window *ret, struct err *err)
 {
     struct str end = text;
     const struct str begin = str_cut(&end, '-');
 
-    if (!end.p || !read_clock(begin, &ret->begin) || !read_clock(end, &ret->end) ||
+    if (!end.p || !read_clock_minutes(begin, &ret->begin) || !read_clock_minutes(end, &ret->end) ||
         ret->begin == DAY_MINUTES || ret->begin == ret->end)
         return err_set(err, ERR_INVALID, "'%.*s' is not a time of the day: expected HH:MM-HH:MM",
                        STR_ARG(text));
@@ -83,15 +83,15 @@ static int read_times(struct str text, struct window *ret, struct err *err)
     return 0;
 }
 
-static int read_zone(struct str text, struct window *ret, struct err *err)
+static int read_window_zone(struct str text, struct window *ret, struct err *err)
 {
     int minutes;
 
     ret->is_fixed = true;
-    if (is_word(text, "utc"))
+    if (is_window_word(text, "utc"))
         return 0;
     if (text.n == 0 || (text.p[0] != '+' && text.p[0] != '-') ||
-        !read_clock(str_slice(text, 1, text.n), &minutes))
+        !read_clock_minutes(str_slice(text, 1, text.n), &minutes))
         return err_set(err, ERR_INVALID,
                        "'%.*s' is not a time zone: expected UTC or a distance as +02:00",
                        STR_ARG(text));
@@ -100,7 +100,7 @@ static int read_zone(struct str text, struct window *ret, struct err *err)
 }
 
 /* The next word, without blanks; empty at the end. */
-static struct str next_word(struct str *rest)
+static struct str next_window_word(struct str *rest)
 {
     *rest = str_trim(*rest);
     return rest->n > 0 ? str_cut(rest, ' ') : (struct str){ "", 0 };
@@ -109,19 +109,19 @@ static struct str next_word(struct str *rest)
 int window_parse(struct str text, struct window *ret, struct err *err)
 {
     struct window window = { .days = ALL_DAYS };
-    struct str rest = text, word = next_word(&rest);
+    struct str rest = text, word = next_window_word(&rest);
 
     if (word.n > 0 && (word.p[0] < '0' || word.p[0] > '9')) {
-        if (read_days(word, &window.days, err) < 0)
+        if (read_window_days(word, &window.days, err) < 0)
             return -1;
-        word = next_word(&rest);
+        word = next_window_word(&rest);
     }
-    if (read_times(word, &window, err) < 0)
+    if (read_window_times(word, &window, err) < 0)
         return -1;
-    word = next_word(&rest);
-    if (word.n > 0 && read_zone(word, &window, err) < 0)
+    word = next_window_word(&rest);
+    if (word.n > 0 && read_window_zone(word, &window, err) < 0)
         return -1;
-    word = next_word(&rest);
+    word = next_window_word(&rest);
     if (word.n > 0)
         return err_set(err, ERR_INVALID, "unexpected '%.*s' after the time zone", STR_ARG(word));
     *ret = window;
@@ -130,7 +130,7 @@ int window_parse(struct str text, struct window *ret, struct err *err)
 
 /* --- the calendar ------------------------------------------------------------------- */
 
-static bool read_date(const struct window *window, time_t now, struct tm *ret)
+static bool read_local_date(const struct window *window, time_t now, struct tm *ret)
 {
     const time_t shifted = now + window->offset;
 
@@ -138,7 +138,8 @@ static bool read_date(const struct window *window, time_t now, struct tm *ret)
 }
 
 /* A minute of the day that is so many days after that date. */
-static time_t find_moment(const struct window *window, const struct tm *date, int days, int minute)
+static time_t find_window_moment(const struct window *window, const struct tm *date, int days,
+                                 int minute)
 {
     struct tm tm = { .tm_year = date->tm_year,
                      .tm_mon = date->tm_mon,
@@ -158,12 +159,12 @@ bool window_is_open(const struct window *window, time_t now)
 {
     struct tm date;
 
-    if (!read_date(window, now, &date))
+    if (!read_local_date(window, now, &date))
         return false;
     for (int days = -1; days <= 0; days++) /* yesterday's may not have ended */
         if (has_day(window, &date, days) &&
-            find_moment(window, &date, days, window->begin) <= now &&
-            now < find_moment(window, &date, days, window->end))
+            find_window_moment(window, &date, days, window->begin) <= now &&
+            now < find_window_moment(window, &date, days, window->end))
             return true;
     return false;
 }
@@ -172,10 +173,10 @@ time_t window_next(const struct window *window, time_t now)
 {
     struct tm date;
 
-    if (!read_date(window, now, &date))
+    if (!read_local_date(window, now, &date))
         return -1;
     for (int days = 0; days <= WEEK; days++) {
-        const time_t at = find_moment(window, &date, days, window->begin);
+        const time_t at = find_window_moment(window, &date, days, window->begin);
 
         if (has_day(window, &date, days) && at > now)
             return at;

@@ -92,7 +92,7 @@ struct master {
     struct daemon_line line;
     struct master_running services[MASTER_SERVICES_MAX];
     size_t service_count;
-    struct health *health;
+    struct health_server *health;
     struct nats_listener listener;
     struct timer retry, deadline;
     char problem[HEALTH_TEXT_MAX]; /* why the bus is not connected, or not prepared */

@@ -17,7 +17,7 @@
 
 struct peel_health {
     struct peel_health_options options;
-    struct health *health;
+    struct health_server *health;
 };
 
 /* Published files that are torn, or that masters have not signed: those of before are in use. */

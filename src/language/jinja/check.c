@@ -12,7 +12,8 @@ static bool is_asked(const struct template *template, const struct name *name)
     return false;
 }
 
-static bool is_known(const struct template *template, struct name *name, const char *const *known)
+static bool is_known_name(const struct template *template, struct name *name,
+                          const char *const *known)
 {
     const struct value global = env_global(template->jinja, name);
 
@@ -22,7 +23,8 @@ static bool is_known(const struct template *template, struct name *name, const c
     return !value_is_absent(&global) || is_asked(template, name);
 }
 
-static struct str suggest_name(const struct jinja *jinja, struct str name, const char *const *known)
+static struct str suggest_known_name(const struct jinja *jinja, struct str name,
+                                     const char *const *known)
 {
     const struct builtins *builtins = jinja->options.builtins;
     struct suggest near;
@@ -34,10 +36,11 @@ static struct str suggest_name(const struct jinja *jinja, struct str name, const
                                               : builtins_suggest(builtins->globals, name);
 }
 
-static void report_unknown(const struct template *template, const struct node_name *node,
-                           const char *const *known, struct diags *diags)
+static void report_unknown_name(const struct template *template, const struct node_name *node,
+                                const char *const *known, struct diags *diags)
 {
-    const struct str text = node->name->text, best = suggest_name(template->jinja, text, known);
+    const struct str text = node->name->text,
+                     best = suggest_known_name(template->jinja, text, known);
 
     diag_add(diags, template_diag_place(template, node->node.at, diags), "'%.*s' is not defined",
              STR_ARG(text));
@@ -54,8 +57,8 @@ int jinja_check(struct jinja *jinja, const char *name, struct str text, const ch
 
     if (template && known)
         VEC_EACH (&template->free_names, node)
-            if (!is_known(template, (*node)->name, known))
-                report_unknown(template, *node, known, diags);
+            if (!is_known_name(template, (*node)->name, known))
+                report_unknown_name(template, *node, known, diags);
     template_free(template);
     return diags_count(diags) > before ? -1 : 0;
 }

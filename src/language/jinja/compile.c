@@ -20,7 +20,7 @@ struct compile {
 };
 
 /* Where the walk is. */
-struct frame {
+struct compile_place {
     struct symbols *symbols;
     bool toplevel; /* the body of the template, and `if`s in it: assignments are exported */
     bool soft;     /* in an `if`: unknown filters and tests fail later */
@@ -28,24 +28,25 @@ struct frame {
     bool in_block; /* of templates: what other templates and scopes around it set is seen, too */
 };
 
-static void complete(struct compile *c, struct frame *frame, struct node *node);
+static void compile_node(struct compile *c, struct compile_place *frame, struct node *node);
 
-static void complete_all(struct compile *c, struct frame *frame, struct nodes nodes)
+static void compile_nodes(struct compile *c, struct compile_place *frame, struct nodes nodes)
 {
     for (uint32_t i = 0; i < nodes.n; i++)
-        complete(c, frame, nodes.p[i]);
+        compile_node(c, frame, nodes.p[i]);
 }
 
-static struct frame inner_frame(struct compile *c, const struct frame *frame, struct code *code)
+static struct compile_place inner_frame(struct compile *c, const struct compile_place *frame,
+                                        struct code *code)
 {
-    return (struct frame){
+    return (struct compile_place){
         .symbols = symbols_new(c->arena, frame->symbols, code ? code : frame->symbols->code),
         .checked = frame->checked,
         .in_block = frame->in_block,
     };
 }
 
-static struct code *new_code(struct compile *c, const struct frame *frame)
+static struct code *new_code(struct compile *c, const struct compile_place *frame)
 {
     struct code *code = ARENA_NEW(c->arena, struct code);
 
@@ -57,7 +58,8 @@ static struct code *new_code(struct compile *c, const struct frame *frame)
 
 /* --- expressions ------------------------------------------------------------------------ */
 
-static void complete_name(struct compile *c, const struct frame *frame, struct node_name *node)
+static void complete_name(struct compile *c, const struct compile_place *frame,
+                          struct node_name *node)
 {
     const struct symbol *symbol = symbols_find(frame->symbols, node->name);
 
@@ -66,12 +68,12 @@ static void complete_name(struct compile *c, const struct frame *frame, struct n
         VEC_PUSH_IN(c->arena, &c->template->free_names, node);
 }
 
-static void complete_args(struct compile *c, struct frame *frame, const struct args *args)
+static void complete_args(struct compile *c, struct compile_place *frame, const struct args *args)
 {
-    complete_all(c, frame, args->places);
-    complete_all(c, frame, args->named);
-    complete(c, frame, args->star);
-    complete(c, frame, args->star_star);
+    compile_nodes(c, frame, args->places);
+    compile_nodes(c, frame, args->named);
+    compile_node(c, frame, args->star);
+    compile_node(c, frame, args->star_star);
 }
 
 static function_tables find_tables(const struct compile *c, bool is_filter)
@@ -81,7 +83,7 @@ static function_tables find_tables(const struct compile *c, bool is_filter)
     return !builtins ? NULL : is_filter ? builtins->filters : builtins->tests;
 }
 
-static void fail_unknown(struct compile *c, const struct node_apply *node, bool is_filter)
+static void fail_unknown_call(struct compile *c, const struct node_apply *node, bool is_filter)
 {
     const char *kind = is_filter ? "filter" : "test";
     struct str best = builtins_suggest(find_tables(c, is_filter), node->name);
@@ -95,7 +97,7 @@ static void fail_unknown(struct compile *c, const struct node_apply *node, bool 
 }
 
 /* Can the arguments be evaluated where the function finds them? */
-static bool is_plain(const struct node_apply *node)
+static bool has_plain_arguments(const struct node_apply *node)
 {
     const struct signature *signature = node->signature;
     const uint32_t given = 1 + node->args.places.n;
@@ -121,7 +123,7 @@ static void note_asked(struct compile *c, const struct node_apply *node, bool is
         VEC_PUSH_IN(c->arena, &template->asked_names, template->free_names.p[n - 1]->name);
 }
 
-static void complete_apply(struct compile *c, struct frame *frame, struct node_apply *node)
+static void complete_apply(struct compile *c, struct compile_place *frame, struct node_apply *node)
 {
     bool is_filter = node->node.kind == NODE_FILTER;
 
@@ -129,16 +131,16 @@ static void complete_apply(struct compile *c, struct frame *frame, struct node_a
     if (node->function)
         node->signature = signatures_get(&c->template->jinja->signatures, node->function);
     else if (!frame->soft)
-        fail_unknown(c, node, is_filter);
-    node->plain = is_plain(node);
-    complete(c, frame, node->value);
+        fail_unknown_call(c, node, is_filter);
+    node->plain = has_plain_arguments(node);
+    compile_node(c, frame, node->value);
     note_asked(c, node, is_filter);
     complete_args(c, frame, &node->args);
 }
 
-static void complete_cond(struct compile *c, struct frame *frame, struct node_cond *node)
+static void complete_cond(struct compile *c, struct compile_place *frame, struct node_cond *node)
 {
-    struct frame soft = *frame;
+    struct compile_place soft = *frame;
 
     if (!node->otherwise)
         node->missing =
@@ -147,9 +149,9 @@ static void complete_cond(struct compile *c, struct frame *frame, struct node_co
                          "false and no else section was defined",
                          template_place(c->template, node->node.at).line, c->template->name);
     soft.soft = true;
-    complete(c, &soft, node->test);
-    complete(c, &soft, node->then);
-    complete(c, &soft, node->otherwise);
+    compile_node(c, &soft, node->test);
+    compile_node(c, &soft, node->then);
+    compile_node(c, &soft, node->otherwise);
 }
 
 /* A list of plain constants that nobody can get hold of is made once. `x in [...]`, `for ... in` */
@@ -177,38 +179,40 @@ static void fold_list(struct compile *c, struct node **place)
     *place = &folded->node;
 }
 
-static void complete_compare(struct compile *c, struct frame *frame, struct node_compare *node)
+static void complete_compare(struct compile *c, struct compile_place *frame,
+                             struct node_compare *node)
 {
-    complete(c, frame, node->first);
-    complete_all(c, frame, node->operands);
+    compile_node(c, frame, node->first);
+    compile_nodes(c, frame, node->operands);
     for (uint32_t i = 0; i < node->count; i++)
         if (node->ops[i] == OP_IN || node->ops[i] == OP_NOT_IN)
             fold_list(c, &node->operands.p[i]);
 }
 
-static void complete_slice(struct compile *c, struct frame *frame, const struct node_slice *node)
+static void complete_slice(struct compile *c, struct compile_place *frame,
+                           const struct node_slice *node)
 {
-    complete(c, frame, node->value);
-    complete(c, frame, node->start);
-    complete(c, frame, node->stop);
-    complete(c, frame, node->step);
+    compile_node(c, frame, node->value);
+    compile_node(c, frame, node->start);
+    compile_node(c, frame, node->stop);
+    compile_node(c, frame, node->step);
 }
 
 /* --- scopes ---------------------------------------------------------------------------------- */
 
-static void complete_if(struct compile *c, struct frame *frame, const struct node_if *node)
+static void complete_if(struct compile *c, struct compile_place *frame, const struct node_if *node)
 {
-    struct frame soft = *frame;
+    struct compile_place soft = *frame;
 
     soft.soft = true;
     for (uint32_t i = 0; i < node->count; i++) {
-        complete(c, &soft, node->branches[i].test);
-        complete_all(c, &soft, node->branches[i].body);
+        compile_node(c, &soft, node->branches[i].test);
+        compile_nodes(c, &soft, node->branches[i].body);
     }
-    complete_all(c, &soft, node->otherwise);
+    compile_nodes(c, &soft, node->otherwise);
 }
 
-static void complete_target(struct compile *c, struct frame *frame, struct node *target)
+static void complete_target(struct compile *c, struct compile_place *frame, struct node *target)
 {
     if (target->kind == NODE_NAME) {
         complete_name(c, frame, (struct node_name *)target);
@@ -222,22 +226,23 @@ static void complete_target(struct compile *c, struct frame *frame, struct node 
     }
 }
 
-static void complete_loop_test(struct compile *c, const struct frame *frame, struct node_for *node)
+static void complete_loop_test(struct compile *c, const struct compile_place *frame,
+                               struct node_for *node)
 {
-    struct frame test = inner_frame(c, frame, node->code);
+    struct compile_place test = inner_frame(c, frame, node->code);
 
     compile_names_of_target(test.symbols, node->test_target, NODE_PARAM);
     compile_names_of(test.symbols, node->test);
     complete_target(c, &test, node->test_target);
-    complete(c, &test, node->test);
+    compile_node(c, &test, node->test);
     symbols_loads(test.symbols, &node->test_scope);
 }
 
-static void complete_for(struct compile *c, struct frame *frame, struct node_for *node)
+static void complete_for(struct compile *c, struct compile_place *frame, struct node_for *node)
 {
-    struct frame body, otherwise;
+    struct compile_place body, otherwise;
 
-    complete(c, frame, node->iter);
+    compile_node(c, frame, node->iter);
     fold_list(c, &node->iter);
     if (node->recursive)
         node->code = new_code(c, frame);
@@ -254,25 +259,26 @@ static void complete_for(struct compile *c, struct frame *frame, struct node_for
     compile_names_of_target(body.symbols, node->target, NODE_PARAM);
     compile_names_of_all(body.symbols, node->body);
     complete_target(c, &body, node->target);
-    complete_all(c, &body, node->body);
+    compile_nodes(c, &body, node->body);
     symbols_loads(body.symbols, &node->body_scope);
 
     otherwise = inner_frame(c, frame, node->code);
     compile_names_of_all(otherwise.symbols, node->otherwise);
-    complete_all(c, &otherwise, node->otherwise);
+    compile_nodes(c, &otherwise, node->otherwise);
     symbols_loads(otherwise.symbols, &node->else_scope);
 }
 
-static void complete_set_block(struct compile *c, struct frame *frame, struct node_set_block *node)
+static void complete_set_block(struct compile *c, struct compile_place *frame,
+                               struct node_set_block *node)
 {
-    struct frame block = inner_frame(c, frame, NULL);
+    struct compile_place block = inner_frame(c, frame, NULL);
 
     block.checked = false;
     node->toplevel = frame->toplevel;
     compile_names_of_all(block.symbols, node->body);
     compile_names_of(block.symbols, node->filter);
-    complete_all(c, &block, node->body);
-    complete(c, &block, node->filter);
+    compile_nodes(c, &block, node->body);
+    compile_node(c, &block, node->filter);
     symbols_loads(block.symbols, &node->scope);
     complete_target(c, frame, node->target);
 }
@@ -284,9 +290,9 @@ static int32_t special_param(struct compile *c, struct symbols *symbols, bool us
     return (int32_t)symbols_param(symbols, names_get(&c->template->jinja->names, name))->slot;
 }
 
-static void complete_macro(struct compile *c, struct frame *frame, struct node_macro *node)
+static void complete_macro(struct compile *c, struct compile_place *frame, struct node_macro *node)
 {
-    struct frame body;
+    struct compile_place body;
 
     node->code = new_code(c, frame);
     node->toplevel = frame->toplevel;
@@ -302,87 +308,89 @@ static void complete_macro(struct compile *c, struct frame *frame, struct node_m
     compile_names_of_all(body.symbols, node->body);
     for (uint32_t i = 0; i < node->params.n; i++)
         complete_target(c, &body, node->params.p[i]);
-    complete_all(c, &body, node->defaults);
-    complete_all(c, &body, node->body);
+    compile_nodes(c, &body, node->defaults);
+    compile_nodes(c, &body, node->body);
     symbols_loads(body.symbols, &node->scope);
     if (node->target)
         complete_name(c, frame, node->target);
-    complete(c, frame, node->call);
+    compile_node(c, frame, node->call);
 }
 
-static void complete_filter_block(struct compile *c, struct frame *frame,
+static void complete_filter_block(struct compile *c, struct compile_place *frame,
                                   struct node_filter_block *node)
 {
-    struct frame block = inner_frame(c, frame, NULL);
+    struct compile_place block = inner_frame(c, frame, NULL);
 
     compile_names_of_all(block.symbols, node->body);
     compile_names_of(block.symbols, node->filter);
-    complete_all(c, &block, node->body);
-    complete(c, &block, node->filter);
+    compile_nodes(c, &block, node->body);
+    compile_node(c, &block, node->filter);
     symbols_loads(block.symbols, &node->scope);
 }
 
-static void complete_with(struct compile *c, struct frame *frame, struct node_with *node)
+static void complete_with(struct compile *c, struct compile_place *frame, struct node_with *node)
 {
-    struct frame block = inner_frame(c, frame, NULL);
+    struct compile_place block = inner_frame(c, frame, NULL);
 
     for (uint32_t i = 0; i < node->targets.n; i++)
         compile_names_of_target(block.symbols, node->targets.p[i], NODE_PARAM);
     compile_names_of_all(block.symbols, node->body);
     for (uint32_t i = 0; i < node->targets.n; i++)
         complete_target(c, &block, node->targets.p[i]);
-    complete_all(c, frame, node->values);
-    complete_all(c, &block, node->body);
+    compile_nodes(c, frame, node->values);
+    compile_nodes(c, &block, node->body);
     symbols_loads(block.symbols, &node->scope);
 }
 
-static void complete_autoescape(struct compile *c, struct frame *frame,
+static void complete_autoescape(struct compile *c, struct compile_place *frame,
                                 struct node_autoescape *node)
 {
-    struct frame block = inner_frame(c, frame, NULL);
+    struct compile_place block = inner_frame(c, frame, NULL);
 
     compile_names_of(block.symbols, node->value);
     compile_names_of_all(block.symbols, node->body);
-    complete(c, &block, node->value);
-    complete_all(c, &block, node->body);
+    compile_node(c, &block, node->value);
+    compile_nodes(c, &block, node->body);
     symbols_loads(block.symbols, &node->scope);
 }
 
 /* Blocks know the context, not the scope around them. */
 static void complete_block_body(struct compile *c, struct node_block *node)
 {
-    struct frame frame = { .in_block = true };
+    struct compile_place frame = { .in_block = true };
 
     node->code = ARENA_NEW(c->arena, struct code);
     frame.symbols = symbols_new(c->arena, NULL, node->code);
     node->self_slot = special_param(c, frame.symbols, node->uses_self, STR("self"));
     node->super_slot = special_param(c, frame.symbols, node->uses_super, STR("super"));
     compile_names_of_all(frame.symbols, node->body);
-    complete_all(c, &frame, node->body);
+    compile_nodes(c, &frame, node->body);
     symbols_loads(frame.symbols, &node->scope);
 }
 
 /* --- other templates --------------------------------------------------------------------- */
 
-static void complete_include(struct compile *c, struct frame *frame, struct node_include *node)
+static void complete_include(struct compile *c, struct compile_place *frame,
+                             struct node_include *node)
 {
-    complete(c, frame, node->template);
+    compile_node(c, frame, node->template);
     if (node->with_context)
         symbols_locals(frame->symbols, &node->locals);
 }
 
-static void complete_import(struct compile *c, struct frame *frame, struct node_import *node)
+static void complete_import(struct compile *c, struct compile_place *frame,
+                            struct node_import *node)
 {
-    complete(c, frame, node->template);
+    compile_node(c, frame, node->template);
     complete_name(c, frame, node->target);
     node->toplevel = frame->toplevel;
     if (node->with_context)
         symbols_locals(frame->symbols, &node->locals);
 }
 
-static void complete_from(struct compile *c, struct frame *frame, struct node_from *node)
+static void complete_from(struct compile *c, struct compile_place *frame, struct node_from *node)
 {
-    complete(c, frame, node->template);
+    compile_node(c, frame, node->template);
     for (uint32_t i = 0; i < node->count; i++)
         complete_name(c, frame, node->targets[i]);
     node->toplevel = frame->toplevel;
@@ -390,9 +398,10 @@ static void complete_from(struct compile *c, struct frame *frame, struct node_fr
         symbols_locals(frame->symbols, &node->locals);
 }
 
-static void complete_extends(struct compile *c, struct frame *frame, const struct node_unary *node)
+static void complete_extends(struct compile *c, struct compile_place *frame,
+                             const struct node_unary *node)
 {
-    complete(c, frame, node->operand);
+    compile_node(c, frame, node->operand);
     if (frame->toplevel)
         return;
     c->mistakes++;
@@ -403,35 +412,35 @@ static void complete_extends(struct compile *c, struct frame *frame, const struc
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
-static bool complete_expression(struct compile *c, struct frame *frame, struct node *node)
+static bool complete_expression(struct compile *c, struct compile_place *frame, struct node *node)
 {
     switch ((enum node_kind)node->kind) {
     case NODE_CONST: return true;
     case NODE_NAME: complete_name(c, frame, (struct node_name *)node); return true;
     case NODE_LIST:
     case NODE_TUPLE:
-    case NODE_CONCAT: complete_all(c, frame, ((const struct node_list *)node)->items); return true;
+    case NODE_CONCAT: compile_nodes(c, frame, ((const struct node_list *)node)->items); return true;
     case NODE_DICT:
-        complete_all(c, frame, ((const struct node_dict *)node)->keys);
-        complete_all(c, frame, ((const struct node_dict *)node)->values);
+        compile_nodes(c, frame, ((const struct node_dict *)node)->keys);
+        compile_nodes(c, frame, ((const struct node_dict *)node)->values);
         return true;
     case NODE_NOT:
     case NODE_UNARY:
-    case NODE_DO: complete(c, frame, ((const struct node_unary *)node)->operand); return true;
+    case NODE_DO: compile_node(c, frame, ((const struct node_unary *)node)->operand); return true;
     case NODE_BINARY:
     case NODE_AND:
     case NODE_OR:
     case NODE_ITEM:
-        complete(c, frame, ((const struct node_binary *)node)->left);
-        complete(c, frame, ((const struct node_binary *)node)->right);
+        compile_node(c, frame, ((const struct node_binary *)node)->left);
+        compile_node(c, frame, ((const struct node_binary *)node)->right);
         return true;
     case NODE_COMPARE: complete_compare(c, frame, (struct node_compare *)node); return true;
     case NODE_ATTRIBUTE:
-        complete(c, frame, ((const struct node_attribute *)node)->value);
+        compile_node(c, frame, ((const struct node_attribute *)node)->value);
         return true;
     case NODE_SLICE: complete_slice(c, frame, (const struct node_slice *)node); return true;
     case NODE_CALL:
-        complete(c, frame, ((const struct node_call *)node)->callee);
+        compile_node(c, frame, ((const struct node_call *)node)->callee);
         complete_args(c, frame, &((const struct node_call *)node)->args);
         return true;
     case NODE_FILTER:
@@ -441,27 +450,27 @@ static bool complete_expression(struct compile *c, struct frame *frame, struct n
     }
 }
 
-static void complete_set(struct compile *c, struct frame *frame, struct node_set *node)
+static void complete_set(struct compile *c, struct compile_place *frame, struct node_set *node)
 {
-    complete(c, frame, node->value);
+    compile_node(c, frame, node->value);
     complete_target(c, frame, node->target);
     node->toplevel = frame->toplevel;
 }
 
-static void complete_block(const struct frame *frame, struct node_block *node)
+static void complete_block(const struct compile_place *frame, struct node_block *node)
 {
     node->toplevel = frame->toplevel;
     if (node->scoped)
         symbols_locals(frame->symbols, &node->locals);
 }
 
-static void complete_statement(struct compile *c, struct frame *frame, struct node *node)
+static void complete_statement(struct compile *c, struct compile_place *frame, struct node *node)
 {
     switch ((enum node_kind)node->kind) {
     case NODE_DATA: ((struct node_data *)node)->checked = frame->checked; break;
     case NODE_PRINT:
         ((struct node_unary *)node)->checked = frame->checked;
-        complete(c, frame, ((const struct node_unary *)node)->operand);
+        compile_node(c, frame, ((const struct node_unary *)node)->operand);
         break;
     case NODE_IF: complete_if(c, frame, (const struct node_if *)node); break;
     case NODE_FOR: complete_for(c, frame, (struct node_for *)node); break;
@@ -483,7 +492,7 @@ static void complete_statement(struct compile *c, struct frame *frame, struct no
     }
 }
 
-static void complete(struct compile *c, struct frame *frame, struct node *node)
+static void compile_node(struct compile *c, struct compile_place *frame, struct node *node)
 {
     if (node && !complete_expression(c, frame, node))
         complete_statement(c, frame, node);
@@ -492,12 +501,12 @@ static void complete(struct compile *c, struct frame *frame, struct node *node)
 int compile_template(struct template *template, struct diags *diags)
 {
     struct compile c = { .template = template, .arena = &template->arena, .diags = diags };
-    struct frame frame = { .toplevel = true, .checked = template->has_extends };
+    struct compile_place frame = { .toplevel = true, .checked = template->has_extends };
 
     frame.symbols = symbols_new(c.arena, NULL, &template->code);
     template->self_slot = special_param(&c, frame.symbols, template->uses_self, STR("self"));
     compile_names_of_all(frame.symbols, template->body);
-    complete_all(&c, &frame, template->body);
+    compile_nodes(&c, &frame, template->body);
     symbols_loads(frame.symbols, &template->scope);
     for (size_t i = 0; i < template->block_count; i++)
         complete_block_body(&c, template->blocks[i]);

@@ -12,13 +12,14 @@ struct overlay_slot {
     void *copy;
 };
 
-struct overlay {
+struct container_overlay {
     size_t count, cap;
     struct overlay_slot *slots;
 };
 
 /* The slot of `original`, or the free one where it belongs. */
-static struct overlay_slot *find_slot(const struct overlay *overlay, const void *original)
+static struct overlay_slot *find_overlay_slot(const struct container_overlay *overlay,
+                                              const void *original)
 {
     size_t mask = overlay->cap - 1;
     uint64_t hash = (uint64_t)(uintptr_t)original * UINT64_C(0x9e3779b97f4a7c15);
@@ -28,29 +29,29 @@ static struct overlay_slot *find_slot(const struct overlay *overlay, const void 
             return &overlay->slots[i];
 }
 
-static void grow(struct arena *arena, struct overlay *overlay)
+static void grow_overlay(struct arena *arena, struct container_overlay *overlay)
 {
-    struct overlay old = *overlay;
+    struct container_overlay old = *overlay;
 
     overlay->cap = old.cap > 0 ? mem_product(old.cap, 2) : FIRST_SLOTS;
     overlay->slots = ARENA_ARRAY(arena, struct overlay_slot, overlay->cap);
     for (size_t i = 0; i < old.cap; i++)
         if (old.slots[i].original)
-            *find_slot(overlay, old.slots[i].original) = old.slots[i];
+            *find_overlay_slot(overlay, old.slots[i].original) = old.slots[i];
 }
 
 void *container_find_copy(const struct render *render, const void *original)
 {
-    return render->overlay ? find_slot(render->overlay, original)->copy : NULL;
+    return render->overlay ? find_overlay_slot(render->overlay, original)->copy : NULL;
 }
 
 static void keep_copy(struct render *render, const void *original, void *copy)
 {
     if (!render->overlay)
-        render->overlay = ARENA_NEW(render->arena, struct overlay);
+        render->overlay = ARENA_NEW(render->arena, struct container_overlay);
     if (render->overlay->count * 2 >= render->overlay->cap)
-        grow(render->arena, render->overlay);
-    *find_slot(render->overlay, original) = (struct overlay_slot){ original, copy };
+        grow_overlay(render->arena, render->overlay);
+    *find_overlay_slot(render->overlay, original) = (struct overlay_slot){ original, copy };
     render->overlay->count++;
 }
 

@@ -15,8 +15,8 @@ struct context *context_new(struct eval *eval, const struct value *base)
     return context;
 }
 
-static struct context_variable *find_variable(struct context_variable *list, size_t n,
-                                              const struct name *name)
+static struct context_variable *find_context_variable(struct context_variable *list, size_t n,
+                                                      const struct name *name)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i].name == name)
@@ -24,9 +24,11 @@ static struct context_variable *find_variable(struct context_variable *list, siz
     return NULL;
 }
 
-static void hand(struct eval *eval, struct context *context, struct name *name, struct value value)
+static void hand_variable(struct eval *eval, struct context *context, struct name *name,
+                          struct value value)
 {
-    struct context_variable *old = find_variable(context->handed.p, context->handed.n, name);
+    struct context_variable *old =
+        find_context_variable(context->handed.p, context->handed.n, name);
 
     if (old)
         old->value = value;
@@ -50,12 +52,12 @@ struct context *context_derive(struct eval *eval, const struct context *from,
     for (size_t i = 0; i < from->handed.n; i++)
         VEC_PUSH_IN(eval->render.arena, &context->handed, from->handed.p[i]);
     for (size_t i = 0; i < from->vars.n; i++)
-        hand(eval, context, from->vars.p[i].name, from->vars.p[i].value);
+        hand_variable(eval, context, from->vars.p[i].name, from->vars.p[i].value);
     for (uint32_t i = 0; i < locals->count; i++) {
         struct value value = *eval_slot(eval, locals->items[i].slot);
 
         if (!value_is_absent(&value))
-            hand(eval, context, locals->items[i].name, value);
+            hand_variable(eval, context, locals->items[i].name, value);
     }
     return context;
 }
@@ -79,10 +81,11 @@ static struct value find_base(struct eval *eval, const struct context *context, 
 
 struct value context_find(struct eval *eval, const struct context *context, struct name *name)
 {
-    const struct context_variable *variable = find_variable(context->vars.p, context->vars.n, name);
+    const struct context_variable *variable =
+        find_context_variable(context->vars.p, context->vars.n, name);
 
     if (!variable)
-        variable = find_variable(context->handed.p, context->handed.n, name);
+        variable = find_context_variable(context->handed.p, context->handed.n, name);
     if (variable)
         return variable->value;
     if (context->base) {
@@ -121,7 +124,7 @@ struct value context_all(struct eval *eval, const struct context *context)
 void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,
                  bool exported)
 {
-    struct context_variable *old = find_variable(context->vars.p, context->vars.n, name);
+    struct context_variable *old = find_context_variable(context->vars.p, context->vars.n, name);
 
     exported = exported && name->text.p[0] != '_';
     if (old) {

@@ -65,8 +65,8 @@ static int dotted_is_missing(struct render *render, struct object *object, bool 
 }
 
 /* salt.get('x.y', default), as of any map: the function, or the default. */
-static int find_function(struct render *render, struct object *object,
-                         const struct function_call *call, struct value *ret)
+static int find_dotted_function(struct render *render, struct object *object,
+                                const struct function_call *call, struct value *ret)
 {
     bool found, missing;
 
@@ -80,7 +80,7 @@ static int find_function(struct render *render, struct object *object,
     return 0;
 }
 
-static int list_names(struct render *render, struct object *object, struct value *ret)
+static int list_dotted_names(struct render *render, struct object *object, struct value *ret)
 {
     struct value_list *names;
 
@@ -98,9 +98,9 @@ static int dotted_call(struct render *render, struct object *object,
 
     whole.name = STR("");
     if (str_is(dotted->name, "get"))
-        return find_function(render, &whole.object, call, ret);
+        return find_dotted_function(render, &whole.object, call, ret);
     if (str_is(dotted->name, "keys"))
-        return list_names(render, &whole.object, ret);
+        return list_dotted_names(render, &whole.object, ret);
     return dotted->call(render, dotted->user, dotted->name, call, ret);
 }
 

@@ -27,7 +27,7 @@
 struct buf;
 struct context;
 struct diags;
-struct module;
+struct template_module;
 struct name;
 struct template;
 
@@ -62,9 +62,9 @@ struct eval {
     struct diags *diags;
     uint64_t serial;
     uint32_t levels;
-    struct str captured;          /* the text that a filter without a value works on */
-    VEC(struct module *) modules; /* imported without context: run once */
-    struct trace *trace;          /* where the output comes from; NULL: not recorded */
+    struct str captured;                   /* the text that a filter without a value works on */
+    VEC(struct template_module *) modules; /* imported without context: run once */
+    struct trace *trace;                   /* where the output comes from; NULL: not recorded */
 };
 
 /* Run `template` with the map `base`; appends to `out`. */

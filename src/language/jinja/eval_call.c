@@ -30,8 +30,8 @@ static int spread_list(struct eval *eval, const struct node *star, struct value 
     return 0;
 }
 
-static int check_named(struct eval *eval, const struct value_pair *named, size_t count,
-                       const struct value *key)
+static int check_named_argument(struct eval *eval, const struct value_pair *named, size_t count,
+                                const struct value *key)
 {
     if (key->kind != VALUE_STR)
         return render_fail(&eval->render, RENDER_TYPE, "keywords must be strings");
@@ -61,7 +61,7 @@ static int spread_map(struct eval *eval, const struct node *star, struct value_p
     for (size_t i = 0; i < *count; i++)
         all[i] = (*named)[i];
     for (size_t i = 0; i < map->count; i++) {
-        if (check_named(eval, all, *count, &map->pairs[i].key) < 0)
+        if (check_named_argument(eval, all, *count, &map->pairs[i].key) < 0)
             return -1;
         all[*count + i] = map->pairs[i];
     }
@@ -83,7 +83,7 @@ static int named_arguments(struct eval *eval, const struct args *args,
         if (eval_expression(eval, args->named.p[i], &named[i].value) < 0)
             return -1;
     }
-    if (extra && check_named(eval, named, args->named.n, &extra->key) < 0)
+    if (extra && check_named_argument(eval, named, args->named.n, &extra->key) < 0)
         return -1;
     if (extra)
         named[args->named.n] = *extra;
@@ -157,15 +157,15 @@ int eval_call(struct eval *eval, const struct node_call *node, const struct valu
 
 /* --- filters and tests ---------------------------------------------------------------------- */
 
-static int fail_unknown(struct eval *eval, const struct node_apply *node)
+static int fail_unknown_function(struct eval *eval, const struct node_apply *node)
 {
     eval->render.at = node->node.at;
     return render_fail(&eval->render, RENDER_NOT_FOUND, "no %s named '%.*s' found",
                        node->node.kind == NODE_FILTER ? "filter" : "test", STR_ARG(node->name));
 }
 
-static int apply(struct eval *eval, const struct node_apply *node, const struct value *value,
-                 struct value *ret)
+static int apply_filter(struct eval *eval, const struct node_apply *node, const struct value *value,
+                        struct value *ret)
 {
     const struct signature *signature = node->signature;
     struct value bound_args[SIGNATURE_MAX];
@@ -224,8 +224,8 @@ int eval_apply(struct eval *eval, const struct node_apply *node, struct value *r
             value.flags |= VALUE_SAFE;
     }
     if (!node->function)
-        return fail_unknown(eval, node);
+        return fail_unknown_function(eval, node);
     if (render_step(&eval->render, 1) < 0)
         return -1;
-    return apply(eval, node, &value, ret);
+    return apply_filter(eval, node, &value, ret);
 }

@@ -35,8 +35,8 @@ APART static const struct value *find_attribute(struct eval *eval,
 }
 
 /* The value of a key, as most attributes are; NULL: look further. */
-static inline const struct value *find_key(struct eval *eval, const struct node_attribute *node,
-                                           const struct value *value)
+static inline const struct value *
+find_attribute_key(struct eval *eval, const struct node_attribute *node, const struct value *value)
 {
     if (value->kind != VALUE_MAP || !node->place)
         return NULL;
@@ -69,7 +69,7 @@ static const struct value *refer_attribute(struct eval *eval, const struct node_
         if (!value)
             return NULL;
     }
-    found = find_key(eval, node, value);
+    found = find_attribute_key(eval, node, value);
     return found ? found : find_attribute(eval, node, value, room);
 }
 
@@ -99,7 +99,7 @@ APART static int eval_list(struct eval *eval, const struct node_list *node, stru
     return render_step(&eval->render, 1);
 }
 
-static int check_key(struct eval *eval, const struct node *node, const struct value *key)
+static int check_hashable(struct eval *eval, const struct node *node, const struct value *key)
 {
     bool list = key->kind == VALUE_LIST && !(key->flags & VALUE_TUPLE);
 
@@ -116,7 +116,7 @@ APART static int eval_dict(struct eval *eval, const struct node_dict *node, stru
 
     for (uint32_t i = 0; i < node->keys.n; i++) {
         if (eval_expression(eval, node->keys.p[i], &key) < 0 ||
-            check_key(eval, node->keys.p[i], &key) < 0 ||
+            check_hashable(eval, node->keys.p[i], &key) < 0 ||
             eval_expression(eval, node->values.p[i], &value) < 0)
             return -1;
         value_map_set(eval->render.arena, map, key, value);

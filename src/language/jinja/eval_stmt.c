@@ -67,7 +67,7 @@ void eval_return(struct eval *eval, struct running saved, uint32_t at)
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-static int check_output(struct eval *eval)
+static int check_output_size(struct eval *eval)
 {
     if (!eval->out->full)
         return 0;
@@ -98,7 +98,7 @@ int eval_write_text(struct eval *eval, const struct value *value)
                            op_type_name(value));
     }
     buf_add_str(eval->out, value->s);
-    return check_output(eval);
+    return check_output_size(eval);
 }
 
 static int eval_print(struct eval *eval, const struct node_unary *node)
@@ -118,7 +118,7 @@ static int eval_print(struct eval *eval, const struct node_unary *node)
         if (op_output(&eval->render, value, eval->out) < 0)
             return -1;
     }
-    return check_output(eval);
+    return check_output_size(eval);
 }
 
 static int eval_data(struct eval *eval, const struct node_data *node)
@@ -129,12 +129,12 @@ static int eval_data(struct eval *eval, const struct node_data *node)
         trace_add(eval->trace, eval->out->n, eval->now.template,
                   (uint32_t)(node->text.p - eval->now.template->text.p), node->text.n);
     buf_add_str(eval->out, node->text);
-    return check_output(eval);
+    return check_output_size(eval);
 }
 
 /* --- assignments ------------------------------------------------------------------------------ */
 
-static int unpack(struct eval *eval, const struct node_list *tuple, const struct value *value)
+static int unpack_tuple(struct eval *eval, const struct node_list *tuple, const struct value *value)
 {
     const struct value_list *list;
 
@@ -174,7 +174,7 @@ int eval_assign(struct eval *eval, const struct node *target, const struct value
     }
     if (target->kind == NODE_MEMBER)
         return assign_member(eval, (const struct node_member *)target, value);
-    return unpack(eval, (const struct node_list *)target, value);
+    return unpack_tuple(eval, (const struct node_list *)target, value);
 }
 
 static void export_target(struct eval *eval, const struct node *target)

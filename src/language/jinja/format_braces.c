@@ -38,9 +38,9 @@ struct field {
     char conversion; /* 0: none */
 };
 
-static int add_text(struct braces *braces, struct str text, unsigned depth, struct buf *out);
+static int add_braces_text(struct braces *braces, struct str text, unsigned depth, struct buf *out);
 
-static int fail_format(const struct braces *braces, const char *text)
+static int fail_braces_format(const struct braces *braces, const char *text)
 {
     return render_fail(braces->render, RENDER_TYPE, "%s", text);
 }
@@ -67,14 +67,14 @@ static size_t read_index(struct str digits)
 /* --- reading a field ------------------------------------------------------------------ */
 
 /* The name ends at ':' or '!' or the end; inside brackets both are part of it. */
-static int read_name(const struct braces *braces, struct str text, size_t *ret_end)
+static int read_braces_name(const struct braces *braces, struct str text, size_t *ret_end)
 {
     bool bracket = false;
     size_t i;
 
     for (i = 0; i < text.n; i++) {
         if (text.p[i] == '{')
-            return fail_format(braces, "unexpected '{' in field name");
+            return fail_braces_format(braces, "unexpected '{' in field name");
         if (text.p[i] == '[')
             bracket = true;
         else if (text.p[i] == ']')
@@ -83,7 +83,7 @@ static int read_name(const struct braces *braces, struct str text, size_t *ret_e
             break;
     }
     if (i == text.n)
-        return fail_format(braces, "expected '}' before end of string");
+        return fail_braces_format(braces, "expected '}' before end of string");
     *ret_end = i;
     return 0;
 }
@@ -94,11 +94,11 @@ static int read_conversion(const struct braces *braces, struct str text, size_t 
     if (text.p[*at] != '!')
         return 0;
     if (*at + 2 >= text.n)
-        return fail_format(braces, "unmatched '{' in format spec");
+        return fail_braces_format(braces, "unmatched '{' in format spec");
     field->conversion = text.p[*at + 1];
     *at += 2;
     if (text.p[*at] != ':' && text.p[*at] != '}')
-        return fail_format(braces, "expected ':' after conversion specifier");
+        return fail_braces_format(braces, "expected ':' after conversion specifier");
     return 0;
 }
 
@@ -121,17 +121,17 @@ static int read_spec(const struct braces *braces, struct str text, size_t *at, s
             return 0;
         }
     }
-    return fail_format(braces, "unmatched '{' in format spec");
+    return fail_braces_format(braces, "unmatched '{' in format spec");
 }
 
 /* `text` begins after the '{'; sets how many bytes the field has. */
-static int read_field(const struct braces *braces, struct str text, struct field *ret,
-                      size_t *ret_size)
+static int read_braces_field(const struct braces *braces, struct str text, struct field *ret,
+                             size_t *ret_size)
 {
     size_t at = 0;
 
     *ret = (struct field){ .spec = STR("") };
-    if (read_name(braces, text, &at) < 0)
+    if (read_braces_name(braces, text, &at) < 0)
         return -1;
     ret->name = str_slice(text, 0, at);
     if (read_conversion(braces, text, &at, ret) < 0 || read_spec(braces, text, &at, ret) < 0)
@@ -149,10 +149,11 @@ static int get_numbered(struct braces *braces, struct str digits, struct value *
     size_t i = automatic ? braces->next : read_index(digits);
 
     if (braces->numbering != NUMBERING_OPEN && braces->numbering != wanted)
-        return fail_format(braces, automatic ? "cannot switch from manual field specification to "
-                                               "automatic field numbering"
-                                             : "cannot switch from automatic field numbering to "
-                                               "manual field specification");
+        return fail_braces_format(braces, automatic
+                                              ? "cannot switch from manual field specification to "
+                                                "automatic field numbering"
+                                              : "cannot switch from automatic field numbering to "
+                                                "manual field specification");
     braces->numbering = wanted;
     if (i >= braces->args->count)
         return render_fail(
@@ -192,12 +193,12 @@ static int follow_attribute(struct braces *braces, struct str *path, struct valu
     name = arena_str(braces->render->arena, str_slice(*path, 1, end - 1));
     *path = str_from_offset(*path, end);
     if (name.n == 0)
-        return fail_format(braces, "Empty attribute in format string");
+        return fail_braces_format(braces, "Empty attribute in format string");
     return op_attribute(braces->render, &owner, name, v);
 }
 
 /* "[key]"; digits are a number. */
-static int follow_item(struct braces *braces, struct str *path, struct value *v)
+static int follow_braces_item(struct braces *braces, struct str *path, struct value *v)
 {
     struct value owner = *v;
     size_t end = str_find_char(*path, ']', 1);
@@ -205,13 +206,14 @@ static int follow_item(struct braces *braces, struct str *path, struct value *v)
     struct str name;
 
     if (end == STR_NONE)
-        return fail_format(braces, "Missing ']' in format string");
+        return fail_braces_format(braces, "Missing ']' in format string");
     name = arena_str(braces->render->arena, str_slice(*path, 1, end - 1));
     *path = str_from_offset(*path, end + 1);
     if (name.n == 0)
-        return fail_format(braces, "Empty attribute in format string");
+        return fail_braces_format(braces, "Empty attribute in format string");
     if (path->n > 0 && path->p[0] != '.' && path->p[0] != '[')
-        return fail_format(braces, "Only '.' or '[' may follow ']' in format field specifier");
+        return fail_braces_format(braces,
+                                  "Only '.' or '[' may follow ']' in format field specifier");
     key = is_digits(name) && name.n <= INDEX_DIGITS_MAX ? value_int((int64_t)read_index(name))
                                                         : value_str(name);
     return op_item(braces->render, &owner, &key, v);
@@ -228,14 +230,14 @@ static int get_value(struct braces *braces, struct str name, struct value *ret)
     if (get_first(braces, str_slice(name, 0, end), ret) < 0)
         return -1;
     while (path.n > 0)
-        if ((path.p[0] == '.' ? follow_attribute : follow_item)(braces, &path, ret) < 0)
+        if ((path.p[0] == '.' ? follow_attribute : follow_braces_item)(braces, &path, ret) < 0)
             return -1;
     return 0;
 }
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static int convert(struct braces *braces, char conversion, struct value *v)
+static int convert_braces_value(struct braces *braces, char conversion, struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
     const struct value from = *v;
@@ -253,7 +255,8 @@ static int convert(struct braces *braces, char conversion, struct value *v)
     return result < 0 ? -1 : text_finish(braces->render, &text, 0, v);
 }
 
-static int add_value(struct braces *braces, const struct value *v, struct str spec, struct buf *out)
+static int add_braces_value(struct braces *braces, const struct value *v, struct str spec,
+                            struct buf *out)
 {
     AUTO_BUF struct buf plain = BUF_INIT(TEXT_MAX);
 
@@ -261,7 +264,7 @@ static int add_value(struct braces *braces, const struct value *v, struct str sp
         return format_value(braces->render, v, spec, out);
     if (value_is_markup(v)) {
         if (spec.n > 0)
-            return fail_format(braces, "Unsupported format specification for Markup.");
+            return fail_braces_format(braces, "Unsupported format specification for Markup.");
         buf_add_str(out, v->s);
         return 0;
     }
@@ -271,22 +274,23 @@ static int add_value(struct braces *braces, const struct value *v, struct str sp
     return 0;
 }
 
-static int add_field(struct braces *braces, const struct field *field, unsigned depth,
-                     struct buf *out)
+static int add_braces_field(struct braces *braces, const struct field *field, unsigned depth,
+                            struct buf *out)
 {
     AUTO_BUF struct buf spec = BUF_INIT(TEXT_MAX);
     struct value v;
 
-    if (get_value(braces, field->name, &v) < 0 || convert(braces, field->conversion, &v) < 0 ||
-        add_text(braces, field->spec, depth + 1, &spec) < 0)
+    if (get_value(braces, field->name, &v) < 0 ||
+        convert_braces_value(braces, field->conversion, &v) < 0 ||
+        add_braces_text(braces, field->spec, depth + 1, &spec) < 0)
         return -1;
-    return add_value(braces, &v, buf_view(&spec), out);
+    return add_braces_value(braces, &v, buf_view(&spec), out);
 }
 
 /* Text up to the next field; doubled braces are one. Sets where the field begins, after its
  * brace, or the end. */
-static int add_literal(const struct braces *braces, struct str text, size_t *at, bool *ret_field,
-                       struct buf *out)
+static int add_braces_literal(const struct braces *braces, struct str text, size_t *at,
+                              bool *ret_field, struct buf *out)
 {
     *ret_field = false;
     for (; *at < text.n; (*at)++) {
@@ -302,32 +306,32 @@ static int add_literal(const struct braces *braces, struct str text, size_t *at,
             continue;
         }
         if (c == '}')
-            return fail_format(braces, "Single '}' encountered in format string");
+            return fail_braces_format(braces, "Single '}' encountered in format string");
         if (*at == text.n)
-            return fail_format(braces, "Single '{' encountered in format string");
+            return fail_braces_format(braces, "Single '{' encountered in format string");
         *ret_field = true;
         return 0;
     }
     return 0;
 }
 
-static int add_text(struct braces *braces, struct str text, unsigned depth, struct buf *out)
+static int add_braces_text(struct braces *braces, struct str text, unsigned depth, struct buf *out)
 {
     size_t at = 0;
 
     if (depth > SPEC_DEPTH_MAX)
-        return fail_format(braces, "Max string recursion exceeded");
+        return fail_braces_format(braces, "Max string recursion exceeded");
     while (at < text.n && !out->full) {
         struct field field;
         bool is_field;
         size_t size;
 
-        if (add_literal(braces, text, &at, &is_field, out) < 0)
+        if (add_braces_literal(braces, text, &at, &is_field, out) < 0)
             return -1;
         if (!is_field)
             break;
-        if (read_field(braces, str_from_offset(text, at), &field, &size) < 0 ||
-            add_field(braces, &field, depth, out) < 0)
+        if (read_braces_field(braces, str_from_offset(text, at), &field, &size) < 0 ||
+            add_braces_field(braces, &field, depth, out) < 0)
             return -1;
         at += size;
     }
@@ -342,7 +346,7 @@ int format_braces(struct render *render, const struct value *format, const struc
         .render = render, .args = args, .named = named, .markup = value_is_markup(format)
     };
 
-    if (add_text(&braces, format->s, 1, &out) < 0)
+    if (add_braces_text(&braces, format->s, 1, &out) < 0)
         return -1;
     return text_finish(render, &out, braces.markup ? VALUE_SAFE : 0, ret);
 }

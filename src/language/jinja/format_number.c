@@ -25,7 +25,8 @@ static void add_fill(struct str character, size_t times, struct buf *out)
 }
 
 /* A head, then what follows it, in the width of the field. */
-static void pad(const struct format_field *field, struct str head, struct str body, struct buf *out)
+static void pad_number(const struct format_field *field, struct str head, struct str body,
+                       struct buf *out)
 {
     size_t length = utf8_count(head) + utf8_count(body);
     size_t blanks = field->width > length ? field->width - length : 0;
@@ -41,7 +42,7 @@ static void pad(const struct format_field *field, struct str head, struct str bo
 
 void format_pad(const struct format_field *field, struct str text, struct buf *out)
 {
-    pad(field, STR(""), text, out);
+    pad_number(field, STR(""), text, out);
 }
 
 /* How many characters of the next group: not more than are left, unless zeros must fill up. */
@@ -55,8 +56,8 @@ static size_t group_size(size_t group, size_t left, size_t width)
 
 /* Digits in groups from the right, with zeros in front up to `width`; never begins with a
  * separator, so it may become one wider. Written backwards, then turned. */
-static void add_groups(struct str digits, size_t group, char separator, size_t width,
-                       struct buf *out)
+static void add_grouped_digits(struct str digits, size_t group, char separator, size_t width,
+                               struct buf *out)
 {
     AUTO_BUF struct buf back = BUF_INIT(TEXT_MAX);
     size_t left = digits.n;
@@ -77,20 +78,20 @@ static void add_groups(struct str digits, size_t group, char separator, size_t w
 }
 
 /* The whole number: grouped, zero-filled, padded. `group` is the size of a group. */
-static void add_number(const struct format_field *field, struct str head, struct str digits,
-                       struct str tail, size_t group, struct buf *out)
+static void add_padded_number(const struct format_field *field, struct str head, struct str digits,
+                              struct str tail, size_t group, struct buf *out)
 {
     AUTO_BUF struct buf body = BUF_INIT(TEXT_MAX);
     bool zeros = field->align == '=' && str_is(field->fill, "0");
     size_t around = head.n + tail.n;
 
     if (field->grouping && digits.n > 0) /* "inf" has none */
-        add_groups(digits, group, field->grouping,
-                   zeros && field->width > around ? field->width - around : 0, &body);
+        add_grouped_digits(digits, group, field->grouping,
+                           zeros && field->width > around ? field->width - around : 0, &body);
     else
         buf_add_str(&body, digits);
     buf_add_str(&body, tail);
-    pad(field, head, buf_view(&body), out);
+    pad_number(field, head, buf_view(&body), out);
 }
 
 static void add_sign(const struct format_field *field, bool negative, struct buf *head)
@@ -103,7 +104,7 @@ static void add_sign(const struct format_field *field, bool negative, struct buf
 
 /* --- integers ----------------------------------------------------------------------- */
 
-static unsigned base_of(char type)
+static unsigned get_format_base(char type)
 {
     return type == 'b' ? 2 : type == 'o' ? 8 : type == 'x' || type == 'X' ? 16 : 10;
 }
@@ -113,7 +114,7 @@ void format_int(const struct format_field *field, int64_t i, struct buf *out)
     AUTO_BUF struct buf head = BUF_INIT(FORMAT_HEAD_MAX), digits = BUF_INIT(TEXT_MAX);
     const char *symbols = field->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     uint64_t left = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-    unsigned base = base_of(field->type);
+    unsigned base = get_format_base(field->type);
     char text[DIGITS_MAX];
     size_t at = DIGITS_MAX;
 
@@ -127,13 +128,13 @@ void format_int(const struct format_field *field, int64_t i, struct buf *out)
     add_sign(field, i < 0, &head);
     if (field->alternate && base != 10)
         buf_printf(&head, "0%c", field->type);
-    add_number(field, buf_view(&head), buf_view(&digits), STR(""), base == 10 ? 3 : 4, out);
+    add_padded_number(field, buf_view(&head), buf_view(&digits), STR(""), base == 10 ? 3 : 4, out);
 }
 
 /* --- doubles ------------------------------------------------------------------------- */
 
 /* printf with a format for each type, since a format must be a literal. */
-static void add_plain(char type, bool alternate, int precision, double d, struct buf *out)
+static void add_printf_number(char type, bool alternate, int precision, double d, struct buf *out)
 {
     switch (type) {
     case 'e': buf_printf(out, alternate ? "%#.*e" : "%.*e", precision, d); break;
@@ -189,7 +190,7 @@ static void add_magnitude(const struct format_field *field, double d, struct buf
     else if (type == 0)
         add_untyped(precision, d, out);
     else
-        add_plain(type, field->alternate, precision, d, out);
+        add_printf_number(type, field->alternate, precision, d, out);
     if (field->type == '%')
         buf_add_char(out, '%');
 }
@@ -215,6 +216,6 @@ void format_double(const struct format_field *field, double d, struct buf *out)
     add_sign(field, negative, &head);
     while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9')
         digits++;
-    add_number(field, buf_view(&head), str_slice(buf_view(&text), 0, digits),
-               str_from_offset(buf_view(&text), digits), 3, out);
+    add_padded_number(field, buf_view(&head), str_slice(buf_view(&text), 0, digits),
+                      str_from_offset(buf_view(&text), digits), 3, out);
 }

@@ -31,17 +31,17 @@ struct percent {
 };
 
 /* The rest of a text in percent, as the loops see it: 0 at the end. */
-static char peek(const struct percent *p)
+static char peek_percent_char(const struct percent *p)
 {
     return p->at < p->text.n ? p->text.p[p->at] : '\0';
 }
 
-static int fail_format(const struct percent *p, const char *text)
+static int fail_percent_format(const struct percent *p, const char *text)
 {
     return render_fail(p->render, RENDER_TYPE, "%s", text);
 }
 
-static bool is_tuple(const struct value *v)
+static bool is_percent_tuple(const struct value *v)
 {
     return v->kind == VALUE_LIST && v->flags & VALUE_TUPLE;
 }
@@ -52,20 +52,20 @@ static int next_arg(struct percent *p, struct value *ret)
         *ret = p->args;
         return 0;
     }
-    if (is_tuple(&p->args)) {
+    if (is_percent_tuple(&p->args)) {
         if (p->next >= p->args.list->count)
-            return fail_format(p, "not enough arguments for format string");
+            return fail_percent_format(p, "not enough arguments for format string");
         *ret = p->args.list->items[p->next++];
         return 0;
     }
     if (p->next++ > 0)
-        return fail_format(p, "not enough arguments for format string");
+        return fail_percent_format(p, "not enough arguments for format string");
     *ret = p->args;
     return 0;
 }
 
 /* "(key)": parentheses may be nested in it. */
-static int read_key(struct percent *p, const struct value *map, struct value *ret)
+static int read_percent_key(struct percent *p, const struct value *map, struct value *ret)
 {
     size_t begin = ++p->at;
     unsigned depth = 1;
@@ -73,12 +73,12 @@ static int read_key(struct percent *p, const struct value *map, struct value *re
     struct value key;
 
     for (; p->at < p->text.n && depth > 0; p->at++)
-        depth += peek(p) == '(' ? 1U : peek(p) == ')' ? -1U : 0U;
+        depth += peek_percent_char(p) == '(' ? 1U : peek_percent_char(p) == ')' ? -1U : 0U;
     if (depth > 0)
-        return fail_format(p, "incomplete format key");
+        return fail_percent_format(p, "incomplete format key");
     key = value_str(arena_str(p->render->arena, str_slice(p->text, begin, p->at - begin - 1)));
     if (map->kind != VALUE_MAP)
-        return fail_format(p, "format requires a mapping");
+        return fail_percent_format(p, "format requires a mapping");
     found = value_map_find(container_map(p->render, map), &key);
     if (!found)
         return render_fail(p->render, RENDER_TYPE, "format: no key '%.*s'", STR_ARG(key.s));
@@ -86,10 +86,10 @@ static int read_key(struct percent *p, const struct value *map, struct value *re
     return 0;
 }
 
-static void read_flags(struct percent *p, struct format_field *field, bool *zero)
+static void read_percent_flags(struct percent *p, struct format_field *field, bool *zero)
 {
     for (;; p->at++) {
-        switch (peek(p)) {
+        switch (peek_percent_char(p)) {
         case '-': field->align = '<'; break;
         case '+': field->sign = '+'; break;
         case ' ': field->sign = field->sign == '+' ? '+' : ' '; break;
@@ -101,21 +101,21 @@ static void read_flags(struct percent *p, struct format_field *field, bool *zero
 }
 
 /* "*" or digits. */
-static int read_number(struct percent *p, int64_t most, int64_t *ret)
+static int read_percent_number(struct percent *p, int64_t most, int64_t *ret)
 {
     struct value v;
 
     *ret = 0;
-    if (peek(p) == '*') {
+    if (peek_percent_char(p) == '*') {
         p->at++;
         if (next_arg(p, &v) < 0)
             return -1;
         if (v.kind != VALUE_INT && v.kind != VALUE_BOOL)
-            return fail_format(p, "* must be int");
+            return fail_percent_format(p, "* must be int");
         *ret = v.kind == VALUE_INT ? v.i : v.b;
     } else {
-        for (; peek(p) >= '0' && peek(p) <= '9' && *ret <= most; p->at++)
-            *ret = *ret * 10 + (peek(p) - '0');
+        for (; peek_percent_char(p) >= '0' && peek_percent_char(p) <= '9' && *ret <= most; p->at++)
+            *ret = *ret * 10 + (peek_percent_char(p) - '0');
     }
     if (*ret > most || *ret < -most)
         return render_fail(p->render, RENDER_LIMIT, "a format may ask for %lld characters at most",
@@ -127,18 +127,18 @@ static int read_sizes(struct percent *p, struct format_field *field)
 {
     int64_t n;
 
-    if (read_number(p, FORMAT_WIDTH_MAX, &n) < 0)
+    if (read_percent_number(p, FORMAT_WIDTH_MAX, &n) < 0)
         return -1;
     if (n < 0)
         field->align = '<';
     field->width = (size_t)(n < 0 ? -n : n);
-    if (peek(p) == '.') {
+    if (peek_percent_char(p) == '.') {
         p->at++;
-        if (read_number(p, FORMAT_PRECISION_MAX, &n) < 0)
+        if (read_percent_number(p, FORMAT_PRECISION_MAX, &n) < 0)
             return -1;
         field->precision = n > 0 ? (int)n : 0;
     }
-    if (peek(p) == 'h' || peek(p) == 'l' || peek(p) == 'L')
+    if (peek_percent_char(p) == 'h' || peek_percent_char(p) == 'l' || peek_percent_char(p) == 'L')
         p->at++;
     return 0;
 }
@@ -146,7 +146,7 @@ static int read_sizes(struct percent *p, struct format_field *field)
 /* --- values ------------------------------------------------------------------------- */
 
 /* repr() with everything that is not ASCII escaped. */
-static void add_ascii(struct str text, struct buf *out)
+static void add_ascii_repr(struct str text, struct buf *out)
 {
     while (text.n > 0) {
         uint32_t c = utf8_next(&text);
@@ -168,12 +168,12 @@ int format_ascii(struct render *render, const struct value *v, struct buf *out)
 
     if (op_repr(render, v, &text) < 0)
         return -1;
-    add_ascii(buf_view(&text), out);
+    add_ascii_repr(buf_view(&text), out);
     return 0;
 }
 
-static int add_text(struct percent *p, const struct format_field *field, const struct value *v,
-                    struct buf *out)
+static int add_percent_text(struct percent *p, const struct format_field *field,
+                            const struct value *v, struct buf *out)
 {
     AUTO_BUF struct buf plain = BUF_INIT(TEXT_MAX), escaped = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -194,8 +194,8 @@ static int add_text(struct percent *p, const struct format_field *field, const s
     return 0;
 }
 
-static int add_char(struct percent *p, const struct format_field *field, const struct value *v,
-                    struct buf *out)
+static int add_percent_char(struct percent *p, const struct format_field *field,
+                            const struct value *v, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
@@ -204,9 +204,9 @@ static int add_char(struct percent *p, const struct format_field *field, const s
         return 0;
     }
     if (v->kind != VALUE_INT && v->kind != VALUE_BOOL)
-        return fail_format(p, "%c requires int or char");
+        return fail_percent_format(p, "%c requires int or char");
     if (v->kind == VALUE_INT && (v->i < 0 || v->i > 0x10ffff))
-        return fail_format(p, "%c arg not in range(0x110000)");
+        return fail_percent_format(p, "%c arg not in range(0x110000)");
     utf8_add(&text, v->kind == VALUE_INT ? (uint32_t)v->i : (uint32_t)v->b);
     format_pad(field, buf_view(&text), out);
     return 0;
@@ -227,8 +227,8 @@ static int to_int(struct percent *p, char type, const struct value *v, int64_t *
         return render_fail(p->render, RENDER_TYPE, "%%%c format: %s is required, not %s", type,
                            decimal ? "a real number" : "an integer", op_type_name(v));
     if (!isfinite(v->d))
-        return fail_format(p, isnan(v->d) ? "cannot convert float NaN to integer"
-                                          : "cannot convert float infinity to integer");
+        return fail_percent_format(p, isnan(v->d) ? "cannot convert float NaN to integer"
+                                                  : "cannot convert float infinity to integer");
     if (!(v->d >= -0x1p63 && v->d < 0x1p63))
         return render_fail(p->render, RENDER_LIMIT, "integer overflow: %g needs more than 64 bits",
                            v->d);
@@ -236,8 +236,8 @@ static int to_int(struct percent *p, char type, const struct value *v, int64_t *
     return 0;
 }
 
-static int add_int(struct percent *p, struct format_field *field, const struct value *v,
-                   struct buf *out)
+static int add_percent_int(struct percent *p, struct format_field *field, const struct value *v,
+                           struct buf *out)
 {
     int64_t i = 0;
 
@@ -261,7 +261,7 @@ static int add_double(struct percent *p, struct format_field *field, const struc
     return 0;
 }
 
-static int fail_type(const struct percent *p)
+static int fail_percent_type(const struct percent *p)
 {
     struct str rest = str_from_offset(p->text, p->at - 1);
     size_t index = utf8_count(str_slice(p->text, 0, p->at - 1));
@@ -272,49 +272,50 @@ static int fail_type(const struct percent *p)
                        c >= ' ' && c < 0x7f ? (int)c : '?', c, index);
 }
 
-static int add_value(struct percent *p, struct format_field *field, bool zero, struct buf *out)
+static int add_percent_value(struct percent *p, struct format_field *field, bool zero,
+                             struct buf *out)
 {
     struct value v;
 
     if (str_find_char(STR("sraciduoxXeEfFgG"), field->type, 0) == STR_NONE)
-        return fail_type(p);
+        return fail_percent_type(p);
     if (next_arg(p, &v) < 0)
         return -1;
     if (strchr("sra", field->type))
-        return add_text(p, field, &v, out);
+        return add_percent_text(p, field, &v, out);
     if (field->type == 'c')
-        return add_char(p, field, &v, out);
+        return add_percent_char(p, field, &v, out);
     if (zero && field->align != '<') {
         field->fill = STR("0");
         field->align = '=';
     }
     return strchr("eEfFgG", field->type) ? add_double(p, field, &v, out)
-                                         : add_int(p, field, &v, out);
+                                         : add_percent_int(p, field, &v, out);
 }
 
 /* One specifier, after its "%". */
-static int add_field(struct percent *p, const struct value *args, struct buf *out)
+static int add_percent_field(struct percent *p, const struct value *args, struct buf *out)
 {
     struct format_field field = { .fill = STR(" "), .align = '>', .sign = '-', .precision = -1 };
     bool zero = false;
 
-    if (peek(p) == '%') {
+    if (peek_percent_char(p) == '%') {
         p->at++;
         buf_add_char(out, '%');
         return 0;
     }
-    if (peek(p) == '(') {
-        if (read_key(p, args, &p->args) < 0)
+    if (peek_percent_char(p) == '(') {
+        if (read_percent_key(p, args, &p->args) < 0)
             return -1;
         p->keyed = true;
     }
-    read_flags(p, &field, &zero);
+    read_percent_flags(p, &field, &zero);
     if (read_sizes(p, &field) < 0)
         return -1;
     if (p->at >= p->text.n)
-        return fail_format(p, "incomplete format");
+        return fail_percent_format(p, "incomplete format");
     field.type = p->text.p[p->at++];
-    return add_value(p, &field, zero, out);
+    return add_percent_value(p, &field, zero, out);
 }
 
 /* Is there a value that no specifier used? Anything with items may be meant as a map. */
@@ -322,7 +323,7 @@ static bool is_left_over(const struct percent *p, const struct value *args)
 {
     if (p->keyed)
         return false;
-    if (is_tuple(args))
+    if (is_percent_tuple(args))
         return p->next < args->list->count;
     return p->next == 0 && args->kind != VALUE_MAP && args->kind != VALUE_LIST &&
            args->kind != VALUE_BYTES && !value_is_undefined(args) &&
@@ -346,10 +347,10 @@ int format_percent(struct render *render, const struct value *format, const stru
         if (sign == STR_NONE)
             break;
         p.at++;
-        if (add_field(&p, args, &out) < 0)
+        if (add_percent_field(&p, args, &out) < 0)
             return -1;
     }
     if (is_left_over(&p, args))
-        return fail_format(&p, "not all arguments converted during string formatting");
+        return fail_percent_format(&p, "not all arguments converted during string formatting");
     return text_finish(render, &out, p.markup ? VALUE_SAFE : 0, ret);
 }

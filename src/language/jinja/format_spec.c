@@ -15,19 +15,19 @@
 #include "language/jinja/text.h"
 
 /* What is being formatted, for defaults and messages. */
-struct target {
+struct spec_reader {
     struct render *render;
     const struct value *v;
     struct str spec;
     struct str rest; /* not yet read */
 };
 
-static int fail_spec(const struct target *target, const char *text)
+static int fail_spec(const struct spec_reader *target, const char *text)
 {
     return render_fail(target->render, RENDER_TYPE, "%s", text);
 }
 
-static bool take_char(struct target *target, const char *chars, char *ret)
+static bool take_char(struct spec_reader *target, const char *chars, char *ret)
 {
     if (target->rest.n == 0 || str_find_char(str_from(chars), target->rest.p[0], 0) == STR_NONE)
         return false;
@@ -36,7 +36,7 @@ static bool take_char(struct target *target, const char *chars, char *ret)
     return true;
 }
 
-static int take_number(struct target *target, size_t most, size_t *ret)
+static int take_spec_number(struct spec_reader *target, size_t most, size_t *ret)
 {
     size_t n = 0;
 
@@ -52,7 +52,7 @@ static int take_number(struct target *target, size_t most, size_t *ret)
 }
 
 /* The fill is any character before an alignment. */
-static bool read_align(struct target *target, struct format_field *field)
+static bool read_align(struct spec_reader *target, struct format_field *field)
 {
     size_t n = utf8_length_at(target->rest);
 
@@ -64,7 +64,7 @@ static bool read_align(struct target *target, struct format_field *field)
     return take_char(target, "<>=^", &field->align);
 }
 
-static int read_grouping(struct target *target, struct format_field *field)
+static int read_grouping(struct spec_reader *target, struct format_field *field)
 {
     char second;
 
@@ -76,7 +76,7 @@ static int read_grouping(struct target *target, struct format_field *field)
     return 0;
 }
 
-static int read_precision(struct target *target, struct format_field *field)
+static int read_precision(struct spec_reader *target, struct format_field *field)
 {
     size_t before, precision;
     char c;
@@ -84,7 +84,7 @@ static int read_precision(struct target *target, struct format_field *field)
     if (!take_char(target, ".", &c))
         return 0;
     before = target->rest.n;
-    if (take_number(target, FORMAT_PRECISION_MAX, &precision) < 0)
+    if (take_spec_number(target, FORMAT_PRECISION_MAX, &precision) < 0)
         return -1;
     if (before == target->rest.n)
         return fail_spec(target, "Format specifier missing precision");
@@ -92,7 +92,7 @@ static int read_precision(struct target *target, struct format_field *field)
     return 0;
 }
 
-static int check_grouping(const struct target *target, const struct format_field *field)
+static int check_grouping(const struct spec_reader *target, const struct format_field *field)
 {
     if (!field->grouping || field->type == 0 || strchr("defgEG%F", field->type))
         return 0;
@@ -103,7 +103,8 @@ static int check_grouping(const struct target *target, const struct format_field
 }
 
 /* `align` and `type` are the defaults for this kind of value. */
-static int read_field(struct target *target, char align, char type, struct format_field *field)
+static int read_spec_field(struct spec_reader *target, char align, char type,
+                           struct format_field *field)
 {
     bool aligned, filled;
     char c;
@@ -121,7 +122,7 @@ static int read_field(struct target *target, char align, char type, struct forma
     }
     if (field->fill.n == 0)
         field->fill = STR(" ");
-    if (take_number(target, FORMAT_WIDTH_MAX, &field->width) < 0 ||
+    if (take_spec_number(target, FORMAT_WIDTH_MAX, &field->width) < 0 ||
         read_grouping(target, field) < 0 || read_precision(target, field) < 0)
         return -1;
     if (target->rest.n > 1 || (target->rest.n == 1 && target->rest.p[0] == '\0'))
@@ -132,16 +133,16 @@ static int read_field(struct target *target, char align, char type, struct forma
     return check_grouping(target, field);
 }
 
-static int fail_type(const struct target *target, const struct format_field *field)
+static int fail_spec_type(const struct spec_reader *target, const struct format_field *field)
 {
     return render_fail(target->render, RENDER_TYPE,
                        "Unknown format code '%c' for object of type '%s'", field->type,
                        op_type_name(target->v));
 }
 
-static bool has_sign(const struct target *target, char sign)
+static bool has_spec_sign(const struct spec_reader *target, char sign)
 {
-    struct target again = *target;
+    struct spec_reader again = *target;
     struct format_field field = { 0 };
     char c = 0;
 
@@ -150,13 +151,13 @@ static bool has_sign(const struct target *target, char sign)
     return take_char(&again, "+- ", &c) && c == sign;
 }
 
-static int check_text(const struct target *target, const struct format_field *field)
+static int check_text_spec(const struct spec_reader *target, const struct format_field *field)
 {
     if (field->type != 's')
-        return fail_type(target, field);
-    if (has_sign(target, ' '))
+        return fail_spec_type(target, field);
+    if (has_spec_sign(target, ' '))
         return fail_spec(target, "Space not allowed in string format specifier");
-    if (has_sign(target, '+') || has_sign(target, '-'))
+    if (has_spec_sign(target, '+') || has_spec_sign(target, '-'))
         return fail_spec(target, "Sign not allowed in string format specifier");
     if (field->positive_zero)
         return fail_spec(target,
@@ -168,12 +169,12 @@ static int check_text(const struct target *target, const struct format_field *fi
     return 0;
 }
 
-static int format_text(struct target *target, struct buf *out)
+static int format_text(struct spec_reader *target, struct buf *out)
 {
     struct str text = target->v->s;
     struct format_field field;
 
-    if (read_field(target, '<', 's', &field) < 0 || check_text(target, &field) < 0)
+    if (read_spec_field(target, '<', 's', &field) < 0 || check_text_spec(target, &field) < 0)
         return -1;
     if (field.precision >= 0)
         text = str_slice(text, 0, utf8_offset(text, (size_t)field.precision));
@@ -181,12 +182,12 @@ static int format_text(struct target *target, struct buf *out)
     return 0;
 }
 
-static int format_char(const struct target *target, const struct format_field *field, int64_t i,
-                       struct buf *out)
+static int format_char(const struct spec_reader *target, const struct format_field *field,
+                       int64_t i, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
-    if (has_sign(target, '+') || has_sign(target, '-') || has_sign(target, ' '))
+    if (has_spec_sign(target, '+') || has_spec_sign(target, '-') || has_spec_sign(target, ' '))
         return fail_spec(target, "Sign not allowed with integer format specifier 'c'");
     if (field->alternate)
         return fail_spec(target,
@@ -198,19 +199,19 @@ static int format_char(const struct target *target, const struct format_field *f
     return 0;
 }
 
-static int format_integer(struct target *target, struct buf *out)
+static int format_integer(struct spec_reader *target, struct buf *out)
 {
     int64_t i = target->v->kind == VALUE_BOOL ? target->v->b : target->v->i;
     struct format_field field;
 
-    if (read_field(target, '>', 'd', &field) < 0)
+    if (read_spec_field(target, '>', 'd', &field) < 0)
         return -1;
     if (strchr("eEfFgG%", field.type)) {
         format_double(&field, (double)i, out);
         return 0;
     }
     if (!strchr("bcdnoxX", field.type))
-        return fail_type(target, &field);
+        return fail_spec_type(target, &field);
     if (field.precision >= 0)
         return fail_spec(target, "Precision not allowed in integer format specifier");
     if (field.positive_zero)
@@ -222,21 +223,21 @@ static int format_integer(struct target *target, struct buf *out)
     return 0;
 }
 
-static int format_float(struct target *target, struct buf *out)
+static int format_float(struct spec_reader *target, struct buf *out)
 {
     struct format_field field;
 
-    if (read_field(target, '>', 0, &field) < 0)
+    if (read_spec_field(target, '>', 0, &field) < 0)
         return -1;
     if (field.type != 0 && !strchr("eEfFgGn%", field.type))
-        return fail_type(target, &field);
+        return fail_spec_type(target, &field);
     format_double(&field, target->v->d, out);
     return 0;
 }
 
 int format_value(struct render *render, const struct value *v, struct str spec, struct buf *out)
 {
-    struct target target = { render, v, spec, spec };
+    struct spec_reader target = { render, v, spec, spec };
 
     if (spec.n == 0)
         return op_print(render, v, out);

@@ -44,7 +44,7 @@ static int call_object(struct render *render, struct object *object,
     return function_call(render, f->function, f->user, call, ret);
 }
 
-static int print_object(struct render *render, struct object *object, struct buf *out)
+static int print_function_object(struct render *render, struct object *object, struct buf *out)
 {
     const struct function_object *f = (const struct function_object *)object;
 
@@ -53,7 +53,7 @@ static int print_object(struct render *render, struct object *object, struct buf
     return 0;
 }
 
-static bool equal_objects(struct object *a, struct object *b)
+static bool are_functions_equal(struct object *a, struct object *b)
 {
     const struct function_object *f = (const struct function_object *)a;
     const struct function_object *g = (const struct function_object *)b;
@@ -64,8 +64,8 @@ static bool equal_objects(struct object *a, struct object *b)
 static const struct object_type function_type = {
     .name = "function",
     .call = call_object,
-    .print = print_object,
-    .equal = equal_objects,
+    .print = print_function_object,
+    .equal = are_functions_equal,
 };
 
 struct value function_value(struct render *render, const struct function *function, void *user)
@@ -85,8 +85,8 @@ struct value function_value_in(struct arena *arena, const struct function *funct
 
 /* --- by name, at run time ------------------------------------------------------------------- */
 
-static int fail_unknown(struct render *render, const char *kind, function_tables tables,
-                        struct str name)
+static int fail_no_function(struct render *render, const char *kind, function_tables tables,
+                            struct str name)
 {
     struct str best = builtins_suggest(tables, name);
 
@@ -97,8 +97,9 @@ static int fail_unknown(struct render *render, const char *kind, function_tables
 }
 
 /* The piped value in front of the other arguments. */
-static int apply(struct render *render, const struct function *function, const struct value *value,
-                 const struct function_call *call, struct value *ret)
+static int apply_function(struct render *render, const struct function *function,
+                          const struct value *value, const struct function_call *call,
+                          struct value *ret)
 {
     struct value *args = arena_alloc(render->arena, (call->count + 1) * sizeof(*args));
     const struct function_call whole = { args, call->count + 1, call->named, call->named_count };
@@ -117,8 +118,8 @@ int filter_apply(struct render *render, struct str name, const struct value *val
     const struct function *function = builtins_find(filters, name);
 
     if (!function)
-        return fail_unknown(render, "filter", filters, name);
-    return apply(render, function, value, call, ret);
+        return fail_no_function(render, "filter", filters, name);
+    return apply_function(render, function, value, call, ret);
 }
 
 int test_apply(struct render *render, struct str name, const struct value *value,
@@ -130,8 +131,8 @@ int test_apply(struct render *render, struct str name, const struct value *value
     struct value answer;
 
     if (!function)
-        return fail_unknown(render, "test", tests, name);
-    if (apply(render, function, value, call, &answer) < 0)
+        return fail_no_function(render, "test", tests, name);
+    if (apply_function(render, function, value, call, &answer) < 0)
         return -1;
     *ret = answer.b;
     return 0;

@@ -168,7 +168,7 @@ static struct template *given_template(struct jinja *jinja, const char *name, st
 }
 
 /* Diagnostics may outlive the environment. */
-static struct place outlive(const struct diags *diags, struct place place)
+static struct place copy_place(const struct diags *diags, struct place place)
 {
     if (place.file)
         place.file = arena_strdup(diags->arena, place.file);
@@ -211,14 +211,15 @@ static void report_error(struct eval *eval)
     const struct render *render = &eval->render;
 
     if (render->error_text) {
-        diag_add(eval->diags, outlive(eval->diags, render->error_place), "%s", render->error_text);
+        diag_add(eval->diags, copy_place(eval->diags, render->error_place), "%s",
+                 render->error_text);
         if (render->error_template)
             diag_source(eval->diags, render->error_template->text);
         if (render->error_hint)
             diag_hint(eval->diags, "%s", render->error_hint);
     }
     for (size_t i = 0; i < render->notes.n; i++)
-        diag_note(eval->diags, outlive(eval->diags, render->notes.p[i].at), "%s",
+        diag_note(eval->diags, copy_place(eval->diags, render->notes.p[i].at), "%s",
                   render->notes.p[i].text);
 }
 

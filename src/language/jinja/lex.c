@@ -69,12 +69,13 @@ static bool has_pair(const struct lex *lex, size_t at, char a, char b)
     return at + 1 < lex->text.n && lex->text.p[at] == a && lex->text.p[at + 1] == b;
 }
 
-static char char_at(const struct lex *lex, size_t at)
+static char get_template_char(const struct lex *lex, size_t at)
 {
     return at < lex->text.n ? lex->text.p[at] : '\0';
 }
 
-static struct lex_token token_of(const struct lex *lex, enum token_kind kind, size_t at, size_t end)
+static struct lex_token make_token(const struct lex *lex, enum token_kind kind, size_t at,
+                                   size_t end)
 {
     return (struct lex_token){ kind, (uint32_t)at, str_slice(lex->text, at, end - at) };
 }
@@ -82,7 +83,7 @@ static struct lex_token token_of(const struct lex *lex, enum token_kind kind, si
 static struct lex_token error_at(struct lex *lex, size_t at, const char *error)
 {
     lex->error = error;
-    return token_of(lex, TOKEN_ERROR, at, at + 1);
+    return make_token(lex, TOKEN_ERROR, at, at + 1);
 }
 
 /* --- between tags --------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static struct lex_token error_at(struct lex *lex, size_t at, const char *error)
 static size_t match_word(const struct lex *lex, size_t at, struct str word)
 {
     at += 2;
-    if (char_at(lex, at) == '-' || char_at(lex, at) == '+')
+    if (get_template_char(lex, at) == '-' || get_template_char(lex, at) == '+')
         at++;
     at = skip_spaces(lex->text, at);
     if (!str_starts(str_from_offset(lex->text, at), word))
@@ -106,7 +107,7 @@ static size_t match_raw(const struct lex *lex, size_t at)
 
     if (end == 0)
         return 0;
-    if (char_at(lex, end) == '-' && has_pair(lex, end + 1, '%', '}'))
+    if (get_template_char(lex, end) == '-' && has_pair(lex, end + 1, '%', '}'))
         return skip_spaces(lex->text, end + 3);
     return has_pair(lex, end, '%', '}') ? end + 2 : 0;
 }
@@ -115,19 +116,19 @@ static size_t match_raw(const struct lex *lex, size_t at)
  */
 static size_t match_close(const struct lex *lex, size_t at, char mark)
 {
-    if (char_at(lex, at) == '+' && has_pair(lex, at + 1, mark, '}'))
+    if (get_template_char(lex, at) == '+' && has_pair(lex, at + 1, mark, '}'))
         return at + 3;
-    if (char_at(lex, at) == '-' && has_pair(lex, at + 1, mark, '}'))
+    if (get_template_char(lex, at) == '-' && has_pair(lex, at + 1, mark, '}'))
         return skip_spaces(lex->text, at + 3);
     if (!has_pair(lex, at, mark, '}'))
         return 0;
-    return at + 2 + (lex->trim_blocks && char_at(lex, at + 2) == '\n');
+    return at + 2 + (lex->trim_blocks && get_template_char(lex, at + 2) == '\n');
 }
 
 /* Where the data [start, tag) ends after the whitespace control of the tag. */
 static size_t data_end(const struct lex *lex, size_t start, size_t tag, bool is_block)
 {
-    char sign = char_at(lex, tag + 2);
+    char sign = get_template_char(lex, tag + 2);
     size_t line = tag;
 
     if (sign == '-')
@@ -142,7 +143,7 @@ static size_t data_end(const struct lex *lex, size_t start, size_t tag, bool is_
 }
 
 /* After "{% raw %}" at `pos`: the data up to "{% endraw %}". */
-static struct lex_token lex_raw(struct lex *lex)
+static struct lex_token lex_raw_data(struct lex *lex)
 {
     size_t start = lex->pos;
 
@@ -160,12 +161,12 @@ static struct lex_token lex_raw(struct lex *lex)
 
         if (end > 0) {
             lex->pos = end;
-            return token_of(lex, TOKEN_DATA, start, data_end(lex, start, at, true));
+            return make_token(lex, TOKEN_DATA, start, data_end(lex, start, at, true));
         }
     }
     lex->pos = lex->text.n;
     if (start == lex->text.n)
-        return token_of(lex, TOKEN_EOF, start, start);
+        return make_token(lex, TOKEN_EOF, start, start);
     return error_at(lex, start > 0 ? start - 1 : 0, "missing end of raw directive");
 }
 
@@ -182,7 +183,7 @@ static size_t comment_end(const struct lex *lex, size_t at)
 }
 
 /* The next "{%", "{{" or "{#" at or after `at`, or the end of the text. */
-static size_t find_tag(const struct lex *lex, size_t at)
+static size_t find_template_tag(const struct lex *lex, size_t at)
 {
     while (at + 1 < lex->text.n) {
         const char *brace = memchr(lex->text.p + at, '{', lex->text.n - at - 1);
@@ -199,10 +200,10 @@ static size_t find_tag(const struct lex *lex, size_t at)
 
 static void open_tag(struct lex *lex, size_t tag, enum token_kind kind, enum lex_state state)
 {
-    char sign = char_at(lex, tag + 2);
+    char sign = get_template_char(lex, tag + 2);
 
     lex->pos = tag + 2 + (sign == '-' || sign == '+');
-    lex->begin = token_of(lex, kind, tag, tag + 2);
+    lex->begin = make_token(lex, kind, tag, tag + 2);
     lex->state = state;
     lex->brackets = 0;
 }
@@ -228,7 +229,7 @@ static struct lex_token lex_comment(struct lex *lex, size_t tag)
 {
     size_t start = tag + 2;
 
-    if (char_at(lex, start) == '-' || char_at(lex, start) == '+')
+    if (get_template_char(lex, start) == '-' || get_template_char(lex, start) == '+')
         start++;
     size_t end = comment_end(lex, start);
 
@@ -237,7 +238,7 @@ static struct lex_token lex_comment(struct lex *lex, size_t tag)
         return error_at(lex, tag, "missing end of comment tag");
     }
     lex->pos = end > 0 ? end : lex->text.n;
-    return token_of(lex, TOKEN_DATA, tag, tag);
+    return make_token(lex, TOKEN_DATA, tag, tag);
 }
 
 /* Comments give empty data, so this is a loop and not a recursion over their number. */
@@ -247,18 +248,18 @@ static struct lex_token lex_data(struct lex *lex)
         size_t start = lex->pos;
 
         if (start >= lex->text.n)
-            return token_of(lex, TOKEN_EOF, lex->text.n, lex->text.n);
+            return make_token(lex, TOKEN_EOF, lex->text.n, lex->text.n);
 
-        size_t tag = find_tag(lex, start);
+        size_t tag = find_template_tag(lex, start);
 
         if (tag == lex->text.n) {
             lex->pos = tag;
-            return token_of(lex, TOKEN_DATA, start, tag);
+            return make_token(lex, TOKEN_DATA, start, tag);
         }
 
         char mark = lex->text.p[tag + 1];
         struct lex_token data =
-            token_of(lex, TOKEN_DATA, start, data_end(lex, start, tag, mark != '{'));
+            make_token(lex, TOKEN_DATA, start, data_end(lex, start, tag, mark != '{'));
 
         if (mark == '#' && data.text.n > 0) {
             lex->pos = tag; /* once more for the comment, with nothing before it */
@@ -280,7 +281,7 @@ static struct lex_token lex_data(struct lex *lex)
         }
         if (raw > 0) {
             lex->pos = raw;
-            data = lex_raw(lex);
+            data = lex_raw_data(lex);
             if (data.kind != TOKEN_DATA || data.text.n > 0)
                 return data;
             continue;
@@ -295,7 +296,7 @@ static struct lex_token lex_data(struct lex *lex)
 
 /* --- inside tags --------------------------------------------------------------------------- */
 
-static bool is_digit(char c)
+static bool is_decimal_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -311,9 +312,10 @@ static bool is_digit_of(char c, int base)
 static size_t digits_end(const struct lex *lex, size_t at, int base)
 {
     for (;;) {
-        if (is_digit_of(char_at(lex, at), base))
+        if (is_digit_of(get_template_char(lex, at), base))
             at++;
-        else if (char_at(lex, at) == '_' && is_digit_of(char_at(lex, at + 1), base))
+        else if (get_template_char(lex, at) == '_' &&
+                 is_digit_of(get_template_char(lex, at + 1), base))
             at += 2;
         else
             return at;
@@ -328,16 +330,16 @@ static size_t float_end(const struct lex *lex, size_t at)
 
     if (at > 0 && lex->text.p[at - 1] == '.')
         return 0;
-    if (char_at(lex, end) == '.' && is_digit(char_at(lex, end + 1))) {
+    if (get_template_char(lex, end) == '.' && is_decimal_digit(get_template_char(lex, end + 1))) {
         end = digits_end(lex, end + 1, 10);
         fraction = true;
     }
     exponent = end;
-    if (char_at(lex, exponent) == 'e' || char_at(lex, exponent) == 'E') {
+    if (get_template_char(lex, exponent) == 'e' || get_template_char(lex, exponent) == 'E') {
         exponent++;
-        if (char_at(lex, exponent) == '+' || char_at(lex, exponent) == '-')
+        if (get_template_char(lex, exponent) == '+' || get_template_char(lex, exponent) == '-')
             exponent++;
-        if (is_digit(char_at(lex, exponent)))
+        if (is_decimal_digit(get_template_char(lex, exponent)))
             return digits_end(lex, exponent, 10);
     }
     return fraction ? end : 0;
@@ -353,40 +355,41 @@ static size_t integer_end(const struct lex *lex, size_t at)
     if (lex->text.p[at] != '0')
         return digits_end(lex, at, 10);
     for (size_t i = 0; i < ARRAY_LEN(bases); i++) {
-        if ((char_at(lex, at + 1) | 0x20) != bases[i].letter)
+        if ((get_template_char(lex, at + 1) | 0x20) != bases[i].letter)
             continue;
-        size_t first = at + 2 + (char_at(lex, at + 2) == '_');
+        size_t first = at + 2 + (get_template_char(lex, at + 2) == '_');
 
-        if (is_digit_of(char_at(lex, first), bases[i].base))
+        if (is_digit_of(get_template_char(lex, first), bases[i].base))
             return digits_end(lex, first, bases[i].base);
     }
     at++;
-    while (char_at(lex, at) == '0' || (char_at(lex, at) == '_' && char_at(lex, at + 1) == '0'))
-        at += char_at(lex, at) == '_' ? 2 : 1;
+    while (get_template_char(lex, at) == '0' ||
+           (get_template_char(lex, at) == '_' && get_template_char(lex, at + 1) == '0'))
+        at += get_template_char(lex, at) == '_' ? 2 : 1;
     return at;
 }
 
-static struct lex_token lex_number(struct lex *lex, size_t at)
+static struct lex_token lex_template_number(struct lex *lex, size_t at)
 {
     size_t end = float_end(lex, at);
 
     if (end > 0) {
         lex->pos = end;
-        return token_of(lex, TOKEN_FLOAT, at, end);
+        return make_token(lex, TOKEN_FLOAT, at, end);
     }
     lex->pos = integer_end(lex, at);
-    return token_of(lex, TOKEN_INTEGER, at, lex->pos);
+    return make_token(lex, TOKEN_INTEGER, at, lex->pos);
 }
 
 static bool is_name_byte(char c)
 {
-    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || is_digit(c) || c == '_';
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || is_decimal_digit(c) || c == '_';
 }
 
 /* Bytes of the name character at `at`, or 0. */
 static size_t name_char(const struct lex *lex, size_t at)
 {
-    unsigned char c = (unsigned char)char_at(lex, at);
+    unsigned char c = (unsigned char)get_template_char(lex, at);
 
     if (c < 0x80)
         return is_name_byte((char)c);
@@ -398,7 +401,7 @@ static size_t name_char(const struct lex *lex, size_t at)
     return wide == UTF8_BAD || wide < 0xaa ? 0 : before - rest.n;
 }
 
-static struct lex_token lex_name(struct lex *lex, size_t at)
+static struct lex_token lex_template_name(struct lex *lex, size_t at)
 {
     const struct str text = lex->text;
     size_t end = at, n;
@@ -410,7 +413,7 @@ static struct lex_token lex_name(struct lex *lex, size_t at)
         end += n;
     } while (n > 0);
     lex->pos = end;
-    return token_of(lex, TOKEN_NAME, at, end);
+    return make_token(lex, TOKEN_NAME, at, end);
 }
 
 static struct lex_token lex_string(struct lex *lex, size_t at)
@@ -422,7 +425,7 @@ static struct lex_token lex_string(struct lex *lex, size_t at)
             i++;
         } else if (lex->text.p[i] == quote) {
             lex->pos = i + 1;
-            return token_of(lex, TOKEN_STRING, at, i + 1);
+            return make_token(lex, TOKEN_STRING, at, i + 1);
         }
     }
     return error_at(lex, at, "the text that begins here has no closing quote");
@@ -454,7 +457,7 @@ static char closing_of(char c)
 }
 
 /* Tags end only where brackets are balanced, so what opens must close. NULL: fine. */
-static const char *balance(struct lex *lex, char c)
+static const char *check_brackets(struct lex *lex, char c)
 {
     const char closing = closing_of(c);
 
@@ -487,7 +490,7 @@ static const struct operator* find_operator(char first, char second)
 
 static struct lex_token lex_operator(struct lex *lex, size_t at)
 {
-    const struct operator* operator= find_operator(lex->text.p[at], char_at(lex, at + 1));
+    const struct operator* operator= find_operator(lex->text.p[at], get_template_char(lex, at + 1));
     const struct str rest = str_from_offset(lex->text, at);
     const char *error;
 
@@ -496,21 +499,21 @@ static struct lex_token lex_operator(struct lex *lex, size_t at)
                        (int)utf8_length_at(rest), rest.p);
         return error_at(lex, at, lex->error_text);
     }
-    error = balance(lex, operator->text[0]);
+    error = check_brackets(lex, operator->text[0]);
     if (error)
         return error_at(lex, at, error);
     lex->pos = at + (operator->text[1] ? 2 : 1);
-    return token_of(lex, operator->kind, at, lex->pos);
+    return make_token(lex, operator->kind, at, lex->pos);
 }
 
 /* The end of the tag when it ends at `at`, or 0. */
-static size_t tag_end(const struct lex *lex, size_t at)
+static size_t find_tag_end(const struct lex *lex, size_t at)
 {
     if (lex->brackets > 0)
         return 0;
     if (lex->state == LEX_BLOCK)
         return match_close(lex, at, '%');
-    if (char_at(lex, at) == '-' && has_pair(lex, at + 1, '}', '}'))
+    if (get_template_char(lex, at) == '-' && has_pair(lex, at + 1, '}', '}'))
         return skip_spaces(lex->text, at + 3);
     return has_pair(lex, at, '}', '}') ? at + 2 : 0;
 }
@@ -520,27 +523,27 @@ static struct lex_token lex_tag(struct lex *lex)
     size_t at = lex->pos;
 
     /* "-%}" removes the blanks around it, so check before and after blanks are skipped */
-    size_t end = tag_end(lex, at);
+    size_t end = find_tag_end(lex, at);
     if (end == 0) {
         at = skip_spaces(lex->text, at);
-        end = tag_end(lex, at);
+        end = find_tag_end(lex, at);
     }
     if (end > 0) {
         enum token_kind kind = lex->state == LEX_BLOCK ? TOKEN_BLOCK_END : TOKEN_VARIABLE_END;
 
         lex->state = LEX_DATA;
         lex->pos = end;
-        return token_of(lex, kind, at, end);
+        return make_token(lex, kind, at, end);
     }
     if (at >= lex->text.n)
-        return token_of(lex, TOKEN_EOF, lex->text.n, lex->text.n);
+        return make_token(lex, TOKEN_EOF, lex->text.n, lex->text.n);
 
     char c = lex->text.p[at];
 
-    if (is_digit(c))
-        return lex_number(lex, at);
+    if (is_decimal_digit(c))
+        return lex_template_number(lex, at);
     if (name_char(lex, at) > 0)
-        return lex_name(lex, at);
+        return lex_template_name(lex, at);
     if (c == '\'' || c == '"')
         return lex_string(lex, at);
     return lex_operator(lex, at);
@@ -561,7 +564,7 @@ void lex_skip_tag(struct lex *lex, uint32_t from)
         return;
     lex->brackets = 0;
     for (size_t at = from; at < lex->text.n; at++) {
-        size_t end = tag_end(lex, at);
+        size_t end = find_tag_end(lex, at);
 
         if (end > 0) {
             lex->pos = end;

@@ -12,7 +12,7 @@
 /* Longer number literals have no more significant digits. */
 #define NUMBER_TEXT_MAX 400
 
-static int digit_value(char c)
+static int decode_literal_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -25,7 +25,8 @@ bool literal_integer(struct str text, int64_t *ret)
     int64_t base = 10, i = 0;
     size_t at = 0;
 
-    if (text.n > 2 && text.p[0] == '0' && digit_value(text.p[1]) != 0 && text.p[1] != '_') {
+    if (text.n > 2 && text.p[0] == '0' && decode_literal_digit(text.p[1]) != 0 &&
+        text.p[1] != '_') {
         char letter = (char)(text.p[1] | 0x20);
 
         base = letter == 'x' ? 16 : letter == 'o' ? 8 : 2;
@@ -35,7 +36,7 @@ bool literal_integer(struct str text, int64_t *ret)
         if (text.p[at] == '_')
             continue;
         if (__builtin_mul_overflow(i, base, &i) ||
-            __builtin_add_overflow(i, (int64_t)digit_value(text.p[at]), &i))
+            __builtin_add_overflow(i, (int64_t)decode_literal_digit(text.p[at]), &i))
             return false;
     }
     *ret = i;
@@ -60,14 +61,14 @@ static const char simple_from[] = "\\'\"abfnrtv";
 static const char simple_to[] = "\\'\"\a\b\f\n\r\t\v";
 
 /* `count` hexadecimal digits at the front of `rest`, which moves past them. */
-static bool read_hex(struct str *rest, size_t count, uint32_t *ret)
+static bool read_hex_digits(struct str *rest, size_t count, uint32_t *ret)
 {
     uint32_t c = 0;
 
     if (rest->n < count)
         return false;
     for (size_t i = 0; i < count; i++) {
-        int d = digit_value(rest->p[i]);
+        int d = decode_literal_digit(rest->p[i]);
 
         if (d < 0)
             return false;
@@ -87,7 +88,7 @@ static const char *add_hex(struct buf *out, struct str *rest, size_t count)
     };
     uint32_t c;
 
-    if (!read_hex(rest, count, &c))
+    if (!read_hex_digits(rest, count, &c))
         return cut[count];
     if (c > UNICODE_MAX)
         return "illegal Unicode character";
@@ -116,7 +117,7 @@ static void add_wide(struct buf *out, struct str *rest)
 }
 
 /* After a backslash. NULL, or an error text. */
-static const char *add_escape(struct buf *out, struct str *rest)
+static const char *add_literal_escape(struct buf *out, struct str *rest)
 {
     char c = rest->p[0];
     const char *simple = c ? strchr(simple_from, c) : NULL;
@@ -157,7 +158,7 @@ const char *literal_text(struct arena *arena, struct str quoted, struct str *ret
     while (backslash != STR_NONE && !error) {
         buf_add_str(&out, str_slice(rest, 0, backslash));
         rest = str_from_offset(rest, backslash + 1);
-        error = rest.n > 0 ? add_escape(&out, &rest) : "a backslash at the end of a text";
+        error = rest.n > 0 ? add_literal_escape(&out, &rest) : "a backslash at the end of a text";
         backslash = str_find_char(rest, '\\', 0);
     }
     buf_add_str(&out, rest);

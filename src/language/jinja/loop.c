@@ -28,17 +28,17 @@ struct loop {
 
 /* --- items -------------------------------------------------------------------------- */
 
-static size_t count_items(const struct loop *loop)
+static size_t count_loop_items(const struct loop *loop)
 {
     return loop->items ? loop->items->count : loop->range->length;
 }
 
-static struct value get_item(const struct loop *loop, size_t i)
+static struct value get_loop_item(const struct loop *loop, size_t i)
 {
     return loop->items ? loop->items->items[i] : value_int(range_item(loop->range, i));
 }
 
-static int find_items(struct render *render, const struct value *iterable, struct loop *loop)
+static int find_loop_items(struct render *render, const struct value *iterable, struct loop *loop)
 {
     loop->range = object_as(iterable, &range_type);
     if (loop->range)
@@ -47,7 +47,7 @@ static int find_items(struct render *render, const struct value *iterable, struc
 }
 
 /* Run the test on one item, with the variables of the test. */
-static int run_test(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
+static int run_loop_test(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
 {
     if (!loop->tested)
         eval_enter(eval, &loop->node->test_scope);
@@ -58,7 +58,8 @@ static int run_test(struct eval *eval, struct loop *loop, const struct value *it
 }
 
 /* The same from anywhere: `loop.last` may be asked by a macro. */
-static int passes(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
+static int run_loop_test_anywhere(struct eval *eval, struct loop *loop, const struct value *item,
+                                  bool *ret)
 {
     const bool at_home = eval->now.activation == loop->home.activation &&
                          eval->now.autoescape == loop->home.autoescape;
@@ -66,30 +67,30 @@ static int passes(struct eval *eval, struct loop *loop, const struct value *item
     uint32_t at = eval->render.at;
 
     if (at_home) {
-        if (run_test(eval, loop, item, ret) < 0)
+        if (run_loop_test(eval, loop, item, ret) < 0)
             return -1;
         eval->render.at = at;
         return 0;
     }
     saved = eval_save(eval);
     eval_return(eval, loop->home, at);
-    if (run_test(eval, loop, item, ret) < 0)
+    if (run_loop_test(eval, loop, item, ret) < 0)
         return -1;
     eval_return(eval, saved, at);
     return 0;
 }
 
 /* The next item; absent at the end. */
-static int next_item(struct eval *eval, struct loop *loop, struct value *ret)
+static int next_passing_item(struct eval *eval, struct loop *loop, struct value *ret)
 {
     bool found = !loop->filtered;
 
     *ret = value_absent();
-    while (loop->next < count_items(loop)) {
-        struct value item = get_item(loop, loop->next++);
+    while (loop->next < count_loop_items(loop)) {
+        struct value item = get_loop_item(loop, loop->next++);
 
-        if (loop->filtered &&
-            (render_step(&eval->render, 1) < 0 || passes(eval, loop, &item, &found) < 0))
+        if (loop->filtered && (render_step(&eval->render, 1) < 0 ||
+                               run_loop_test_anywhere(eval, loop, &item, &found) < 0))
             return -1;
         if (found) {
             *ret = item;
@@ -99,21 +100,21 @@ static int next_item(struct eval *eval, struct loop *loop, struct value *ret)
     return 0;
 }
 
-static int peek(struct eval *eval, struct loop *loop, struct value *ret)
+static int peek_loop_item(struct eval *eval, struct loop *loop, struct value *ret)
 {
-    if (value_is_absent(&loop->after) && next_item(eval, loop, &loop->after) < 0)
+    if (value_is_absent(&loop->after) && next_passing_item(eval, loop, &loop->after) < 0)
         return -1;
     *ret = loop->after;
     return 0;
 }
 
 /* Moves on; absent at the end. */
-static int advance(struct eval *eval, struct loop *loop, struct value *ret)
+static int advance_loop(struct eval *eval, struct loop *loop, struct value *ret)
 {
     if (!value_is_absent(&loop->after)) {
         *ret = loop->after;
         loop->after = value_absent();
-    } else if (next_item(eval, loop, ret) < 0) {
+    } else if (next_passing_item(eval, loop, ret) < 0) {
         return -1;
     }
     if (value_is_absent(ret))
@@ -131,7 +132,7 @@ static int take_rest(struct eval *eval, struct loop *loop)
     struct value item;
 
     for (;;) {
-        if (next_item(eval, loop, &item) < 0)
+        if (next_passing_item(eval, loop, &item) < 0)
             return -1;
         if (value_is_absent(&item))
             break;
@@ -151,9 +152,9 @@ static int loop_length(struct render *render, struct object *object, size_t *ret
         if (take_rest(eval_of(render), loop) < 0)
             return -1;
         loop->length =
-            count_items(loop) + (size_t)(loop->index0 + 1) + !value_is_absent(&loop->after);
+            count_loop_items(loop) + (size_t)(loop->index0 + 1) + !value_is_absent(&loop->after);
     } else if (!loop->length_known) {
-        loop->length = count_items(loop);
+        loop->length = count_loop_items(loop);
     }
     loop->length_known = true;
     *ret = loop->length;
@@ -243,7 +244,7 @@ static int get_next(struct render *render, struct loop *loop, enum member member
 {
     struct value next;
 
-    if (peek(eval_of(render), loop, &next) < 0)
+    if (peek_loop_item(eval_of(render), loop, &next) < 0)
         return -1;
     if (member == MEMBER_LAST)
         *ret = value_bool(value_is_absent(&next));
@@ -339,7 +340,7 @@ static int run_turns(struct eval *eval, struct loop *loop)
     int rc = 0;
 
     while (rc == 0) {
-        if (advance(eval, loop, &item) < 0)
+        if (advance_loop(eval, loop, &item) < 0)
             return -1;
         if (value_is_absent(&item))
             break;
@@ -366,7 +367,7 @@ static int run_loop(struct eval *eval, const struct node_for *node, const struct
 
     *loop = (struct loop){ 0 };
     eval->render.at = node->iter->at;
-    if (find_items(&eval->render, iterable, loop) < 0)
+    if (find_loop_items(&eval->render, iterable, loop) < 0)
         return -1;
     loop->object.type = &loop_type;
     loop->node = node;

@@ -20,7 +20,8 @@ struct search {
 };
 
 /* `past`: in a loop that has ended. `exports`: importers see it. */
-static void note_name(struct search *search, const struct name *name, bool past, bool exports)
+static void note_missing_name(struct search *search, const struct name *name, bool past,
+                              bool exports)
 {
     const bool same = str_eq(name->text, search->word);
 
@@ -33,7 +34,7 @@ static void note_name(struct search *search, const struct name *name, bool past,
 static void note_target(struct search *search, const struct node *target, bool past, bool exports)
 {
     if (target->kind == NODE_NAME)
-        note_name(search, ((const struct node_name *)target)->name, past, exports);
+        note_missing_name(search, ((const struct node_name *)target)->name, past, exports);
     if (target->kind != NODE_TUPLE && target->kind != NODE_LIST)
         return;
     const struct nodes *items = &((const struct node_list *)target)->items;
@@ -63,16 +64,16 @@ static void note_assigned(struct search *search, const struct node *node, bool p
     } else if (node->kind == NODE_MACRO) {
         const struct node_macro *macro = (const struct node_macro *)node;
 
-        note_name(search, macro->name, past, macro->toplevel);
+        note_missing_name(search, macro->name, past, macro->toplevel);
     } else if (node->kind == NODE_IMPORT) {
         const struct node_import *import = (const struct node_import *)node;
 
-        note_name(search, import->target->name, past, import->toplevel && import->load);
+        note_missing_name(search, import->target->name, past, import->toplevel && import->load);
     } else if (node->kind == NODE_FROM) {
         const struct node_from *from = (const struct node_from *)node;
 
         for (uint32_t i = 0; i < from->count; i++)
-            note_name(search, from->targets[i]->name, past, false);
+            note_missing_name(search, from->targets[i]->name, past, false);
     }
 }
 
@@ -123,7 +124,7 @@ static void walk_body(struct search *search, struct nodes body, bool past)
     }
 }
 
-static bool exports(const struct template *template, struct str word)
+static bool is_exported(const struct template *template, struct str word)
 {
     struct search search = { .word = word, .at = NOWHERE };
 
@@ -156,7 +157,7 @@ static bool explain_import(struct eval *eval, struct str word)
         const struct template *other = entry->value;
 
         if (other == here || !is_neighbour(entry->key, str_from(here->name)) ||
-            !exports(other, word))
+            !is_exported(other, word))
             continue;
         render_hint(&eval->render, "'%s' defines it: {%% from '%s' import %.*s with context %%}",
                     other->name, other->name, STR_ARG(word));
@@ -170,7 +171,7 @@ static bool explain_context(struct eval *eval, struct str word)
 {
     if (eval->now.context->base == eval->base || eval->now.template == eval->main)
         return false;
-    if (!(eval->base && value_get_str(eval->base, word)) && !exports(eval->main, word))
+    if (!(eval->base && value_get_str(eval->base, word)) && !is_exported(eval->main, word))
         return false;
     render_hint(&eval->render, "'%s' has it: import this template 'with context'",
                 eval->main->name);

@@ -16,7 +16,7 @@
 #include "language/jinja/ops.h"
 #include "language/jinja/template.h"
 
-struct module {
+struct template_module {
     struct object object;
     const struct template *template;
     struct context *context;
@@ -27,7 +27,7 @@ struct module {
 
 /* A name that begins with "./" or "../" is relative to the folder of the template that contains it.
  */
-static struct str full_name(struct eval *eval, struct str name)
+static struct str make_full_name(struct eval *eval, struct str name)
 {
     struct str folder = str_from(eval->now.template->name);
 
@@ -59,7 +59,7 @@ static int find_template(struct eval *eval, const struct value *name, const stru
     if (name->kind != VALUE_STR)
         return render_fail(&eval->render, RENDER_TYPE, "a template is named by a text, not by %s",
                            op_type_name(name));
-    if (env_load(eval->render.jinja, full_name(eval, name->s), &template, eval->diags) < 0) {
+    if (env_load(eval->render.jinja, make_full_name(eval, name->s), &template, eval->diags) < 0) {
         /* the diagnostics have the reason; the rendering adds only the includes that led to it */
         render_fail(&eval->render, RENDER_SYNTAX, "cannot load '%.*s'", STR_ARG(name->s));
         eval->render.error_text = NULL;
@@ -110,7 +110,7 @@ static int find_first(struct eval *eval, const struct value *names, bool ignore_
 static int module_get(struct render *render, struct object *object, struct str name,
                       struct value *ret, bool *ret_found)
 {
-    const struct context *context = ((const struct module *)object)->context;
+    const struct context *context = ((const struct template_module *)object)->context;
 
     (void)render;
     *ret_found = false;
@@ -125,7 +125,7 @@ static int module_get(struct render *render, struct object *object, struct str n
 static int module_print(struct render *render, struct object *object, struct buf *out)
 {
     (void)render;
-    buf_add_str(out, ((const struct module *)object)->text.s);
+    buf_add_str(out, ((const struct template_module *)object)->text.s);
     return 0;
 }
 
@@ -150,7 +150,7 @@ static int run_with(struct eval *eval, const struct template *template, struct c
     return rc;
 }
 
-static struct module *find_module(const struct eval *eval, const struct template *template)
+static struct template_module *find_module(const struct eval *eval, const struct template *template)
 {
     for (size_t i = 0; i < eval->modules.n; i++)
         if (eval->modules.p[i]->template == template)
@@ -159,7 +159,7 @@ static struct module *find_module(const struct eval *eval, const struct template
 }
 
 /* Without context: what the host provides for this template. */
-static struct context *new_context(struct eval *eval, const struct template *template)
+static struct context *new_module_context(struct eval *eval, const struct template *template)
 {
     const struct jinja_options *options = eval->render.options;
 
@@ -170,20 +170,20 @@ static struct context *new_context(struct eval *eval, const struct template *tem
 
 /* Run `template` as a module. `locals` is NULL without context: then it runs once. */
 static int make_module(struct eval *eval, const struct template *template,
-                       const struct locals *locals, const char *how, struct module **ret)
+                       const struct locals *locals, const char *how, struct template_module **ret)
 {
-    struct module *module = locals ? NULL : find_module(eval, template);
+    struct template_module *module = locals ? NULL : find_module(eval, template);
     size_t start = eval->out->n;
 
     if (module) {
         *ret = module;
         return 0;
     }
-    module = ARENA_NEW(eval->render.arena, struct module);
+    module = ARENA_NEW(eval->render.arena, struct template_module);
     module->object.type = &module_type;
     module->template = template;
-    module->context =
-        locals ? context_derive(eval, eval->now.context, locals) : new_context(eval, template);
+    module->context = locals ? context_derive(eval, eval->now.context, locals)
+                             : new_module_context(eval, template);
     if (run_with(eval, template, module->context, how) < 0)
         return -1;
     module->text = eval_capture(eval, start, true);
@@ -198,7 +198,7 @@ static int make_module(struct eval *eval, const struct template *template,
 int eval_include(struct eval *eval, const struct node_include *node)
 {
     const struct template *template;
-    struct module *module;
+    struct template_module *module;
     struct value name;
     int rc;
 
@@ -222,7 +222,7 @@ int eval_include(struct eval *eval, const struct node_include *node)
 }
 
 static int import_module(struct eval *eval, const struct node *node, const struct node *name_node,
-                         const struct locals *locals, struct module **ret)
+                         const struct locals *locals, struct template_module **ret)
 {
     const struct template *template;
     struct value name;
@@ -237,7 +237,7 @@ static int import_module(struct eval *eval, const struct node *node, const struc
 
 int eval_import(struct eval *eval, const struct node_import *node)
 {
-    struct module *module;
+    struct template_module *module;
     struct value value;
 
     if (import_module(eval, &node->node, node->template, node->with_context ? &node->locals : NULL,
@@ -254,7 +254,7 @@ int eval_import(struct eval *eval, const struct node_import *node)
 }
 
 static struct value not_exported(struct eval *eval, const struct node_from *node,
-                                 const struct module *module, const struct name *name)
+                                 const struct template_module *module, const struct name *name)
 {
     struct place place = template_place(eval->now.template, node->node.at);
 
@@ -268,7 +268,7 @@ static struct value not_exported(struct eval *eval, const struct node_from *node
 
 int eval_from(struct eval *eval, const struct node_from *node)
 {
-    struct module *module;
+    struct template_module *module;
 
     if (import_module(eval, &node->node, node->template, node->with_context ? &node->locals : NULL,
                       &module) < 0)

@@ -95,8 +95,8 @@ static bool find_character(struct render *render, const struct value *v, const s
     return true;
 }
 
-static int find_pair(struct render *render, const struct value *v, const struct value *key,
-                     struct value *ret, bool *ret_found)
+static int find_subscript_pair(struct render *render, const struct value *v,
+                               const struct value *key, struct value *ret, bool *ret_found)
 {
     const struct value *found;
 
@@ -110,8 +110,8 @@ static int find_pair(struct render *render, const struct value *v, const struct 
 }
 
 /* v[key]; `ret` is untouched when there is none, also when `v` has no items at all. */
-static int find_item(struct render *render, const struct value *v, const struct value *key,
-                     struct value *ret, bool *ret_found)
+static int find_subscript(struct render *render, const struct value *v, const struct value *key,
+                          struct value *ret, bool *ret_found)
 {
     int64_t i;
 
@@ -119,7 +119,7 @@ static int find_item(struct render *render, const struct value *v, const struct 
     if (value_is_undefined(v))
         return undefined_fail(render, v);
     if (v->kind == VALUE_MAP)
-        return find_pair(render, v, key, ret, ret_found);
+        return find_subscript_pair(render, v, key, ret, ret_found);
     if (v->kind == VALUE_OBJECT)
         return v->object->type->item ? v->object->type->item(render, v->object, key, ret, ret_found)
                                      : 0;
@@ -149,7 +149,7 @@ int op_attribute(struct render *render, const struct value *v, struct str name, 
 
     if (find_attribute(render, v, name, ret, &found) < 0)
         return -1;
-    if (!found && find_item(render, v, &key, ret, &found) < 0)
+    if (!found && find_subscript(render, v, &key, ret, &found) < 0)
         return -1;
     if (!found)
         *ret = undefined_new(render, name, v);
@@ -173,7 +173,7 @@ int op_item(struct render *render, const struct value *v, const struct value *ke
 {
     bool found;
 
-    if (find_item(render, v, key, ret, &found) < 0)
+    if (find_subscript(render, v, key, ret, &found) < 0)
         return -1;
     if (!found && key->kind == VALUE_STR && find_attribute(render, v, key->s, ret, &found) < 0)
         return -1;

@@ -27,23 +27,23 @@ static bool is_int(const struct value *v)
     return v->kind == VALUE_INT || v->kind == VALUE_BOOL;
 }
 
-static bool is_number(const struct value *v)
+static bool is_operand_number(const struct value *v)
 {
     return is_int(v) || v->kind == VALUE_DOUBLE;
 }
 
-static int64_t as_int(const struct value *v)
+static int64_t get_operand_int(const struct value *v)
 {
     return v->kind == VALUE_BOOL ? v->b : v->i;
 }
 
-static double as_double(const struct value *v)
+static double get_operand_double(const struct value *v)
 {
-    return v->kind == VALUE_DOUBLE ? v->d : (double)as_int(v);
+    return v->kind == VALUE_DOUBLE ? v->d : (double)get_operand_int(v);
 }
 
-static int unsupported(struct render *render, enum op_binary op, const struct value *a,
-                       const struct value *b)
+static int fail_unsupported_operand(struct render *render, enum op_binary op, const struct value *a,
+                                    const struct value *b)
 {
     return render_fail(render, RENDER_TYPE, "unsupported operand type(s) for %s: '%s' and '%s'",
                        signs[op], op_type_name(a), op_type_name(b));
@@ -51,7 +51,7 @@ static int unsupported(struct render *render, enum op_binary op, const struct va
 
 /* --- integers ------------------------------------------------------------------- */
 
-static int overflow(struct render *render, enum op_binary op, int64_t a, int64_t b)
+static int fail_overflow(struct render *render, enum op_binary op, int64_t a, int64_t b)
 {
     return render_fail(render, RENDER_LIMIT,
                        "integer overflow: %lld %s %lld needs more than 64 bits", (long long)a,
@@ -83,7 +83,7 @@ static int floor_ints(struct render *render, enum op_binary op, int64_t a, int64
         if (op == OP_MOD)
             *ret = value_int(0);
         else if (__builtin_sub_overflow(0, a, &ret->i))
-            return overflow(render, op, a, b);
+            return fail_overflow(render, op, a, b);
         else
             *ret = value_int(-a);
         return 0;
@@ -104,9 +104,9 @@ static int power_ints(struct render *render, int64_t a, int64_t b, struct value 
 
     for (int64_t left = b; left > 0; left >>= 1) {
         if (left & 1 && __builtin_mul_overflow(result, base, &result))
-            return overflow(render, OP_POW, a, b);
+            return fail_overflow(render, OP_POW, a, b);
         if (left > 1 && __builtin_mul_overflow(base, base, &base))
-            return overflow(render, OP_POW, a, b);
+            return fail_overflow(render, OP_POW, a, b);
     }
     *ret = value_int(result);
     return 0;
@@ -128,7 +128,8 @@ static int power_doubles(struct render *render, double a, double b, struct value
     return 0;
 }
 
-static int ints(struct render *render, enum op_binary op, int64_t a, int64_t b, struct value *ret)
+static int compute_ints(struct render *render, enum op_binary op, int64_t a, int64_t b,
+                        struct value *ret)
 {
     int64_t result = 0;
     bool over = false;
@@ -146,7 +147,7 @@ static int ints(struct render *render, enum op_binary op, int64_t a, int64_t b, 
         return power_ints(render, a, b, ret);
     }
     if (over)
-        return overflow(render, op, a, b);
+        return fail_overflow(render, op, a, b);
     *ret = value_int(result);
     return 0;
 }
@@ -176,7 +177,8 @@ static double floor_div(double a, double b)
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
-static int doubles(struct render *render, enum op_binary op, double a, double b, struct value *ret)
+static int compute_doubles(struct render *render, enum op_binary op, double a, double b,
+                           struct value *ret)
 {
     static const char *const by_zero[] = {
         [OP_DIV] = "float division by zero",
@@ -202,18 +204,18 @@ static int doubles(struct render *render, enum op_binary op, double a, double b,
 
 /* --- texts and lists ---------------------------------------------------------------- */
 
-static bool is_sequence(const struct value *v)
+static bool is_operand_sequence(const struct value *v)
 {
     return v->kind == VALUE_STR || v->kind == VALUE_BYTES || v->kind == VALUE_LIST;
 }
 
-static bool is_tuple(const struct value *v)
+static bool is_operand_tuple(const struct value *v)
 {
     return v->flags & VALUE_TUPLE;
 }
 
-static int join_texts(struct render *render, const struct value *a, const struct value *b,
-                      struct value *ret)
+static int concat_texts(struct render *render, const struct value *a, const struct value *b,
+                        struct value *ret)
 {
     bool markup = value_is_markup(a) || value_is_markup(b);
     struct value left = *a, right = *b;
@@ -237,8 +239,8 @@ static int join_texts(struct render *render, const struct value *a, const struct
     return 0;
 }
 
-static int join_lists(struct render *render, const struct value *a, const struct value *b,
-                      struct value *ret)
+static int concat_lists(struct render *render, const struct value *a, const struct value *b,
+                        struct value *ret)
 {
     const struct value_list *left = container_list(render, a);
     const struct value_list *right = container_list(render, b);
@@ -259,12 +261,13 @@ static int add_sequences(struct render *render, const struct value *a, const str
 {
     const char *type = op_type_name(a);
 
-    if (a->kind == VALUE_LIST && b->kind == VALUE_LIST && is_tuple(a) == is_tuple(b))
-        return join_lists(render, a, b, ret);
+    if (a->kind == VALUE_LIST && b->kind == VALUE_LIST &&
+        is_operand_tuple(a) == is_operand_tuple(b))
+        return concat_lists(render, a, b, ret);
     if (a->kind == b->kind && a->kind != VALUE_LIST)
-        return join_texts(render, a, b, ret);
+        return concat_texts(render, a, b, ret);
     if (value_is_markup(a))
-        return unsupported(render, OP_ADD, a, b);
+        return fail_unsupported_operand(render, OP_ADD, a, b);
     return render_fail(render, RENDER_TYPE, "can only concatenate %s (not \"%s\") to %s", type,
                        op_type_name(b), type);
 }
@@ -303,15 +306,15 @@ static int repeat_list(struct render *render, const struct value *v, uint64_t ti
     return 0;
 }
 
-static int repeat(struct render *render, const struct value *v, const struct value *count,
-                  struct value *ret)
+static int repeat_sequence(struct render *render, const struct value *v, const struct value *count,
+                           struct value *ret)
 {
     uint64_t times;
 
     if (!is_int(count))
         return render_fail(render, RENDER_TYPE, "can't multiply sequence by non-int of type '%s'",
                            op_type_name(count));
-    times = as_int(count) > 0 ? (uint64_t)as_int(count) : 0;
+    times = get_operand_int(count) > 0 ? (uint64_t)get_operand_int(count) : 0;
     return v->kind == VALUE_LIST ? repeat_list(render, v, times, ret)
                                  : repeat_text(render, v, times, ret);
 }
@@ -322,35 +325,35 @@ int op_binary(struct render *render, enum op_binary op, const struct value *a,
               const struct value *b, struct value *ret)
 {
     if (is_int(a) && is_int(b))
-        return ints(render, op, as_int(a), as_int(b), ret);
-    if (is_number(a) && is_number(b))
-        return doubles(render, op, as_double(a), as_double(b), ret);
+        return compute_ints(render, op, get_operand_int(a), get_operand_int(b), ret);
+    if (is_operand_number(a) && is_operand_number(b))
+        return compute_doubles(render, op, get_operand_double(a), get_operand_double(b), ret);
     if (op == OP_MOD && a->kind == VALUE_STR)
         return format_percent(render, a, b, ret);
     if (value_is_undefined(a) || value_is_undefined(b))
         return undefined_fail(render, value_is_undefined(a) ? a : b);
-    if (op == OP_ADD && is_sequence(a))
+    if (op == OP_ADD && is_operand_sequence(a))
         return add_sequences(render, a, b, ret);
-    if (op == OP_MUL && is_sequence(a))
-        return repeat(render, a, b, ret);
-    if (op == OP_MUL && is_sequence(b))
-        return repeat(render, b, a, ret);
-    return unsupported(render, op, a, b);
+    if (op == OP_MUL && is_operand_sequence(a))
+        return repeat_sequence(render, a, b, ret);
+    if (op == OP_MUL && is_operand_sequence(b))
+        return repeat_sequence(render, b, a, ret);
+    return fail_unsupported_operand(render, op, a, b);
 }
 
 int op_unary(struct render *render, enum op_unary op, const struct value *a, struct value *ret)
 {
     if (value_is_undefined(a))
         return undefined_fail(render, a);
-    if (!is_number(a))
+    if (!is_operand_number(a))
         return render_fail(render, RENDER_TYPE, "bad operand type for unary %c: '%s'",
                            op == OP_NEG ? '-' : '+', op_type_name(a));
     if (a->kind == VALUE_DOUBLE)
         *ret = value_double(op == OP_NEG ? -a->d : a->d);
     else if (op == OP_POS)
-        *ret = value_int(as_int(a));
+        *ret = value_int(get_operand_int(a));
     else
-        return ints(render, OP_SUB, 0, as_int(a), ret);
+        return compute_ints(render, OP_SUB, 0, get_operand_int(a), ret);
     return 0;
 }
 

@@ -16,10 +16,10 @@
 /* Containers inside each other that are compared. */
 #define COMPARE_DEPTH_MAX 500
 
-static int equal(struct render *render, const struct value *a, const struct value *b,
-                 unsigned depth, bool *ret);
+static int compare_equal(struct render *render, const struct value *a, const struct value *b,
+                         unsigned depth, bool *ret);
 
-static int check_depth(struct render *render, unsigned depth)
+static int check_compare_depth(struct render *render, unsigned depth)
 {
     if (depth <= COMPARE_DEPTH_MAX && !stack_is_low())
         return 0;
@@ -27,30 +27,30 @@ static int check_depth(struct render *render, unsigned depth)
                        COMPARE_DEPTH_MAX);
 }
 
-static bool is_tuple(const struct value *v)
+static bool is_compared_tuple(const struct value *v)
 {
     return v->flags & VALUE_TUPLE;
 }
 
-static int equal_lists(struct render *render, const struct value *a, const struct value *b,
-                       unsigned depth, bool *ret)
+static int compare_lists_equal(struct render *render, const struct value *a, const struct value *b,
+                               unsigned depth, bool *ret)
 {
     const struct value_list *left = container_list(render, a);
     const struct value_list *right = container_list(render, b);
 
-    *ret = is_tuple(a) == is_tuple(b) && left->count == right->count;
+    *ret = is_compared_tuple(a) == is_compared_tuple(b) && left->count == right->count;
     if (left == right)
         return 0;
     if (*ret && text_expect_items(render, left->count) < 0)
         return -1;
     for (size_t i = 0; *ret && i < left->count; i++)
-        if (equal(render, &left->items[i], &right->items[i], depth + 1, ret) < 0)
+        if (compare_equal(render, &left->items[i], &right->items[i], depth + 1, ret) < 0)
             return -1;
     return 0;
 }
 
-static int equal_maps(struct render *render, const struct value *a, const struct value *b,
-                      unsigned depth, bool *ret)
+static int compare_maps_equal(struct render *render, const struct value *a, const struct value *b,
+                              unsigned depth, bool *ret)
 {
     const struct value_map *left = container_map(render, a);
     const struct value_map *right = container_map(render, b);
@@ -63,19 +63,19 @@ static int equal_maps(struct render *render, const struct value *a, const struct
 
         if (!other)
             *ret = false;
-        else if (equal(render, &left->pairs[i].value, other, depth + 1, ret) < 0)
+        else if (compare_equal(render, &left->pairs[i].value, other, depth + 1, ret) < 0)
             return -1;
     }
     return 0;
 }
 
-static bool equal_objects(struct object *a, struct object *b)
+static bool are_objects_equal(struct object *a, struct object *b)
 {
     return a == b || (a->type == b->type && a->type->equal && a->type->equal(a, b));
 }
 
-static int equal(struct render *render, const struct value *a, const struct value *b,
-                 unsigned depth, bool *ret)
+static int compare_equal(struct render *render, const struct value *a, const struct value *b,
+                         unsigned depth, bool *ret)
 {
     if (a->kind == VALUE_STR && b->kind == VALUE_STR) {
         *ret = str_eq(a->s, b->s);
@@ -85,14 +85,14 @@ static int equal(struct render *render, const struct value *a, const struct valu
         return -1;
     if (b->kind == VALUE_OBJECT && undefined_check(render, b) < 0)
         return -1;
-    if (check_depth(render, depth) < 0)
+    if (check_compare_depth(render, depth) < 0)
         return -1;
     if (a->kind == VALUE_LIST && b->kind == VALUE_LIST)
-        return equal_lists(render, a, b, depth, ret);
+        return compare_lists_equal(render, a, b, depth, ret);
     if (a->kind == VALUE_MAP && b->kind == VALUE_MAP)
-        return equal_maps(render, a, b, depth, ret);
+        return compare_maps_equal(render, a, b, depth, ret);
     if (a->kind == VALUE_OBJECT && b->kind == VALUE_OBJECT)
-        *ret = equal_objects(a->object, b->object);
+        *ret = are_objects_equal(a->object, b->object);
     else
         *ret = value_equal(a, b);
     return 0;
@@ -122,44 +122,45 @@ static bool order_fits(enum op_compare op, int order)
     return false;
 }
 
-static bool is_number(const struct value *v)
+static bool is_compared_number(const struct value *v)
 {
     return v->kind == VALUE_BOOL || v->kind == VALUE_INT || v->kind == VALUE_DOUBLE;
 }
 
-static int compare(struct render *render, enum op_compare op, const struct value *a,
-                   const struct value *b, unsigned depth, bool *ret);
+static int compare_by_order(struct render *render, enum op_compare op, const struct value *a,
+                            const struct value *b, unsigned depth, bool *ret);
 
 /* The first items that differ decide; a shorter list comes first. */
-static int compare_lists(struct render *render, enum op_compare op, const struct value *a,
-                         const struct value *b, unsigned depth, bool *ret)
+static int compare_lists_by_order(struct render *render, enum op_compare op, const struct value *a,
+                                  const struct value *b, unsigned depth, bool *ret)
 {
     const struct value_list *left = container_list(render, a);
     const struct value_list *right = container_list(render, b);
     bool same;
 
-    if (check_depth(render, depth) < 0)
+    if (check_compare_depth(render, depth) < 0)
         return -1;
     for (size_t i = 0; i < left->count && i < right->count; i++) {
-        if (equal(render, &left->items[i], &right->items[i], depth + 1, &same) < 0)
+        if (compare_equal(render, &left->items[i], &right->items[i], depth + 1, &same) < 0)
             return -1;
         if (!same)
-            return compare(render, op, &left->items[i], &right->items[i], depth + 1, ret);
+            return compare_by_order(render, op, &left->items[i], &right->items[i], depth + 1, ret);
     }
     *ret = order_fits(op, (left->count > right->count) - (left->count < right->count));
     return 0;
 }
 
-static int compare(struct render *render, enum op_compare op, const struct value *a,
-                   const struct value *b, unsigned depth, bool *ret)
+static int compare_by_order(struct render *render, enum op_compare op, const struct value *a,
+                            const struct value *b, unsigned depth, bool *ret)
 {
-    bool numbers = is_number(a) && is_number(b);
+    bool numbers = is_compared_number(a) && is_compared_number(b);
     int order;
 
     if (value_is_undefined(a) || value_is_undefined(b))
         return undefined_fail(render, value_is_undefined(a) ? a : b);
-    if (a->kind == VALUE_LIST && b->kind == VALUE_LIST && is_tuple(a) == is_tuple(b))
-        return compare_lists(render, op, a, b, depth, ret);
+    if (a->kind == VALUE_LIST && b->kind == VALUE_LIST &&
+        is_compared_tuple(a) == is_compared_tuple(b))
+        return compare_lists_by_order(render, op, a, b, depth, ret);
     if (numbers || (a->kind == b->kind && a->kind != VALUE_LIST && a->kind != VALUE_OBJECT)) {
         if (value_compare(a, b, &order) == 0) {
             *ret = order_fits(op, order);
@@ -214,7 +215,7 @@ static int in_list(struct render *render, const struct value *item, const struct
 
         if (item->kind == VALUE_STR && other->kind == VALUE_STR)
             *ret = str_eq(item->s, other->s);
-        else if (equal(render, other, item, 0, ret) < 0)
+        else if (compare_equal(render, other, item, 0, ret) < 0)
             return -1;
     }
     return 0;
@@ -237,8 +238,8 @@ static int in_object(struct render *render, const struct value *item, struct obj
     return in_list(render, item, list, ret);
 }
 
-static int contains(struct render *render, const struct value *item, const struct value *v,
-                    bool *ret)
+static int check_membership(struct render *render, const struct value *item, const struct value *v,
+                            bool *ret)
 {
     switch ((enum value_kind)v->kind) {
     case VALUE_STR: return in_str(render, item, v, ret);
@@ -266,11 +267,12 @@ int op_compare(struct render *render, enum op_compare op, const struct value *a,
     int result;
 
     switch (op) {
-    case OP_EQ: return equal(render, a, b, 0, ret);
-    case OP_IN: return contains(render, a, b, ret);
+    case OP_EQ: return compare_equal(render, a, b, 0, ret);
+    case OP_IN: return check_membership(render, a, b, ret);
     case OP_NE:
     case OP_NOT_IN:
-        result = op == OP_NE ? equal(render, a, b, 0, ret) : contains(render, a, b, ret);
+        result =
+            op == OP_NE ? compare_equal(render, a, b, 0, ret) : check_membership(render, a, b, ret);
         if (result == 0)
             *ret = !*ret;
         return result;
@@ -279,16 +281,16 @@ int op_compare(struct render *render, enum op_compare op, const struct value *a,
     case OP_GT:
     case OP_GE: break;
     }
-    return compare(render, op, a, b, 0, ret);
+    return compare_by_order(render, op, a, b, 0, ret);
 }
 
-static int check_key(struct render *render, const struct value *key, unsigned depth)
+static int check_key_type(struct render *render, const struct value *key, unsigned depth)
 {
-    if (key->kind == VALUE_LIST && is_tuple(key)) {
-        if (check_depth(render, depth) < 0)
+    if (key->kind == VALUE_LIST && is_compared_tuple(key)) {
+        if (check_compare_depth(render, depth) < 0)
             return -1;
         for (size_t i = 0; i < key->list->count; i++)
-            if (check_key(render, &key->list->items[i], depth + 1) < 0)
+            if (check_key_type(render, &key->list->items[i], depth + 1) < 0)
                 return -1;
         return 0;
     }
@@ -299,7 +301,7 @@ static int check_key(struct render *render, const struct value *key, unsigned de
 
 int op_check_key(struct render *render, const struct value *key)
 {
-    return check_key(render, key, 0);
+    return check_key_type(render, key, 0);
 }
 
 int op_truth(struct render *render, const struct value *v, bool *ret)

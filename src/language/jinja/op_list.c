@@ -40,7 +40,8 @@ static int list_bytes(struct render *render, const struct value *v, const struct
     return 0;
 }
 
-static void list_keys(struct render *render, const struct value *v, const struct value_list **ret)
+static void list_map_keys(struct render *render, const struct value *v,
+                          const struct value_list **ret)
 {
     const struct value_map *map = container_map(render, v);
     struct value_list *list = container_new_list(render, map->count);
@@ -72,7 +73,7 @@ int op_list(struct render *render, const struct value *v, const struct value_lis
 {
     switch ((enum value_kind)v->kind) {
     case VALUE_LIST: *ret = container_list(render, v); return 0;
-    case VALUE_MAP: list_keys(render, v, ret); return 0;
+    case VALUE_MAP: list_map_keys(render, v, ret); return 0;
     case VALUE_STR: return list_characters(render, v, ret);
     case VALUE_BYTES: return list_bytes(render, v, ret);
     case VALUE_OBJECT: return list_object(render, v->object, ret);
@@ -114,7 +115,8 @@ struct cut {
 };
 
 /* One bound; `left_out` when there is none. */
-static int read_bound(struct render *render, const struct value *v, int64_t *ret, bool *left_out)
+static int read_slice_bound(struct render *render, const struct value *v, int64_t *ret,
+                            bool *left_out)
 {
     *left_out = !v || v->kind == VALUE_NULL;
     if (*left_out)
@@ -126,7 +128,7 @@ static int read_bound(struct render *render, const struct value *v, int64_t *ret
     return 0;
 }
 
-static int64_t clamp(int64_t i, int64_t length, bool backwards)
+static int64_t clamp_slice_bound(int64_t i, int64_t length, bool backwards)
 {
     if (i < 0)
         i = i + length < 0 ? (backwards ? -1 : 0) : i + length;
@@ -142,16 +144,16 @@ static int cut_read(struct render *render, const struct value *const bounds[3], 
     int64_t start = 0, stop = 0, step = 1;
     bool no_start, no_stop, no_step;
 
-    if (read_bound(render, bounds[2], &step, &no_step) < 0 ||
-        read_bound(render, bounds[0], &start, &no_start) < 0 ||
-        read_bound(render, bounds[1], &stop, &no_stop) < 0)
+    if (read_slice_bound(render, bounds[2], &step, &no_step) < 0 ||
+        read_slice_bound(render, bounds[0], &start, &no_start) < 0 ||
+        read_slice_bound(render, bounds[1], &stop, &no_stop) < 0)
         return -1;
     if (step == 0)
         return render_fail(render, RENDER_TYPE, "slice step cannot be zero");
     if (step == INT64_MIN)
         step = -INT64_MAX;
-    start = no_start ? (step < 0 ? length - 1 : 0) : clamp(start, length, step < 0);
-    stop = no_stop ? (step < 0 ? -1 : length) : clamp(stop, length, step < 0);
+    start = no_start ? (step < 0 ? length - 1 : 0) : clamp_slice_bound(start, length, step < 0);
+    stop = no_stop ? (step < 0 ? -1 : length) : clamp_slice_bound(stop, length, step < 0);
     ret->start = start;
     ret->stop = stop;
     ret->step = step;

@@ -169,7 +169,7 @@ static struct civil civil_from_days(int64_t days)
     return date;
 }
 
-static void print_time(struct value_time t, bool repr, struct buf *out)
+static void print_value_time(struct value_time t, bool repr, struct buf *out)
 {
     int64_t days = t.seconds / SECONDS_PER_DAY - (t.seconds % SECONDS_PER_DAY < 0);
     unsigned second = (unsigned)(t.seconds - days * SECONDS_PER_DAY);
@@ -211,8 +211,8 @@ static int visit_enter(struct render *render, struct visit *visit)
     return 0;
 }
 
-static int print_list(struct render *render, const struct value *v, struct buf *out,
-                      const struct visit *outer)
+static int print_value_list(struct render *render, const struct value *v, struct buf *out,
+                            const struct visit *outer)
 {
     const struct value_list *list = container_list(render, v);
     struct visit visit = { list, outer, 0 };
@@ -235,8 +235,8 @@ static int print_list(struct render *render, const struct value *v, struct buf *
     return 0;
 }
 
-static int print_map(struct render *render, const struct value *v, struct buf *out,
-                     const struct visit *outer)
+static int print_value_map(struct render *render, const struct value *v, struct buf *out,
+                           const struct visit *outer)
 {
     const struct value_map *map = container_map(render, v);
     struct visit visit = { map, outer, 0 };
@@ -263,7 +263,7 @@ static int print_map(struct render *render, const struct value *v, struct buf *o
 
 /* Objects print their content by calling back into here, so their depth counts as that of the
  * rendering. */
-static int print_object(struct render *render, struct object *object, struct buf *out)
+static int print_value_object(struct render *render, struct object *object, struct buf *out)
 {
     int result = 0;
 
@@ -278,8 +278,8 @@ static int print_object(struct render *render, struct object *object, struct buf
 }
 
 /* What prints the same inside a container and alone. */
-static int print_plain(struct render *render, const struct value *v, struct buf *out,
-                       const struct visit *outer)
+static int print_simple_value(struct render *render, const struct value *v, struct buf *out,
+                              const struct visit *outer)
 {
     switch ((enum value_kind)v->kind) {
     case VALUE_NULL: buf_add_text(out, "None"); break;
@@ -287,11 +287,11 @@ static int print_plain(struct render *render, const struct value *v, struct buf 
     case VALUE_INT: number_print_int(v->i, out); break;
     case VALUE_DOUBLE: number_print_double(v->d, out); break;
     case VALUE_BYTES: quote_bytes(v->s, out); break;
-    case VALUE_TIME: print_time(v->t, false, out); break;
+    case VALUE_TIME: print_value_time(v->t, false, out); break;
     case VALUE_STR: buf_add_str(out, v->s); break;
-    case VALUE_LIST: return print_list(render, v, out, outer);
-    case VALUE_MAP: return print_map(render, v, out, outer);
-    case VALUE_OBJECT: return print_object(render, v->object, out);
+    case VALUE_LIST: return print_value_list(render, v, out, outer);
+    case VALUE_MAP: return print_value_map(render, v, out, outer);
+    case VALUE_OBJECT: return print_value_object(render, v->object, out);
     }
     return 0;
 }
@@ -306,19 +306,19 @@ static int print_repr(struct render *render, const struct value *v, struct buf *
         return 0;
     }
     if (v->kind == VALUE_TIME) {
-        print_time(v->t, true, out);
+        print_value_time(v->t, true, out);
         return 0;
     }
     if (value_is_undefined(v)) {
         buf_add_text(out, "Undefined");
         return 0;
     }
-    return print_plain(render, v, out, outer);
+    return print_simple_value(render, v, out, outer);
 }
 
 int op_print(struct render *render, const struct value *v, struct buf *out)
 {
-    return print_plain(render, v, out, NULL);
+    return print_simple_value(render, v, out, NULL);
 }
 
 int op_repr(struct render *render, const struct value *v, struct buf *out)

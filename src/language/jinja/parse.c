@@ -85,7 +85,7 @@ bool parse_expect_word(struct parse *parse, const char *word)
 
 /* --- mistakes ------------------------------------------------------------------------- */
 
-static void report_mistake(struct parse *parse, uint32_t at, const char *text)
+static void report_parse_mistake(struct parse *parse, uint32_t at, const char *text)
 {
     if (parse->stopped)
         return;
@@ -105,9 +105,9 @@ void *parse_fail(struct parse *parse, uint32_t at, const char *fmt, ...)
     va_start(args, fmt);
     /* what the lexer could not read is the reason, whatever was expected there */
     if (parse->current.kind == TOKEN_ERROR)
-        report_mistake(parse, parse->current.at, parse->lex.error);
+        report_parse_mistake(parse, parse->current.at, parse->lex.error);
     else
-        report_mistake(parse, at, arena_vprintf(parse->arena, fmt, args));
+        report_parse_mistake(parse, at, arena_vprintf(parse->arena, fmt, args));
     va_end(args);
     return NULL;
 }

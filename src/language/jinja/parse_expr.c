@@ -14,7 +14,7 @@
 
 /* --- making nodes -------------------------------------------------------------------- */
 
-static struct node *constant(struct parse *parse, uint32_t at, struct value value)
+static struct node *new_constant(struct parse *parse, uint32_t at, struct value value)
 {
     struct node_const *node = PARSE_NODE(parse, NODE_CONST, node_const, at);
 
@@ -92,26 +92,26 @@ static struct node *parse_text(struct parse *parse)
             text = str_from(arena_printf(parse->arena, "%.*s%.*s", STR_ARG(text), STR_ARG(part)));
         parse_next(parse);
     }
-    return constant(parse, at, value_str(text));
+    return new_constant(parse, at, value_str(text));
 }
 
-static struct node *parse_number(struct parse *parse)
+static struct node *parse_number_literal(struct parse *parse)
 {
     struct lex_token token = parse->current;
     int64_t i;
 
     if (token.kind == TOKEN_FLOAT) {
         parse_next(parse);
-        return constant(parse, token.at, value_double(literal_float(token.text)));
+        return new_constant(parse, token.at, value_double(literal_float(token.text)));
     }
     if (!literal_integer(token.text, &i))
         return parse_fail(parse, token.at, "the integer '%.*s' does not fit 64 bits",
                           STR_ARG(token.text));
     parse_next(parse);
-    return constant(parse, token.at, value_int(i));
+    return new_constant(parse, token.at, value_int(i));
 }
 
-static struct node *parse_word(struct parse *parse)
+static struct node *parse_name_or_constant(struct parse *parse)
 {
     static const struct {
         const char *word;
@@ -126,13 +126,13 @@ static struct node *parse_word(struct parse *parse)
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (str_is(token.text, words[i].word))
-            return constant(parse, token.at,
-                            (struct value){ .kind = words[i].kind, .b = words[i].b });
+            return new_constant(parse, token.at,
+                                (struct value){ .kind = words[i].kind, .b = words[i].b });
     return name_node(parse, token, NODE_LOAD);
 }
 
 /* Items up to `close`, with commas; one more comma may follow the last. */
-static struct node *parse_list(struct parse *parse)
+static struct node *parse_list_items(struct parse *parse)
 {
     struct lex_token open = parse_next(parse);
     struct parse_list items = { .list = VEC_INIT };
@@ -187,11 +187,11 @@ struct node *parse_primary(struct parse *parse)
     struct node *node;
 
     switch (parse->current.kind) {
-    case TOKEN_NAME: return parse_word(parse);
+    case TOKEN_NAME: return parse_name_or_constant(parse);
     case TOKEN_STRING: return parse_text(parse);
     case TOKEN_INTEGER:
-    case TOKEN_FLOAT: return parse_number(parse);
-    case TOKEN_LBRACKET: return parse_list(parse);
+    case TOKEN_FLOAT: return parse_number_literal(parse);
+    case TOKEN_LBRACKET: return parse_list_items(parse);
     case TOKEN_LBRACE: return parse_dict(parse);
     case TOKEN_LPAREN:
         parse_next(parse);
@@ -315,7 +315,7 @@ struct node_name *parse_target_name(struct parse *parse, enum node_use use)
 /* --- operators -------------------------------------------------------------------------------- */
 
 /* `-1` is a number, not an operation to repeat each time. */
-static struct node *negate(struct parse *parse, uint32_t at, struct node *operand)
+static struct node *negate_operand(struct parse *parse, uint32_t at, struct node *operand)
 {
     struct node_const *number = (struct node_const *)operand;
 
@@ -330,7 +330,7 @@ static struct node *negate(struct parse *parse, uint32_t at, struct node *operan
     return parse_unary_node(parse, NODE_UNARY, OP_NEG, at, operand);
 }
 
-static struct node *parse_unary(struct parse *parse, bool with_filter)
+static struct node *parse_unary_expr(struct parse *parse, bool with_filter)
 {
     uint32_t at = parse->current.at;
     struct node *node;
@@ -338,9 +338,9 @@ static struct node *parse_unary(struct parse *parse, bool with_filter)
     if (!parse_enter(parse))
         return NULL;
     if (parse_skip(parse, TOKEN_SUB))
-        node = negate(parse, at, parse_unary(parse, false));
+        node = negate_operand(parse, at, parse_unary_expr(parse, false));
     else if (parse_skip(parse, TOKEN_ADD))
-        node = parse_unary_node(parse, NODE_UNARY, OP_POS, at, parse_unary(parse, false));
+        node = parse_unary_node(parse, NODE_UNARY, OP_POS, at, parse_unary_expr(parse, false));
     else
         node = parse_primary(parse);
     node = parse_postfix(parse, node);
@@ -352,12 +352,13 @@ static struct node *parse_unary(struct parse *parse, bool with_filter)
 
 static struct node *parse_pow(struct parse *parse)
 {
-    struct node *left = parse_unary(parse, true);
+    struct node *left = parse_unary_expr(parse, true);
 
     while (left && parse_at(parse, TOKEN_POW)) {
         uint32_t at = parse_next(parse).at;
 
-        left = parse_binary_node(parse, NODE_BINARY, OP_POW, at, left, parse_unary(parse, true));
+        left =
+            parse_binary_node(parse, NODE_BINARY, OP_POW, at, left, parse_unary_expr(parse, true));
     }
     return left;
 }
@@ -488,7 +489,7 @@ static struct node *parse_not(struct parse *parse)
     return node;
 }
 
-static struct node *parse_and(struct parse *parse)
+static struct node *parse_and_expr(struct parse *parse)
 {
     struct node *left = parse_not(parse);
 
@@ -500,14 +501,14 @@ static struct node *parse_and(struct parse *parse)
     return left;
 }
 
-static struct node *parse_or(struct parse *parse)
+static struct node *parse_or_expr(struct parse *parse)
 {
-    struct node *left = parse_and(parse);
+    struct node *left = parse_and_expr(parse);
 
     while (left && parse_at_word(parse, "or")) {
         uint32_t at = parse_next(parse).at;
 
-        left = parse_binary_node(parse, NODE_OR, 0, at, left, parse_and(parse));
+        left = parse_binary_node(parse, NODE_OR, 0, at, left, parse_and_expr(parse));
     }
     return left;
 }
@@ -532,11 +533,11 @@ struct node *parse_expression(struct parse *parse)
 
     if (!parse_enter(parse))
         return NULL;
-    node = parse_or(parse);
+    node = parse_or_expr(parse);
     while (node && parse_at_word(parse, "if")) {
         uint32_t at = parse_next(parse).at;
 
-        test = parse_or(parse);
+        test = parse_or_expr(parse);
         otherwise = test && parse_skip_word(parse, "else") ? parse_expression(parse) : NULL;
         node = test && !parse->failing ? cond_node(parse, at, node, test, otherwise) : NULL;
     }
@@ -550,7 +551,7 @@ struct node *parse_expression_without_if(struct parse *parse)
 
     if (!parse_enter(parse))
         return NULL;
-    node = parse_or(parse);
+    node = parse_or_expr(parse);
     parse_leave(parse);
     return node;
 }

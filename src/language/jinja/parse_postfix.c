@@ -124,8 +124,8 @@ static bool at_slice_part(const struct parse *parse)
 }
 
 /* After "[" and maybe a start: the rest of `start:stop:step`. */
-static struct node *parse_slice(struct parse *parse, struct node *value, struct node *start,
-                                uint32_t at)
+static struct node *parse_slice_rest(struct parse *parse, struct node *value, struct node *start,
+                                     uint32_t at)
 {
     struct node_slice *node = PARSE_NODE(parse, NODE_SLICE, node_slice, at);
 
@@ -160,7 +160,7 @@ static struct node *parse_subscript(struct parse *parse, struct node *value)
         if (parse_at(parse, TOKEN_COLON)) {
             if (keys.list.n > 0)
                 return parse_fail(parse, at, "slices can not be part of a tuple");
-            key = parse_slice(parse, value, key, at);
+            key = parse_slice_rest(parse, value, key, at);
             return key && parse_expect(parse, TOKEN_RBRACKET) ? key : NULL;
         }
         VEC_PUSH_IN(parse->arena, &keys.list, key);

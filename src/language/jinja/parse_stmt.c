@@ -287,7 +287,7 @@ static struct node *parse_filter_block(struct parse *parse, struct lex_token tag
 /* --- macro and call ---------------------------------------------------------------------- */
 
 /* A Python function takes a name once. */
-static bool is_repeated(const struct parse_list *params, const struct node_name *param)
+static bool is_repeated_param(const struct parse_list *params, const struct node_name *param)
 {
     for (size_t i = 0; i < params->list.n; i++)
         if (((const struct node_name *)params->list.p[i])->name == param->name)
@@ -311,7 +311,7 @@ static bool parse_params(struct parse *parse, struct node_macro *node)
         if (params.list.n >= PARSE_ARGS_MAX)
             return parse_fail(parse, param->node.at, "more parameters than the limit of %d",
                               PARSE_ARGS_MAX);
-        if (is_repeated(&params, param))
+        if (is_repeated_param(&params, param))
             return parse_fail(parse, param->node.at, "duplicate argument '%.*s'",
                               STR_ARG(param->name->text));
         if (parse_skip(parse, TOKEN_ASSIGN)) {
@@ -342,7 +342,7 @@ static bool has_param(const struct node_macro *node, uint8_t special)
 }
 
 /* `caller` among the parameters works only when it may be left out. */
-static bool check_caller(struct parse *parse, const struct node_macro *node)
+static bool check_caller_param(struct parse *parse, const struct node_macro *node)
 {
     for (uint32_t i = 0; i + node->defaults.n < node->params.n; i++) {
         const struct node_name *param = (const struct node_name *)node->params.p[i];
@@ -370,7 +370,7 @@ static bool parse_macro_body(struct parse *parse, struct node_macro *node, struc
     node->uses_caller = uses & NAME_CALLER;
     node->uses_kwargs = (uses & NAME_KWARGS) && !has_param(node, NAME_KWARGS);
     node->uses_varargs = (uses & NAME_VARARGS) && !has_param(node, NAME_VARARGS);
-    return ok && (!node->uses_caller || check_caller(parse, node));
+    return ok && (!node->uses_caller || check_caller_param(parse, node));
 }
 
 static struct node *parse_macro(struct parse *parse, struct lex_token tag)
@@ -403,7 +403,7 @@ static struct node *parse_call_block(struct parse *parse, struct lex_token tag)
 /* --- block ------------------------------------------------------------------------------- */
 
 /* Required blocks are for children to fill. */
-static bool is_blank(struct nodes body)
+static bool is_blank_body(struct nodes body)
 {
     for (uint32_t i = 0; i < body.n; i++) {
         const struct node_data *data = (const struct node_data *)body.p[i];
@@ -414,7 +414,7 @@ static bool is_blank(struct nodes body)
     return true;
 }
 
-static bool add_block(struct parse *parse, struct node_block *block)
+static bool add_template_block(struct parse *parse, struct node_block *block)
 {
     if (parse->blocks.n >= PARSE_BLOCKS_MAX)
         return parse_fail(parse, block->node.at, "more blocks than the limit of %d",
@@ -459,9 +459,9 @@ static struct node *parse_block(struct parse *parse, struct lex_token tag)
     parse->uses = outer.uses; /* a block is not part of what is around it */
     parse->hidden = outer.hidden;
     parse->scoped = parse->scoped || node->scoped;
-    if (!ok || !add_block(parse, node))
+    if (!ok || !add_template_block(parse, node))
         return NULL;
-    if (node->required && !is_blank(node->body))
+    if (node->required && !is_blank_body(node->body))
         return parse_fail(parse, tag.at, "required blocks can only contain comments or whitespace");
     if (parse_at(parse, TOKEN_NAME) && str_eq(parse->current.text, node->name->text))
         parse_next(parse);

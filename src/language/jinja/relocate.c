@@ -11,7 +11,7 @@
 /* As deep as a document may be; an alias cannot lead deeper. */
 #define DEPTH_MAX 1000
 
-struct map {
+struct line_map {
     struct arena *arena;
     struct str rendered;
     const struct trace *trace;
@@ -19,15 +19,15 @@ struct map {
     VEC(struct value_source *) sources;
 };
 
-static void find_lines(struct map *map)
+static void find_rendered_lines(struct line_map *map)
 {
     VEC_PUSH_IN(map->arena, &map->lines, 0);
     for (size_t at = 0; (at = str_find_char(map->rendered, '\n', at)) != STR_NONE; at++)
         VEC_PUSH_IN(map->arena, &map->lines, at + 1);
 }
 
-static bool find_origin(const struct map *map, uint32_t line, uint32_t column, struct place *place,
-                        struct str *text)
+static bool find_template_origin(const struct line_map *map, uint32_t line, uint32_t column,
+                                 struct place *place, struct str *text)
 {
     struct str rest;
     size_t start;
@@ -42,8 +42,9 @@ static bool find_origin(const struct map *map, uint32_t line, uint32_t column, s
 
 /* One source for each file and tag, shared by its values. `was` is the source in the rendered text;
  * NULL: none. */
-static const struct value_source *source_of(struct map *map, const char *file, struct str text,
-                                            const struct value_source *was)
+static const struct value_source *get_relocated_source(struct line_map *map, const char *file,
+                                                       struct str text,
+                                                       const struct value_source *was)
 {
     const char *tag = was ? was->tag : NULL;
     struct value_source *made;
@@ -61,20 +62,20 @@ static const struct value_source *source_of(struct map *map, const char *file, s
     return made;
 }
 
-static void move_value(struct map *map, struct value *v)
+static void move_value(struct line_map *map, struct value *v)
 {
     struct place place;
     struct str text;
 
-    if (!find_origin(map, v->line, v->column, &place, &text))
+    if (!find_template_origin(map, v->line, v->column, &place, &text))
         return;
-    v->source = source_of(map, place.file, text, v->source);
+    v->source = get_relocated_source(map, place.file, text, v->source);
     v->line = place.line;
     v->column = (uint16_t)(place.column < COLUMN_MAX ? place.column : COLUMN_MAX);
 }
 
 /* An alias shares its tree with the anchor: what has moved already is not moved again. */
-static bool has_moved(const struct map *map, const struct value *v)
+static bool has_moved(const struct line_map *map, const struct value *v)
 {
     VEC_EACH (&map->sources, known)
         if (v->source == *known)
@@ -82,7 +83,7 @@ static bool has_moved(const struct map *map, const struct value *v)
     return false;
 }
 
-static void move_tree(struct map *map, struct value *v, unsigned depth)
+static void move_tree(struct line_map *map, struct value *v, unsigned depth)
 {
     if (depth > DEPTH_MAX || has_moved(map, v))
         return;
@@ -114,7 +115,7 @@ static void explain_loop(struct diag *diag)
 }
 
 /* A loop repeats a mistake at one place. */
-static bool is_known(const struct diags *diags, size_t first, const struct diag *diag)
+static bool is_relocated_twice(const struct diags *diags, size_t first, const struct diag *diag)
 {
     for (size_t i = first; &diags->list.p[i] != diag; i++)
         if (is_same_place(diags->list.p[i].at, diag->at) &&
@@ -124,13 +125,13 @@ static bool is_known(const struct diags *diags, size_t first, const struct diag 
 }
 
 /* Only mistakes that were several before they were moved: each place keeps the first. */
-static void drop_repeated(struct diags *diags, size_t first)
+static void drop_repeated_diags(struct diags *diags, size_t first)
 {
     size_t kept = first;
 
     for (size_t i = first; i < diags->list.n; i++) {
         diags->list.p[kept] = diags->list.p[i];
-        if (is_known(diags, first, &diags->list.p[kept]))
+        if (is_relocated_twice(diags, first, &diags->list.p[kept]))
             diags->repeated++;
         else
             kept++;
@@ -138,16 +139,16 @@ static void drop_repeated(struct diags *diags, size_t first)
     diags->list.n = kept;
 }
 
-static void move_diag(struct map *map, struct diag *diag)
+static void move_diag(struct line_map *map, struct diag *diag)
 {
     struct place place;
     struct str text;
 
     VEC_EACH (&diag->notes, note)
-        if (find_origin(map, note->at.line, note->at.column, &place, &text))
+        if (find_template_origin(map, note->at.line, note->at.column, &place, &text))
             note->at =
                 (struct place){ arena_strdup(map->arena, place.file), place.line, place.column };
-    if (!find_origin(map, diag->at.line, diag->at.column, &place, &text))
+    if (!find_template_origin(map, diag->at.line, diag->at.column, &place, &text))
         return;
     place.file = arena_strdup(map->arena, place.file);
     diag->at = place;
@@ -159,12 +160,12 @@ static void move_diag(struct map *map, struct diag *diag)
 void relocate(struct arena *arena, struct str rendered, const struct trace *trace,
               struct value *tree, struct diags *diags, size_t first)
 {
-    struct map map = { .arena = arena, .rendered = rendered, .trace = trace };
+    struct line_map map = { .arena = arena, .rendered = rendered, .trace = trace };
 
-    find_lines(&map);
+    find_rendered_lines(&map);
     if (tree)
         move_tree(&map, tree, 0);
     for (size_t i = first; i < diags->list.n; i++)
         move_diag(&map, &diags->list.p[i]);
-    drop_repeated(diags, first);
+    drop_repeated_diags(diags, first);
 }

@@ -25,7 +25,7 @@ enum render_error {
     RENDER_HOST, /* a function of the host failed */
 };
 
-struct overlay; /* changed copies of containers of the context, see container.h */
+struct container_overlay; /* changed copies of containers of the context, see container.h */
 struct regex_cache;
 struct template; /* a parsed template, see template.h */
 
@@ -33,7 +33,7 @@ struct render {
     struct jinja *jinja;
     const struct jinja_options *options;
     struct arena *arena; /* temporary values, freed after the rendering */
-    struct overlay *overlay;
+    struct container_overlay *overlay;
     struct regex_cache *regexes;     /* compiled patterns, see regex.h */
     const struct template *template; /* whose node runs now, and where it is in its text: */
     uint32_t at;                     /* render_fail makes a place of both */

@@ -11,7 +11,7 @@
 
 /* --- parsing ------------------------------------------------------------------ */
 
-static struct value literal(struct arena *arena, struct str text)
+static struct value parse_default(struct arena *arena, struct str text)
 {
     if (str_is(text, "true"))
         return value_bool(true);
@@ -62,7 +62,7 @@ static void add_param(struct arena *arena, struct signature *signature, struct s
     if (eq != STR_NONE) {
         param->kind = PARAM_DEFAULT;
         param->name = str_trim(str_slice(field, 0, eq));
-        param->value = literal(arena, str_trim(str_from_offset(field, eq + 1)));
+        param->value = parse_default(arena, str_trim(str_from_offset(field, eq + 1)));
     } else if (field.n > 0 && field.p[field.n - 1] == '?') {
         param->kind = PARAM_OPTIONAL;
         param->name = str_slice(field, 0, field.n - 1);
@@ -111,8 +111,8 @@ void signatures_init(struct signatures *signatures, struct arena *arena)
     *signatures = (struct signatures){ .arena = arena };
 }
 
-static struct signatures_entry *slot_of(const struct signatures *signatures,
-                                        const struct function *function)
+static struct signatures_entry *find_signature_slot(const struct signatures *signatures,
+                                                    const struct function *function)
 {
     size_t i = ((uintptr_t)function / sizeof(struct function)) & (signatures->cap - 1);
 
@@ -121,7 +121,7 @@ static struct signatures_entry *slot_of(const struct signatures *signatures,
     return &signatures->entries[i];
 }
 
-static void grow(struct signatures *signatures)
+static void grow_signatures(struct signatures *signatures)
 {
     struct signatures old = *signatures;
 
@@ -129,16 +129,16 @@ static void grow(struct signatures *signatures)
     signatures->entries = ARENA_ARRAY(signatures->arena, struct signatures_entry, signatures->cap);
     for (size_t i = 0; i < old.cap; i++)
         if (old.entries[i].function)
-            *slot_of(signatures, old.entries[i].function) = old.entries[i];
+            *find_signature_slot(signatures, old.entries[i].function) = old.entries[i];
 }
 
 const struct signature *signatures_get(struct signatures *signatures,
                                        const struct function *function)
 {
     if (signatures->count * 2 >= signatures->cap)
-        grow(signatures);
+        grow_signatures(signatures);
 
-    struct signatures_entry *entry = slot_of(signatures, function);
+    struct signatures_entry *entry = find_signature_slot(signatures, function);
 
     if (!entry->function) {
         entry->function = function;

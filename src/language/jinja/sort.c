@@ -9,8 +9,8 @@
 #define FEW_ITEMS 8
 
 /* Two sorted runs, the second from `middle` on, into one. */
-static int merge(struct render *render, const struct sort_item *from, struct sort_item *to,
-                 size_t middle, size_t count, bool descending)
+static int merge_sorted_runs(struct render *render, const struct sort_item *from,
+                             struct sort_item *to, size_t middle, size_t count, bool descending)
 {
     size_t left = 0, right = middle;
 
@@ -67,7 +67,7 @@ static int merge_runs(struct render *render, struct sort_item *items, size_t cou
             size_t here = count - at < 2 * width ? count - at : 2 * width;
             size_t middle = here < width ? here : width;
 
-            if (merge(render, from + at, to + at, middle, here, descending) < 0)
+            if (merge_sorted_runs(render, from + at, to + at, middle, here, descending) < 0)
                 return -1;
         }
         to = from;

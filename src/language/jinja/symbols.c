@@ -10,7 +10,7 @@
 
 /* --- tables ------------------------------------------------------------------------ */
 
-static struct symbol **place_of(const struct symbol_table *table, const struct name *name)
+static struct symbol **find_symbol_place(const struct symbol_table *table, const struct name *name)
 {
     size_t i = ((uintptr_t)name / sizeof(struct name)) & (table->cap - 1);
 
@@ -19,10 +19,10 @@ static struct symbol **place_of(const struct symbol_table *table, const struct n
     return &table->places[i];
 }
 
-static struct symbol *table_find(const struct symbol_table *table, const struct name *name)
+static struct symbol *find_table_symbol(const struct symbol_table *table, const struct name *name)
 {
     if (table->cap > 0)
-        return *place_of(table, name);
+        return *find_symbol_place(table, name);
     for (size_t i = 0; i < table->list.n; i++)
         if (table->list.p[i]->name == name)
             return table->list.p[i];
@@ -36,10 +36,10 @@ static void table_add(struct arena *arena, struct symbol_table *table, struct sy
         table->cap = table->cap > 0 ? table->cap * 2 : (size_t)FEW_SYMBOLS * 4;
         table->places = ARENA_ARRAY(arena, struct symbol *, table->cap);
         for (size_t i = 0; i + 1 < table->list.n; i++)
-            *place_of(table, table->list.p[i]->name) = table->list.p[i];
+            *find_symbol_place(table, table->list.p[i]->name) = table->list.p[i];
     }
     if (table->cap > 0)
-        *place_of(table, symbol->name) = symbol;
+        *find_symbol_place(table, symbol->name) = symbol;
 }
 
 /* --- scopes --------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ struct symbols *symbols_new(struct arena *arena, struct symbols *parent, struct 
 static struct symbol *find_here(const struct symbols *symbols, const struct name *name)
 {
     for (; symbols; symbols = symbols->base) {
-        struct symbol *symbol = table_find(&symbols->table, name);
+        struct symbol *symbol = find_table_symbol(&symbols->table, name);
 
         if (symbol)
             return symbol;
@@ -78,9 +78,9 @@ const struct symbol *symbols_find(const struct symbols *symbols, const struct na
     return NULL;
 }
 
-static struct symbol *define(struct symbols *symbols, struct name *name, enum load_kind load)
+static struct symbol *define_symbol(struct symbols *symbols, struct name *name, enum load_kind load)
 {
-    struct symbol *first = table_find(symbols->slots, name);
+    struct symbol *first = find_table_symbol(symbols->slots, name);
     struct symbol *symbol = ARENA_NEW(symbols->arena, struct symbol);
 
     symbol->name = name;
@@ -97,9 +97,9 @@ static struct symbol *define(struct symbols *symbols, struct name *name, enum lo
 }
 
 /* The symbol in the branch's own table, copied from its base when needed. */
-static struct symbol *own(struct symbols *symbols, struct symbol *symbol)
+static struct symbol *own_symbol(struct symbols *symbols, struct symbol *symbol)
 {
-    struct symbol *mine = table_find(&symbols->table, symbol->name);
+    struct symbol *mine = find_table_symbol(&symbols->table, symbol->name);
 
     if (mine)
         return mine;
@@ -122,7 +122,7 @@ static void start_from_outside(const struct symbols *symbols, struct symbol *sym
 void symbols_load(struct symbols *symbols, struct name *name)
 {
     if (!symbols_find(symbols, name))
-        define(symbols, name, LOAD_RESOLVE);
+        define_symbol(symbols, name, LOAD_RESOLVE);
 }
 
 void symbols_store(struct symbols *symbols, struct name *name)
@@ -131,20 +131,20 @@ void symbols_store(struct symbols *symbols, struct name *name)
 
     if (symbol) {
         if (!symbol->stored)
-            own(symbols, symbol)->stored = true;
+            own_symbol(symbols, symbol)->stored = true;
         return;
     }
-    symbol = define(symbols, name, LOAD_MISSING);
+    symbol = define_symbol(symbols, name, LOAD_MISSING);
     symbol->stored = true;
     start_from_outside(symbols, symbol, LOAD_MISSING);
 }
 
 const struct symbol *symbols_param(struct symbols *symbols, struct name *name)
 {
-    struct symbol *symbol = table_find(&symbols->table, name);
+    struct symbol *symbol = find_table_symbol(&symbols->table, name);
 
     if (!symbol)
-        symbol = define(symbols, name, LOAD_PARAM);
+        symbol = define_symbol(symbols, name, LOAD_PARAM);
     symbol->load = LOAD_PARAM;
     symbol->stored = true;
     return symbol;
@@ -170,7 +170,7 @@ static size_t count_stores(struct symbols *const *branches, size_t count, const 
     size_t stores = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct symbol *symbol = table_find(&branches[i]->table, name);
+        const struct symbol *symbol = find_table_symbol(&branches[i]->table, name);
 
         stores += symbol && symbol->stored;
     }
@@ -189,7 +189,7 @@ void symbols_join(struct symbols *symbols, struct symbols *const *branches, size
 
             if (was_stored)
                 continue;
-            mine = table_find(&symbols->table, theirs->name);
+            mine = find_table_symbol(&symbols->table, theirs->name);
             if (!mine) {
                 mine = ARENA_NEW(symbols->arena, struct symbol);
                 mine->name = theirs->name;
@@ -207,7 +207,7 @@ void symbols_join(struct symbols *symbols, struct symbols *const *branches, size
             const struct symbol *theirs = branches[i]->table.list.p[k];
 
             if (theirs->stored)
-                table_find(&symbols->table, theirs->name)->stored = true;
+                find_table_symbol(&symbols->table, theirs->name)->stored = true;
         }
 }
 
@@ -255,7 +255,7 @@ void symbols_locals(const struct symbols *symbols, struct locals *ret)
             for (size_t i = 0; i < s->table.list.n; i++) {
                 struct symbol *symbol = s->table.list.p[i];
 
-                if (!symbol->stored || table_find(&seen, symbol->name))
+                if (!symbol->stored || find_table_symbol(&seen, symbol->name))
                     continue;
                 table_add(symbols->arena, &seen, symbol);
                 VEC_PUSH_IN(symbols->arena, &list,

@@ -28,7 +28,7 @@ static struct str unify_lines(struct arena *arena, struct str text)
     return (struct str){ copy, n };
 }
 
-static struct str prepare(struct template *template, struct str text, bool copy)
+static struct str prepare_text(struct template *template, struct str text, bool copy)
 {
     struct str lines = unify_lines(&template->arena, text);
 
@@ -40,7 +40,8 @@ static struct str prepare(struct template *template, struct str text, bool copy)
     return lines;
 }
 
-static bool check_size(const struct template *template, struct str text, struct diags *diags)
+static bool check_template_size(const struct template *template, struct str text,
+                                struct diags *diags)
 {
     size_t limit = template->jinja->options.limits.template_bytes;
 
@@ -51,7 +52,7 @@ static bool check_size(const struct template *template, struct str text, struct 
     return false;
 }
 
-static void find_lines(struct template *template)
+static void find_template_lines(struct template *template)
 {
     const struct str text = template->text;
     const char *end;
@@ -70,12 +71,12 @@ struct template *template_new(struct jinja *jinja, const char *name, struct str 
     template->jinja = jinja;
     template->name = arena_strdup(&template->arena, name);
     template->original = text;
-    if (!check_size(template, text, diags)) {
+    if (!check_template_size(template, text, diags)) {
         template_free(template);
         return NULL;
     }
-    template->text = prepare(template, text, copy);
-    find_lines(template);
+    template->text = prepare_text(template, text, copy);
+    find_template_lines(template);
     if (copy)
         template->original = str_find_char(text, '\r', 0) == STR_NONE
                                  ? (struct str){ template->text.p, text.n }

@@ -31,7 +31,7 @@ int text_finish(struct render *render, const struct buf *out, uint8_t flags, str
     return 0;
 }
 
-static bool is_upper(char c)
+static bool is_ascii_upper(char c)
 {
     return c >= 'A' && c <= 'Z';
 }
@@ -46,13 +46,13 @@ bool text_lower(struct render *render, const struct value *v, struct value *ret)
         return false;
     *ret = value_str(text);
     ret->flags = v->flags & VALUE_SAFE;
-    while (same < text.n && !is_upper(text.p[same]))
+    while (same < text.n && !is_ascii_upper(text.p[same]))
         same++;
     if (same == text.n)
         return true;
     lower = arena_strndup(render->arena, text.p, text.n);
     for (size_t i = same; i < text.n; i++)
-        lower[i] = (char)(is_upper(lower[i]) ? lower[i] | 0x20 : lower[i]);
+        lower[i] = (char)(is_ascii_upper(lower[i]) ? lower[i] | 0x20 : lower[i]);
     ret->s.p = lower;
     return true;
 }

@@ -16,7 +16,7 @@ void trace_cut(struct trace *trace, size_t out)
 }
 
 /* The last mark that begins at or before `out`; NULL when there is none. */
-static const struct trace_mark *find_mark(const struct trace *trace, size_t out)
+static const struct trace_mark *find_trace_mark(const struct trace *trace, size_t out)
 {
     size_t low = 0, high = trace->marks.n;
 
@@ -34,7 +34,7 @@ static const struct trace_mark *find_mark(const struct trace *trace, size_t out)
 bool trace_find(const struct trace *trace, size_t out, struct place *ret_place,
                 struct str *ret_text)
 {
-    const struct trace_mark *mark = find_mark(trace, out);
+    const struct trace_mark *mark = find_trace_mark(trace, out);
     size_t inside;
 
     if (!mark)

@@ -85,7 +85,7 @@ static const struct object_type strict_type = {
     .is_undefined = true,
 };
 
-static struct value make(struct render *render, bool lenient, struct undefined content)
+static struct value make_undefined(struct render *render, bool lenient, struct undefined content)
 {
     struct undefined *made = ARENA_NEW(render->arena, struct undefined);
 
@@ -98,22 +98,23 @@ struct value undefined_new(struct render *render, struct str name, const struct 
 {
     const struct value key = value_str(name);
 
-    return make(render, render->options->lenient,
-                (struct undefined){ .name = key,
-                                    .owner = owner ? *owner : value_null(),
-                                    .has_owner = owner != NULL });
+    return make_undefined(render, render->options->lenient,
+                          (struct undefined){ .name = key,
+                                              .owner = owner ? *owner : value_null(),
+                                              .has_owner = owner != NULL });
 }
 
 struct value undefined_new_item(struct render *render, const struct value *key,
                                 const struct value *owner)
 {
-    return make(render, render->options->lenient,
-                (struct undefined){ .name = *key, .owner = *owner, .has_owner = true });
+    return make_undefined(render, render->options->lenient,
+                          (struct undefined){ .name = *key, .owner = *owner, .has_owner = true });
 }
 
 struct value undefined_because(struct render *render, bool lenient, const char *text)
 {
-    return make(render, lenient || render->options->lenient, (struct undefined){ .text = text });
+    return make_undefined(render, lenient || render->options->lenient,
+                          (struct undefined){ .text = text });
 }
 
 int undefined_test(struct render *render, const struct value *v, bool *ret)
@@ -125,7 +126,7 @@ int undefined_test(struct render *render, const struct value *v, bool *ret)
 }
 
 /* "dict object", as Jinja2 names what an attribute was missed in. */
-static const char *owner_name(struct render *render, const struct value *owner)
+static const char *describe_owner(struct render *render, const struct value *owner)
 {
     static const struct {
         const char *type, *full;
@@ -158,7 +159,7 @@ static const char *name_text(struct render *render, const struct value *name)
     return arena_strdup(render->arena, buf_text(&text));
 }
 
-static const char *message(struct render *render, const struct undefined *undefined)
+static const char *print_undefined_error(struct render *render, const struct undefined *undefined)
 {
     const char *name;
 
@@ -169,9 +170,9 @@ static const char *message(struct render *render, const struct undefined *undefi
         return arena_printf(render->arena, "%s is undefined", name);
     if (undefined->name.kind != VALUE_STR)
         return arena_printf(render->arena, "%s has no element %s",
-                            owner_name(render, &undefined->owner), name);
+                            describe_owner(render, &undefined->owner), name);
     return arena_printf(render->arena, "'%s' has no attribute %s",
-                        owner_name(render, &undefined->owner), name);
+                        describe_owner(render, &undefined->owner), name);
 }
 
 /* The nearest key of the map that was searched. */
@@ -199,7 +200,7 @@ int undefined_fail(struct render *render, const struct value *v)
 
     if (render->failed)
         return -1;
-    (void)render_fail(render, RENDER_UNDEFINED, "%s", message(render, undefined));
+    (void)render_fail(render, RENDER_UNDEFINED, "%s", print_undefined_error(render, undefined));
     if (!undefined->text && undefined->has_owner)
         suggest_key(render, undefined);
     else if (!undefined->text && render->explain)

@@ -36,13 +36,13 @@ int jmes_eval_walk(struct jmes_eval *eval, const struct value *v)
 }
 
 /* Numbers are always true, zero as well. */
-static bool is_true(const struct value *v)
+static bool is_true_value(const struct value *v)
 {
     return v->kind == VALUE_INT || v->kind == VALUE_DOUBLE || value_is_true(v);
 }
 
-static int equal_lists(struct jmes_eval *eval, const struct value_list *a,
-                       const struct value_list *b, bool *ret)
+static int compare_jmes_lists(struct jmes_eval *eval, const struct value_list *a,
+                              const struct value_list *b, bool *ret)
 {
     *ret = a->count == b->count;
     for (size_t i = 0; *ret && i < a->count; i++)
@@ -51,8 +51,8 @@ static int equal_lists(struct jmes_eval *eval, const struct value_list *a,
     return 0;
 }
 
-static int equal_maps(struct jmes_eval *eval, const struct value_map *a, const struct value_map *b,
-                      bool *ret)
+static int compare_jmes_maps(struct jmes_eval *eval, const struct value_map *a,
+                             const struct value_map *b, bool *ret)
 {
     *ret = a->count == b->count;
     for (size_t i = 0; *ret && i < a->count; i++) {
@@ -70,9 +70,9 @@ int jmes_eval_equal(struct jmes_eval *eval, const struct value *a, const struct 
     if (jmes_eval_step(eval, 1) < 0)
         return -1;
     if (a->kind == VALUE_LIST && b->kind == VALUE_LIST)
-        return equal_lists(eval, a->list, b->list, ret);
+        return compare_jmes_lists(eval, a->list, b->list, ret);
     if (a->kind == VALUE_MAP && b->kind == VALUE_MAP)
-        return equal_maps(eval, a->map, b->map, ret);
+        return compare_jmes_maps(eval, a->map, b->map, ret);
     *ret = (a->kind == VALUE_BOOL) == (b->kind == VALUE_BOOL) && value_equal(a, b);
     return 0;
 }
@@ -154,9 +154,9 @@ typedef int fill_fn(struct jmes_eval *eval, const struct jmes_node *node, const 
                     struct value_list *made);
 
 /* A list of what the left side holds; null when that is not of the kind. */
-static int make_list(struct jmes_eval *eval, const struct jmes_node *node,
-                     const struct value *current, enum value_kind kind, fill_fn *fill,
-                     struct value *ret)
+static int make_projection(struct jmes_eval *eval, const struct jmes_node *node,
+                           const struct value *current, enum value_kind kind, fill_fn *fill,
+                           struct value *ret)
 {
     struct value_list *made;
     struct value left;
@@ -197,7 +197,7 @@ static int fill_slice(struct jmes_eval *eval, const struct jmes_node *node,
 static int eval_slice(struct jmes_eval *eval, const struct jmes_node *node,
                       const struct value *current, struct value *ret)
 {
-    return make_list(eval, node, current, VALUE_LIST, fill_slice, ret);
+    return make_projection(eval, node, current, VALUE_LIST, fill_slice, ret);
 }
 
 /* --- projections ------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static int fill_flat(struct jmes_eval *eval, const struct jmes_node *node, const
 static int eval_flatten(struct jmes_eval *eval, const struct jmes_node *node,
                         const struct value *current, struct value *ret)
 {
-    return make_list(eval, node, current, VALUE_LIST, fill_flat, ret);
+    return make_projection(eval, node, current, VALUE_LIST, fill_flat, ret);
 }
 
 /* What the right side finds in `item`, unless that is null or the condition does not hold. */
@@ -239,7 +239,7 @@ static int push_projected(struct jmes_eval *eval, const struct jmes_node *node,
     if (node->condition) {
         if (jmes_eval_node(eval, node->condition, item, &found) < 0)
             return -1;
-        if (!is_true(&found))
+        if (!is_true_value(&found))
             return 0;
     }
     if (jmes_eval_node(eval, node->right, item, &found) < 0)
@@ -261,7 +261,7 @@ static int fill_items(struct jmes_eval *eval, const struct jmes_node *node,
 static int eval_project(struct jmes_eval *eval, const struct jmes_node *node,
                         const struct value *current, struct value *ret)
 {
-    return make_list(eval, node, current, VALUE_LIST, fill_items, ret);
+    return make_projection(eval, node, current, VALUE_LIST, fill_items, ret);
 }
 
 static int fill_values(struct jmes_eval *eval, const struct jmes_node *node,
@@ -276,13 +276,13 @@ static int fill_values(struct jmes_eval *eval, const struct jmes_node *node,
 static int eval_project_values(struct jmes_eval *eval, const struct jmes_node *node,
                                const struct value *current, struct value *ret)
 {
-    return make_list(eval, node, current, VALUE_MAP, fill_values, ret);
+    return make_projection(eval, node, current, VALUE_MAP, fill_values, ret);
 }
 
 /* --- multi-selects ----------------------------------------------------------------------- */
 
-static int eval_list(struct jmes_eval *eval, const struct jmes_node *node,
-                     const struct value *current, struct value *ret)
+static int eval_multiselect(struct jmes_eval *eval, const struct jmes_node *node,
+                            const struct value *current, struct value *ret)
 {
     struct value_list *made;
     struct value item;
@@ -326,7 +326,7 @@ static int eval_or(struct jmes_eval *eval, const struct jmes_node *node,
 {
     if (jmes_eval_node(eval, node->left, current, ret) < 0)
         return -1;
-    return is_true(ret) ? 0 : jmes_eval_node(eval, node->right, current, ret);
+    return is_true_value(ret) ? 0 : jmes_eval_node(eval, node->right, current, ret);
 }
 
 static int eval_and(struct jmes_eval *eval, const struct jmes_node *node,
@@ -334,7 +334,7 @@ static int eval_and(struct jmes_eval *eval, const struct jmes_node *node,
 {
     if (jmes_eval_node(eval, node->left, current, ret) < 0)
         return -1;
-    return is_true(ret) ? jmes_eval_node(eval, node->right, current, ret) : 0;
+    return is_true_value(ret) ? jmes_eval_node(eval, node->right, current, ret) : 0;
 }
 
 static int eval_not(struct jmes_eval *eval, const struct jmes_node *node,
@@ -342,11 +342,11 @@ static int eval_not(struct jmes_eval *eval, const struct jmes_node *node,
 {
     if (jmes_eval_node(eval, node->left, current, ret) < 0)
         return -1;
-    *ret = value_bool(!is_true(ret));
+    *ret = value_bool(!is_true_value(ret));
     return 0;
 }
 
-static bool is_number(const struct value *v)
+static bool is_jmes_number(const struct value *v)
 {
     return v->kind == VALUE_INT || v->kind == VALUE_DOUBLE;
 }
@@ -366,7 +366,8 @@ static void compare_order(const struct jmes_node *node, const struct value *a,
     int order;
 
     *ret = value_null();
-    if (!(is_number(a) && is_number(b)) && !(a->kind == VALUE_STR && b->kind == VALUE_STR))
+    if (!(is_jmes_number(a) && is_jmes_number(b)) &&
+        !(a->kind == VALUE_STR && b->kind == VALUE_STR))
         return;
     if (value_compare(a, b, &order) < 0)
         return;
@@ -421,7 +422,7 @@ static eval_fn *const evals[JMES_NODE_KINDS] = {
     [JMES_NODE_PROJECT] = eval_project,
     [JMES_NODE_PROJECT_VALUES] = eval_project_values,
     [JMES_NODE_SELECT] = eval_project,
-    [JMES_NODE_LIST] = eval_list,
+    [JMES_NODE_LIST] = eval_multiselect,
     [JMES_NODE_HASH] = eval_hash,
     [JMES_NODE_OR] = eval_or,
     [JMES_NODE_AND] = eval_and,

@@ -84,8 +84,8 @@ static void add_types(struct buf *out, unsigned types)
     }
 }
 
-static int fail_type(struct jmes_eval *eval, const struct jmes_function *function, size_t i,
-                     const struct jmes_argument *arg)
+static int fail_argument_type(struct jmes_eval *eval, const struct jmes_function *function,
+                              size_t i, const struct jmes_argument *arg)
 {
     AUTO_BUF struct buf expected = BUF_INIT(ERR_TEXT_SIZE);
 
@@ -97,7 +97,7 @@ static int fail_type(struct jmes_eval *eval, const struct jmes_function *functio
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static double as_double(const struct value *v)
+static double get_argument_double(const struct value *v)
 {
     return v->kind == VALUE_INT ? (double)v->i : v->d;
 }
@@ -110,7 +110,7 @@ static int call_abs(struct jmes_eval *eval, const struct jmes_argument *args, si
     (void)eval;
     (void)count;
     *ret = v->kind == VALUE_INT && v->i != INT64_MIN ? value_int(v->i < 0 ? -v->i : v->i)
-                                                     : value_double(fabs(as_double(v)));
+                                                     : value_double(fabs(get_argument_double(v)));
     return 0;
 }
 
@@ -142,13 +142,13 @@ static int call_floor(struct jmes_eval *eval, const struct jmes_argument *args, 
     return 0;
 }
 
-static struct value add_numbers(const struct value *a, const struct value *b)
+static struct value sum_numbers(const struct value *a, const struct value *b)
 {
     int64_t sum;
 
     if (a->kind == VALUE_INT && b->kind == VALUE_INT && !__builtin_add_overflow(a->i, b->i, &sum))
         return value_int(sum);
-    return value_double(as_double(a) + as_double(b));
+    return value_double(get_argument_double(a) + get_argument_double(b));
 }
 
 static int call_sum(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
@@ -160,7 +160,7 @@ static int call_sum(struct jmes_eval *eval, const struct jmes_argument *args, si
     (void)count;
     *ret = value_int(0);
     for (size_t i = 0; i < list->count; i++)
-        *ret = add_numbers(ret, &list->items[i]);
+        *ret = sum_numbers(ret, &list->items[i]);
     return 0;
 }
 
@@ -176,7 +176,7 @@ static int call_avg(struct jmes_eval *eval, const struct jmes_argument *args, si
     }
     if (call_sum(eval, args, count, &sum) < 0)
         return -1;
-    *ret = value_double(as_double(&sum) / (double)list->count);
+    *ret = value_double(get_argument_double(&sum) / (double)list->count);
     return 0;
 }
 
@@ -212,8 +212,8 @@ static int finish_text(struct jmes_eval *eval, struct buf *out, struct value *re
     return 0;
 }
 
-static int call_join(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
-                     struct value *ret)
+static int call_join_function(struct jmes_eval *eval, const struct jmes_argument *args,
+                              size_t count, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(JMESPATH_TEXT_MAX);
     const struct value_list *list = args[1].value.list;
@@ -262,7 +262,7 @@ static int call_ends_with(struct jmes_eval *eval, const struct jmes_argument *ar
     return 0;
 }
 
-static int reverse_text(struct jmes_eval *eval, struct str text, struct value *ret)
+static int reverse_argument_text(struct jmes_eval *eval, struct str text, struct value *ret)
 {
     size_t end = text.n;
     char *made;
@@ -291,7 +291,7 @@ static int call_reverse(struct jmes_eval *eval, const struct jmes_argument *args
 
     (void)count;
     if (v->kind == VALUE_STR)
-        return reverse_text(eval, v->s, ret);
+        return reverse_argument_text(eval, v->s, ret);
     made = value_list_new(eval->arena, v->list->count);
     for (size_t i = v->list->count; i > 0; i--)
         value_list_push(eval->arena, made, v->list->items[i - 1]);
@@ -312,8 +312,8 @@ static int call_length(struct jmes_eval *eval, const struct jmes_argument *args,
     return 0;
 }
 
-static int call_contains(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
-                         struct value *ret)
+static int call_contains_function(struct jmes_eval *eval, const struct jmes_argument *args,
+                                  size_t count, struct value *ret)
 {
     const struct value *in = &args[0].value, *what = &args[1].value;
     bool found = false;
@@ -354,8 +354,8 @@ static int call_values(struct jmes_eval *eval, const struct jmes_argument *args,
     return 0;
 }
 
-static int call_merge(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
-                      struct value *ret)
+static int call_merge_function(struct jmes_eval *eval, const struct jmes_argument *args,
+                               size_t count, struct value *ret)
 {
     struct value_map *made = value_map_new(eval->arena, 0);
 
@@ -452,16 +452,16 @@ static const struct jmes_function functions[] = {
     { "abs",         call_abs,         { JMES_NUM }, 1, false },
     { "avg",         call_avg,         { JMES_NUMBERS }, 1, false },
     { "ceil",        call_ceil,        { JMES_NUM }, 1, false },
-    { "contains",    call_contains,    { JMES_ARRAY | JMES_TEXT, JMES_ANY }, 2, false },
+    { "contains",    call_contains_function,    { JMES_ARRAY | JMES_TEXT, JMES_ANY }, 2, false },
     { "ends_with",   call_ends_with,   { JMES_TEXT, JMES_TEXT }, 2, false },
     { "floor",       call_floor,       { JMES_NUM }, 1, false },
-    { "join",        call_join,        { JMES_TEXT, JMES_TEXTS }, 2, false },
+    { "join",        call_join_function,        { JMES_TEXT, JMES_TEXTS }, 2, false },
     { "keys",        call_keys,        { JMES_OBJECT }, 1, false },
     { "length",      call_length,      { JMES_TEXT | JMES_ARRAY | JMES_OBJECT }, 1, false },
     { "map",         call_map,         { JMES_EXPRESSION, JMES_ARRAY }, 2, false },
     { "max",         call_max,         { SORTABLE }, 1, false },
     { "max_by",      call_max,         { JMES_ARRAY, JMES_EXPRESSION }, 2, false },
-    { "merge",       call_merge,       { JMES_OBJECT, JMES_OBJECT }, 1, true },
+    { "merge",       call_merge_function,       { JMES_OBJECT, JMES_OBJECT }, 1, true },
     { "min",         call_min,         { SORTABLE }, 1, false },
     { "min_by",      call_min,         { JMES_ARRAY, JMES_EXPRESSION }, 2, false },
     { "not_null",    call_not_null,    { JMES_ANY, JMES_ANY }, 1, true },
@@ -499,7 +499,8 @@ struct str jmes_function_suggest(struct str name)
 }
 
 /* What is handed to a function costs a step for each item, so that functions need not count. */
-static int count_items(struct jmes_eval *eval, const struct jmes_argument *args, size_t count)
+static int charge_argument_items(struct jmes_eval *eval, const struct jmes_argument *args,
+                                 size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct value *v = &args[i].value;
@@ -520,8 +521,8 @@ int jmes_function_call(struct jmes_eval *eval, const struct jmes_node *node,
     eval->at = node->at;
     for (size_t i = 0; i < node->count; i++)
         if (!(find_types(&args[i]) & function->types[i < 2 ? i : 1]))
-            return fail_type(eval, function, i, &args[i]);
-    if (count_items(eval, args, node->count) < 0)
+            return fail_argument_type(eval, function, i, &args[i]);
+    if (charge_argument_items(eval, args, node->count) < 0)
         return -1;
     return function->call(eval, args, node->count, ret);
 }

@@ -43,7 +43,7 @@ int jmes_fail(struct err *err, struct str text, size_t at, const char *fmt, ...)
     return err_set(err, ERR_INVALID, "column %zu: %s", column, words);
 }
 
-static bool is_digit(char c)
+static bool is_jmes_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -55,7 +55,7 @@ static bool is_name_start(char c)
 
 static bool is_name_part(char c)
 {
-    return is_name_start(c) || is_digit(c);
+    return is_name_start(c) || is_jmes_digit(c);
 }
 
 /* --- each kind of token ------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static int lex_sign(struct lexer *lexer, struct jmes_token *token)
                      str_int(utf8_length_at(rest)), rest.p);
 }
 
-static int lex_name(struct lexer *lexer, struct jmes_token *token)
+static int lex_jmes_name(struct lexer *lexer, struct jmes_token *token)
 {
     size_t begin = lexer->at;
 
@@ -89,12 +89,12 @@ static int lex_name(struct lexer *lexer, struct jmes_token *token)
     return 0;
 }
 
-static int lex_number(struct lexer *lexer, struct jmes_token *token)
+static int lex_jmes_number(struct lexer *lexer, struct jmes_token *token)
 {
     size_t begin = lexer->at++;
     int64_t number;
 
-    while (lexer->at < lexer->text.n && is_digit(lexer->text.p[lexer->at]))
+    while (lexer->at < lexer->text.n && is_jmes_digit(lexer->text.p[lexer->at]))
         lexer->at++;
     if (number_parse_int(str_slice(lexer->text, begin, lexer->at - begin), &number, lexer->err) < 0)
         return jmes_fail(lexer->err, lexer->text, begin, "invalid number '%.*s'",
@@ -120,7 +120,7 @@ static int cut_delimited(struct lexer *lexer, struct str *ret)
 }
 
 /* `text` with each backslash before `delimiter` removed. */
-static void add_unescaped(struct buf *out, struct str text, char delimiter)
+static void add_unescaped_text(struct buf *out, struct str text, char delimiter)
 {
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == '\\' && i + 1 < text.n) {
@@ -132,14 +132,14 @@ static void add_unescaped(struct buf *out, struct str text, char delimiter)
     }
 }
 
-static int lex_raw(struct lexer *lexer, struct jmes_token *token)
+static int lex_raw_string(struct lexer *lexer, struct jmes_token *token)
 {
     AUTO_BUF struct buf out = BUF_INIT(JMESPATH_LENGTH_MAX);
     struct str text;
 
     if (cut_delimited(lexer, &text) < 0)
         return -1;
-    add_unescaped(&out, text, '\'');
+    add_unescaped_text(&out, text, '\'');
     token->kind = JMES_LITERAL;
     token->value = value_str(buf_copy(&out, lexer->arena));
     return 0;
@@ -170,7 +170,7 @@ static int lex_literal(struct lexer *lexer, struct jmes_token *token)
     if (cut_delimited(lexer, &text) < 0)
         return -1;
     token->kind = JMES_LITERAL;
-    add_unescaped(&json, text, '`');
+    add_unescaped_text(&json, text, '`');
     if (json_decode(lexer->arena, str_trim(buf_view(&json)), &token->value, lexer->err) == 0)
         return 0;
     buf_add_char(&quoted, '"');
@@ -188,11 +188,11 @@ static int lex_token(struct lexer *lexer, struct jmes_token *token)
     char c = lexer->text.p[lexer->at];
 
     if (is_name_start(c))
-        return lex_name(lexer, token);
-    if (is_digit(c) || c == '-')
-        return lex_number(lexer, token);
+        return lex_jmes_name(lexer, token);
+    if (is_jmes_digit(c) || c == '-')
+        return lex_jmes_number(lexer, token);
     if (c == '\'')
-        return lex_raw(lexer, token);
+        return lex_raw_string(lexer, token);
     if (c == '"')
         return lex_quoted(lexer, token);
     if (c == '`')
@@ -200,7 +200,7 @@ static int lex_token(struct lexer *lexer, struct jmes_token *token)
     return lex_sign(lexer, token);
 }
 
-static void skip_blanks(struct lexer *lexer)
+static void skip_jmes_blanks(struct lexer *lexer)
 {
     struct str rest = str_from_offset(lexer->text, lexer->at);
 
@@ -217,7 +217,7 @@ int jmes_lex(struct arena *arena, struct str text, struct jmes_token **ret_token
     if (!utf8_is_valid(text))
         return jmes_fail(err, text, utf8_valid_length(text), "the expression is not UTF-8");
     token = tokens = ARENA_ARRAY(arena, struct jmes_token, text.n + 1);
-    for (skip_blanks(&lexer); lexer.at < text.n; skip_blanks(&lexer), token++) {
+    for (skip_jmes_blanks(&lexer); lexer.at < text.n; skip_jmes_blanks(&lexer), token++) {
         token->at = lexer.at;
         if (lex_token(&lexer, token) < 0)
             return -1;

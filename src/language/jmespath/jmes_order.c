@@ -11,7 +11,7 @@ struct ranked {
     size_t at; /* equal keys keep their order */
 };
 
-static int compare_keys(const struct ranked *a, const struct ranked *b)
+static int compare_ranked_keys(const struct ranked *a, const struct ranked *b)
 {
     int order;
 
@@ -21,7 +21,7 @@ static int compare_keys(const struct ranked *a, const struct ranked *b)
 static int compare_ranked(const void *one, const void *other)
 {
     const struct ranked *a = one, *b = other;
-    int order = compare_keys(a, b);
+    int order = compare_ranked_keys(a, b);
 
     return order ? order : (a->at > b->at) - (a->at < b->at);
 }
@@ -75,7 +75,7 @@ int jmes_order_pick(struct jmes_eval *eval, const struct value_list *list,
         return -1;
     best = ranked;
     for (size_t i = 1; i < list->count; i++)
-        if (compare_keys(&ranked[i], best) == sign)
+        if (compare_ranked_keys(&ranked[i], best) == sign)
             best = &ranked[i];
     *ret = best->item;
     return 0;

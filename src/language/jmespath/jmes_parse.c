@@ -26,13 +26,13 @@ typedef int prefix_fn(struct parser *parser, const struct jmes_token *token,
 typedef int infix_fn(struct parser *parser, const struct jmes_token *token, struct jmes_node *left,
                      struct jmes_node **ret);
 
-struct rule {
+struct token_rule {
     unsigned power;
     prefix_fn *prefix;
     infix_fn *infix;
 };
 
-static const struct rule rules[JMES_TOKEN_KINDS];
+static const struct token_rule rules[JMES_TOKEN_KINDS];
 
 static int parse_expression(struct parser *parser, unsigned power, struct jmes_node **ret);
 
@@ -59,7 +59,7 @@ static int expect_token(struct parser *parser, enum jmes_token_kind kind)
     return skip_token(parser, kind) ? 0 : fail_token(parser, parser->token);
 }
 
-static struct jmes_node *new_node(struct parser *parser, enum jmes_node_kind kind, size_t at)
+static struct jmes_node *new_jmes_node(struct parser *parser, enum jmes_node_kind kind, size_t at)
 {
     struct jmes_node *node = ARENA_NEW(parser->arena, struct jmes_node);
 
@@ -71,7 +71,7 @@ static struct jmes_node *new_node(struct parser *parser, enum jmes_node_kind kin
 
 static struct jmes_node *new_current(struct parser *parser)
 {
-    return new_node(parser, JMES_NODE_CURRENT, parser->token->at);
+    return new_jmes_node(parser, JMES_NODE_CURRENT, parser->token->at);
 }
 
 static int fail_depth(struct parser *parser)
@@ -91,7 +91,7 @@ static int add_depth(struct parser *parser, struct jmes_node *node, const struct
 static int join_nodes(struct parser *parser, enum jmes_node_kind kind, struct jmes_node *left,
                       struct jmes_node *right, struct jmes_node **ret)
 {
-    struct jmes_node *node = new_node(parser, kind, left->at);
+    struct jmes_node *node = new_jmes_node(parser, kind, left->at);
 
     node->left = left;
     node->right = right;
@@ -137,15 +137,15 @@ static int parse_parts(struct parser *parser, struct jmes_node *node, enum jmes_
     return expect_token(parser, end);
 }
 
-static int parse_list(struct parser *parser, struct jmes_node **ret)
+static int parse_multiselect(struct parser *parser, struct jmes_node **ret)
 {
-    *ret = new_node(parser, JMES_NODE_LIST, parser->token->at);
+    *ret = new_jmes_node(parser, JMES_NODE_LIST, parser->token->at);
     return parse_parts(parser, *ret, JMES_RBRACKET);
 }
 
 static int parse_hash(struct parser *parser, struct jmes_node **ret)
 {
-    struct jmes_node *node = new_node(parser, JMES_NODE_HASH, parser->token->at);
+    struct jmes_node *node = new_jmes_node(parser, JMES_NODE_HASH, parser->token->at);
     struct part_list parts = { VEC_INIT };
 
     do {
@@ -171,7 +171,7 @@ static int parse_after_dot(struct parser *parser, unsigned power, struct jmes_no
     if (token->kind == JMES_NAME || token->kind == JMES_QUOTED || token->kind == JMES_STAR)
         return parse_expression(parser, power, ret);
     if (skip_token(parser, JMES_LBRACKET))
-        return parse_list(parser, ret);
+        return parse_multiselect(parser, ret);
     if (skip_token(parser, JMES_LBRACE))
         return parse_hash(parser, ret);
     return fail_token(parser, token);
@@ -205,7 +205,7 @@ static int parse_projection(struct parser *parser, enum jmes_node_kind kind, uns
 
 /* --- brackets ------------------------------------------------------------------------------ */
 
-static int parse_slice(struct parser *parser, struct jmes_node *left, struct jmes_node **ret)
+static int parse_jmes_slice(struct parser *parser, struct jmes_node *left, struct jmes_node **ret)
 {
     struct jmes_node *node;
     size_t part = 0;
@@ -228,12 +228,12 @@ static int parse_slice(struct parser *parser, struct jmes_node *left, struct jme
 }
 
 /* [0] and [1:2], after the bracket. */
-static int parse_index(struct parser *parser, struct jmes_node *left, struct jmes_node **ret)
+static int parse_jmes_index(struct parser *parser, struct jmes_node *left, struct jmes_node **ret)
 {
     const struct jmes_token *token = parser->token;
 
     if (token->kind == JMES_COLON || token[1].kind == JMES_COLON)
-        return parse_slice(parser, left, ret);
+        return parse_jmes_slice(parser, left, ret);
     if (join_nodes(parser, JMES_NODE_INDEX, left, NULL, ret) < 0)
         return -1;
     (*ret)->value = token->value;
@@ -257,17 +257,17 @@ static int prefix_bracket(struct parser *parser, const struct jmes_token *token,
                           struct jmes_node **ret)
 {
     if (is_index(parser->token))
-        return parse_index(parser, new_current(parser), ret);
+        return parse_jmes_index(parser, new_current(parser), ret);
     if (token[1].kind == JMES_STAR && token[2].kind == JMES_RBRACKET)
         return parse_items(parser, new_current(parser), ret);
-    return parse_list(parser, ret);
+    return parse_multiselect(parser, ret);
 }
 
 static int infix_bracket(struct parser *parser, const struct jmes_token *token,
                          struct jmes_node *left, struct jmes_node **ret)
 {
     (void)token;
-    return is_index(parser->token) ? parse_index(parser, left, ret)
+    return is_index(parser->token) ? parse_jmes_index(parser, left, ret)
                                    : parse_items(parser, left, ret);
 }
 
@@ -310,7 +310,7 @@ static int prefix_filter(struct parser *parser, const struct jmes_token *token,
 static int prefix_field(struct parser *parser, const struct jmes_token *token,
                         struct jmes_node **ret)
 {
-    *ret = new_node(parser, JMES_NODE_FIELD, token->at);
+    *ret = new_jmes_node(parser, JMES_NODE_FIELD, token->at);
     (*ret)->value = token->value;
     return 0;
 }
@@ -318,7 +318,7 @@ static int prefix_field(struct parser *parser, const struct jmes_token *token,
 static int prefix_literal(struct parser *parser, const struct jmes_token *token,
                           struct jmes_node **ret)
 {
-    *ret = new_node(parser, JMES_NODE_VALUE, token->at);
+    *ret = new_jmes_node(parser, JMES_NODE_VALUE, token->at);
     (*ret)->value = token->value;
     return 0;
 }
@@ -326,7 +326,7 @@ static int prefix_literal(struct parser *parser, const struct jmes_token *token,
 static int prefix_current(struct parser *parser, const struct jmes_token *token,
                           struct jmes_node **ret)
 {
-    *ret = new_node(parser, JMES_NODE_CURRENT, token->at);
+    *ret = new_jmes_node(parser, JMES_NODE_CURRENT, token->at);
     return 0;
 }
 
@@ -416,7 +416,7 @@ static int fail_function(struct parser *parser, const struct jmes_node *name)
                      STR_ARG(name->value.s));
 }
 
-static int check_count(struct parser *parser, const struct jmes_node *node)
+static int check_argument_count(struct parser *parser, const struct jmes_node *node)
 {
     const struct jmes_function *function = node->function;
 
@@ -433,7 +433,7 @@ static int check_count(struct parser *parser, const struct jmes_node *node)
 static int infix_paren(struct parser *parser, const struct jmes_token *token,
                        struct jmes_node *left, struct jmes_node **ret)
 {
-    struct jmes_node *node = new_node(parser, JMES_NODE_CALL, left->at);
+    struct jmes_node *node = new_jmes_node(parser, JMES_NODE_CALL, left->at);
 
     if (left->kind != JMES_NODE_FIELD || token[-1].kind != JMES_NAME)
         return fail_token(parser, token);
@@ -443,12 +443,12 @@ static int infix_paren(struct parser *parser, const struct jmes_token *token,
     if (!skip_token(parser, JMES_RPAREN) && parse_parts(parser, node, JMES_RPAREN) < 0)
         return -1;
     *ret = node;
-    return check_count(parser, node);
+    return check_argument_count(parser, node);
 }
 
 /* --- expressions ------------------------------------------------------------------------------ */
 
-static const struct rule rules[JMES_TOKEN_KINDS] = {
+static const struct token_rule rules[JMES_TOKEN_KINDS] = {
     [JMES_NAME] = { 0, prefix_field, NULL },
     [JMES_QUOTED] = { 0, prefix_field, NULL },
     [JMES_LITERAL] = { 0, prefix_literal, NULL },

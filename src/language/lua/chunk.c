@@ -10,7 +10,7 @@
 /* With more than this many the cache is cleared. */
 #define CHUNKS_MAX 10000
 
-static struct str text_of(const struct chunk_code *code)
+static struct str get_chunk_text(const struct chunk_code *code)
 {
     return str_slice(code->origin->s, code->offset, code->n);
 }
@@ -23,7 +23,7 @@ struct reader {
     size_t next;
 };
 
-static const char *read_part(lua_State *L, void *data, size_t *ret_n)
+static const char *read_chunk_part(lua_State *L, void *data, size_t *ret_n)
 {
     struct reader *reader = data;
 
@@ -41,9 +41,9 @@ static const char *read_part(lua_State *L, void *data, size_t *ret_n)
 
 /* Only functions outlive the run of a chunk. Their exact place has to be found now, since the
  * document may be gone when they fail; for all others that search would be wasted. */
-static void find_lines(const struct chunk_code *code, struct chunk *chunk)
+static void find_chunk_lines(const struct chunk_code *code, struct chunk *chunk)
 {
-    if (str_find(text_of(code), STR("function"), 0) == STR_NONE)
+    if (str_find(get_chunk_text(code), STR("function"), 0) == STR_NONE)
         return;
     chunk->at = spot_find(code->origin, code->offset);
     chunk->is_block = spot_is_block(code->origin);
@@ -55,7 +55,7 @@ static void push_name(lua_State *L, const struct chunk_code *code)
     struct sandbox *sandbox = state_of(L);
     struct chunk chunk = { .at = value_place(code->origin) };
 
-    find_lines(code, &chunk);
+    find_chunk_lines(code, &chunk);
     if (chunk.at.file)
         chunk.at.file = arena_strdup(&sandbox->arena, chunk.at.file);
     sandbox->running = sandbox->chunks_before + sandbox->chunks.n;
@@ -63,7 +63,7 @@ static void push_name(lua_State *L, const struct chunk_code *code)
     VEC_PUSH(&sandbox->chunks, chunk);
 }
 
-static void forget_all(lua_State *L)
+static void forget_chunks(lua_State *L)
 {
     struct sandbox *sandbox = state_of(L);
 
@@ -75,15 +75,15 @@ static void forget_all(lua_State *L)
 /* Push the compiled function, or raise. */
 static void push_compiled(lua_State *L, const struct chunk_code *code)
 {
-    struct reader reader = { { { "return ", 7 }, text_of(code) }, 0 };
+    struct reader reader = { { { "return ", 7 }, get_chunk_text(code) }, 0 };
 
     if (code->kind != CHUNK_EXPRESSION)
         reader.parts[0].n = 0;
     if (state_of(L)->chunks.n >= CHUNKS_MAX)
-        forget_all(L);
+        forget_chunks(L);
     push_name(L, code);
     limits_charge(L, code->n);
-    if (lua_load(L, read_part, &reader, lua_tostring(L, -1), "t") != LUA_OK) {
+    if (lua_load(L, read_chunk_part, &reader, lua_tostring(L, -1), "t") != LUA_OK) {
         state_of(L)->unreadable = true;
         lua_error(L);
     }
@@ -93,7 +93,7 @@ static void push_compiled(lua_State *L, const struct chunk_code *code)
 /* The key of the cache: the kind and the text. */
 static void push_key(lua_State *L, const struct chunk_code *code)
 {
-    struct str text = text_of(code);
+    struct str text = get_chunk_text(code);
     luaL_Buffer key;
 
     luaL_buffinit(L, &key);
@@ -153,8 +153,8 @@ static int check_inside(lua_State *L)
     return 1;
 }
 
-static int call(struct sandbox *sandbox, lua_CFunction inside, const struct chunk_code *code,
-                struct diags *diags)
+static int call_protected(struct sandbox *sandbox, lua_CFunction inside,
+                          const struct chunk_code *code, struct diags *diags)
 {
     lua_State *L = sandbox->L;
     int status;
@@ -162,7 +162,7 @@ static int call(struct sandbox *sandbox, lua_CFunction inside, const struct chun
     if (code->n > CHUNK_TEXT_MAX)
         return value_diag(diags, code->origin, "the Lua code is longer than %zu KiB",
                           CHUNK_TEXT_MAX >> 10);
-    if (code->kind == CHUNK_EXPRESSION && str_trim(text_of(code)).n == 0)
+    if (code->kind == CHUNK_EXPRESSION && str_trim(get_chunk_text(code)).n == 0)
         return value_diag(diags, code->origin, "the expression is empty");
     sandbox->secret = sandbox->unreadable = false;
     sandbox->miss.key[0] = '\0';
@@ -180,7 +180,7 @@ static int call(struct sandbox *sandbox, lua_CFunction inside, const struct chun
 
 int chunk_check(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags)
 {
-    if (call(sandbox, check_inside, code, diags) < 0)
+    if (call_protected(sandbox, check_inside, code, diags) < 0)
         return -1;
     lua_settop(sandbox->L, 0);
     return 0;
@@ -188,5 +188,5 @@ int chunk_check(struct sandbox *sandbox, const struct chunk_code *code, struct d
 
 int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags)
 {
-    return call(sandbox, run_inside, code, diags);
+    return call_protected(sandbox, run_inside, code, diags);
 }

@@ -89,7 +89,7 @@ struct pull {
     struct err *err;
 };
 
-static struct value number_at(lua_State *L, int index)
+static struct value get_number_at(lua_State *L, int index)
 {
     double d;
 
@@ -113,13 +113,13 @@ bool convert_key(lua_State *L, int index, struct value *ret_key)
 {
     switch (lua_type(L, index)) {
     case LUA_TBOOLEAN: *ret_key = value_bool(lua_toboolean(L, index)); return true;
-    case LUA_TNUMBER: *ret_key = number_at(L, index); return true;
+    case LUA_TNUMBER: *ret_key = get_number_at(L, index); return true;
     case LUA_TSTRING: *ret_key = value_str(string_at(L, index)); return true;
     default: return false;
     }
 }
 
-static int check_size(struct pull *pull)
+static int check_pulled_size(struct pull *pull)
 {
     if (pull->nodes > CONVERT_NODES_MAX)
         return err_set(pull->err, ERR_LIMIT, "the value has more than %d parts", CONVERT_NODES_MAX);
@@ -134,7 +134,7 @@ static int take_string(struct pull *pull, int index, struct value *ret)
     struct str s = string_at(pull->L, index);
 
     pull->bytes += s.n;
-    if (check_size(pull) < 0)
+    if (check_pulled_size(pull) < 0)
         return -1;
     *ret = utf8_is_valid(s) ? value_str(arena_str(pull->arena, s))
                             : value_bytes(arena_str(pull->arena, s));
@@ -151,7 +151,7 @@ static int key_rank(const struct value *v)
     return v->kind == VALUE_STR || v->kind == VALUE_BYTES ? 2 : 1;
 }
 
-static int compare_pairs(const void *a, const void *b)
+static int compare_pulled_pairs(const void *a, const void *b)
 {
     const struct value *x = &((const struct value_pair *)a)->key;
     const struct value *y = &((const struct value_pair *)b)->key;
@@ -185,7 +185,7 @@ static size_t count_pairs(lua_State *L, int table, bool *ret_is_list)
     return count;
 }
 
-static int take_list(struct pull *pull, int table, size_t count, int depth, struct value *ret)
+static int take_lua_list(struct pull *pull, int table, size_t count, int depth, struct value *ret)
 {
     struct value_list *list = value_list_new(pull->arena, count);
 
@@ -204,7 +204,7 @@ static int take_list(struct pull *pull, int table, size_t count, int depth, stru
     return 0;
 }
 
-static int take_pair(struct pull *pull, int depth, struct value_pair *ret)
+static int take_lua_pair(struct pull *pull, int depth, struct value_pair *ret)
 {
     int top = lua_gettop(pull->L);
 
@@ -224,13 +224,13 @@ static int take_map(struct pull *pull, int table, size_t count, int depth, struc
 
     lua_pushnil(pull->L);
     while (lua_next(pull->L, table)) {
-        if (take_pair(pull, depth, &pairs[n++]) < 0) {
+        if (take_lua_pair(pull, depth, &pairs[n++]) < 0) {
             lua_pop(pull->L, 2);
             return -1;
         }
         lua_pop(pull->L, 1);
     }
-    qsort(pairs, n, sizeof(*pairs), compare_pairs);
+    qsort(pairs, n, sizeof(*pairs), compare_pulled_pairs);
     for (size_t i = 0; i < n; i++)
         value_map_set(pull->arena, map, pairs[i].key, pairs[i].value);
     *ret = value_map(map);
@@ -258,7 +258,7 @@ static int take_table(struct pull *pull, int index, int depth, struct value *ret
         failed =
             err_set(pull->err, ERR_LIMIT, "the value has more than %d parts", CONVERT_NODES_MAX);
     else
-        failed = is_list ? take_list(pull, table, count, depth, ret)
+        failed = is_list ? take_lua_list(pull, table, count, depth, ret)
                          : take_map(pull, table, count, depth, ret);
     lua_settop(L, table - 1);
     return failed;
@@ -290,7 +290,7 @@ static int take_object(struct pull *pull, int index, struct value *ret)
         return err_set(pull->err, ERR_INVALID, "a %s is not a value",
                        luaL_typename(pull->L, index));
     count_tree(pull, v, 0);
-    if (check_size(pull) < 0)
+    if (check_pulled_size(pull) < 0)
         return -1;
     *ret = value_copy(pull->arena, v);
     return 0;
@@ -299,13 +299,13 @@ static int take_object(struct pull *pull, int index, struct value *ret)
 static int take_value(struct pull *pull, int index, int depth, struct value *ret)
 {
     pull->nodes++;
-    if (check_size(pull) < 0)
+    if (check_pulled_size(pull) < 0)
         return -1;
     switch (lua_type(pull->L, index)) {
     case LUA_TNONE:
     case LUA_TNIL: *ret = value_null(); return 0;
     case LUA_TBOOLEAN: *ret = value_bool(lua_toboolean(pull->L, index)); return 0;
-    case LUA_TNUMBER: *ret = number_at(pull->L, index); return 0;
+    case LUA_TNUMBER: *ret = get_number_at(pull->L, index); return 0;
     case LUA_TSTRING: return take_string(pull, index, ret);
     case LUA_TTABLE: return take_table(pull, index, depth, ret);
     default: return take_object(pull, index, ret);

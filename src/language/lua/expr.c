@@ -19,7 +19,7 @@ struct mark {
     size_t code, n;
 };
 
-static bool find_mark(struct str text, size_t from, struct mark *ret)
+static bool find_expr_mark(struct str text, size_t from, struct mark *ret)
 {
     size_t open = str_find(text, STR(EXPR_OPEN), from);
     size_t close;
@@ -37,7 +37,7 @@ static bool find_mark(struct str text, size_t from, struct mark *ret)
 }
 
 /* The mark is all of the text, blanks aside. */
-static bool is_alone(struct str text, const struct mark *mark)
+static bool is_whole_text(struct str text, const struct mark *mark)
 {
     struct str before = str_slice(text, 0, mark->from);
 
@@ -58,7 +58,7 @@ static bool is_dynamic(const struct value *v, int depth)
     if (is_block(v))
         return true;
     if (v->kind == VALUE_STR)
-        return find_mark(v->s, 0, &mark);
+        return find_expr_mark(v->s, 0, &mark);
     if (depth > EXPR_DEPTH_MAX)
         return true; /* evaluating it reports the mistake */
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
@@ -80,12 +80,12 @@ bool expr_is_whole(const struct value *v)
     struct mark mark;
 
     return is_block(v) ||
-           (v->kind == VALUE_STR && find_mark(v->s, 0, &mark) && is_alone(v->s, &mark));
+           (v->kind == VALUE_STR && find_expr_mark(v->s, 0, &mark) && is_whole_text(v->s, &mark));
 }
 
 /* --- evaluating -------------------------------------------------------------------------- */
 
-struct eval {
+struct expr_eval {
     struct sandbox *sandbox;
     struct arena *arena;
     struct diags *diags;
@@ -93,7 +93,7 @@ struct eval {
 };
 
 /* The result has the place of the expression, and is not dynamic itself. */
-static struct value placed(struct eval *eval, struct value v, const struct value *where)
+static struct value place_result(struct expr_eval *eval, struct value v, const struct value *where)
 {
     const struct value_source *source = where->source;
 
@@ -113,7 +113,7 @@ static struct value placed(struct eval *eval, struct value v, const struct value
 }
 
 /* The result of the chunk as a value. */
-static int run_to_value(struct eval *eval, const struct chunk_code *code, struct value *ret)
+static int run_to_value(struct expr_eval *eval, const struct chunk_code *code, struct value *ret)
 {
     lua_State *L = eval->sandbox->L;
     struct value v;
@@ -128,12 +128,12 @@ static int run_to_value(struct eval *eval, const struct chunk_code *code, struct
         return value_diag(eval->diags, code->origin, "%s", err.text);
     if (eval->sandbox->secret)
         v.flags |= VALUE_SECRET;
-    *ret = placed(eval, v, code->origin);
+    *ret = place_result(eval, v, code->origin);
     return 0;
 }
 
 /* Append what is on top of the Lua stack, as text. Nothing here may raise. */
-static void add_result(lua_State *L, struct buf *out)
+static void add_expr_result(lua_State *L, struct buf *out)
 {
     struct str s;
     double d;
@@ -159,32 +159,33 @@ static void add_result(lua_State *L, struct buf *out)
     }
 }
 
-static int splice(struct eval *eval, const struct value *v, struct buf *out, bool *ret_secret)
+static int splice_results(struct expr_eval *eval, const struct value *v, struct buf *out,
+                          bool *ret_secret)
 {
     struct mark mark;
     size_t at = 0;
 
-    for (; find_mark(v->s, at, &mark); at = mark.end) {
+    for (; find_expr_mark(v->s, at, &mark); at = mark.end) {
         struct chunk_code code = { CHUNK_EXPRESSION, v, mark.code, mark.n };
 
         buf_add_str(out, str_slice(v->s, at, mark.from - at));
         if (chunk_run(eval->sandbox, &code, eval->diags) < 0)
             return -1;
         *ret_secret = *ret_secret || eval->sandbox->secret;
-        add_result(eval->sandbox->L, out);
+        add_expr_result(eval->sandbox->L, out);
         lua_settop(eval->sandbox->L, 0);
     }
     buf_add_str(out, str_from_offset(v->s, at));
     return 0;
 }
 
-static int eval_mixed(struct eval *eval, const struct value *v, struct value *ret)
+static int eval_mixed(struct expr_eval *eval, const struct value *v, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(EXPR_TEXT_MAX);
     bool secret = (v->flags & VALUE_SECRET) != 0;
     struct value text;
 
-    if (splice(eval, v, &out, &secret) < 0)
+    if (splice_results(eval, v, &out, &secret) < 0)
         return -1;
     if (out.full)
         return value_diag(eval->diags, v, "the text is longer than %zu MiB", EXPR_TEXT_MAX >> 20);
@@ -192,24 +193,24 @@ static int eval_mixed(struct eval *eval, const struct value *v, struct value *re
     if (!utf8_is_valid(text.s))
         text.kind = VALUE_BYTES;
     text.flags = (uint8_t)(VALUE_QUOTED | (secret ? VALUE_SECRET : 0));
-    *ret = placed(eval, text, v);
+    *ret = place_result(eval, text, v);
     return 0;
 }
 
-static int eval_text(struct eval *eval, const struct value *v, struct value *ret)
+static int eval_text(struct expr_eval *eval, const struct value *v, struct value *ret)
 {
     struct mark mark;
 
-    if (!find_mark(v->s, 0, &mark)) {
+    if (!find_expr_mark(v->s, 0, &mark)) {
         *ret = *v;
         return 0;
     }
-    if (!is_alone(v->s, &mark))
+    if (!is_whole_text(v->s, &mark))
         return eval_mixed(eval, v, ret);
     return run_to_value(eval, &(struct chunk_code){ CHUNK_EXPRESSION, v, mark.code, mark.n }, ret);
 }
 
-static int eval_block(struct eval *eval, const struct value *v, struct value *ret)
+static int eval_block(struct expr_eval *eval, const struct value *v, struct value *ret)
 {
     struct chunk_code code = { CHUNK_BLOCK, v, 0, v->s.n };
 
@@ -218,51 +219,51 @@ static int eval_block(struct eval *eval, const struct value *v, struct value *re
     return run_to_value(eval, &code, ret);
 }
 
-static bool is_over(const struct eval *eval)
+static bool is_limit_reached(const struct expr_eval *eval)
 {
     enum limits_reached reached = eval->sandbox->limits.reached;
 
     return reached == LIMITS_TIME || reached == LIMITS_INSTRUCTIONS;
 }
 
-static int eval(struct eval *eval, const struct value *v, int depth, struct value *ret);
+static int eval_value(struct expr_eval *eval, const struct value *v, int depth, struct value *ret);
 
-static int eval_list(struct eval *e, const struct value *v, int depth, struct value *ret)
+static int eval_value_list(struct expr_eval *e, const struct value *v, int depth, struct value *ret)
 {
     struct value_list *list = value_list_new(e->arena, v->list->count);
     int failed = 0;
 
-    for (size_t i = 0; i < v->list->count && !is_over(e); i++) {
+    for (size_t i = 0; i < v->list->count && !is_limit_reached(e); i++) {
         struct value item;
 
-        if (eval(e, &v->list->items[i], depth + 1, &item) < 0)
+        if (eval_value(e, &v->list->items[i], depth + 1, &item) < 0)
             failed = -1;
         else
             value_list_push(e->arena, list, item);
     }
-    *ret = placed(e, value_list(list), v);
+    *ret = place_result(e, value_list(list), v);
     return failed;
 }
 
-static int eval_map(struct eval *e, const struct value *v, int depth, struct value *ret)
+static int eval_map(struct expr_eval *e, const struct value *v, int depth, struct value *ret)
 {
     struct value_map *map = value_map_new(e->arena, v->map->count);
     int failed = 0;
 
-    for (size_t i = 0; i < v->map->count && !is_over(e); i++) {
+    for (size_t i = 0; i < v->map->count && !is_limit_reached(e); i++) {
         const struct value_pair *pair = &v->map->pairs[i];
         struct value item;
 
-        if (eval(e, &pair->value, depth + 1, &item) < 0)
+        if (eval_value(e, &pair->value, depth + 1, &item) < 0)
             failed = -1;
         else
             value_map_set(e->arena, map, pair->key, item);
     }
-    *ret = placed(e, value_map(map), v);
+    *ret = place_result(e, value_map(map), v);
     return failed;
 }
 
-static int eval(struct eval *e, const struct value *v, int depth, struct value *ret)
+static int eval_value(struct expr_eval *e, const struct value *v, int depth, struct value *ret)
 {
     if (depth > EXPR_DEPTH_MAX)
         return value_diag(e->diags, v, "nested deeper than %d levels", EXPR_DEPTH_MAX);
@@ -271,7 +272,7 @@ static int eval(struct eval *e, const struct value *v, int depth, struct value *
     if (v->kind == VALUE_STR)
         return eval_text(e, v, ret);
     if (v->kind == VALUE_LIST)
-        return eval_list(e, v, depth, ret);
+        return eval_value_list(e, v, depth, ret);
     if (v->kind == VALUE_MAP)
         return eval_map(e, v, depth, ret);
     *ret = *v;
@@ -281,11 +282,11 @@ static int eval(struct eval *e, const struct value *v, int depth, struct value *
 int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena *arena,
                     struct value *ret, struct diags *diags)
 {
-    struct eval e = { .sandbox = sandbox, .arena = arena, .diags = diags };
+    struct expr_eval e = { .sandbox = sandbox, .arena = arena, .diags = diags };
     struct value result;
 
     limits_begin(&sandbox->limits, sandbox->L);
-    if (eval(&e, v, 0, &result) < 0)
+    if (eval_value(&e, v, 0, &result) < 0)
         return -1;
     *ret = result;
     return 0;
@@ -294,7 +295,7 @@ int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena
 int expr_run_block(struct sandbox *sandbox, const struct value *block, struct arena *arena,
                    struct value *ret, struct diags *diags)
 {
-    struct eval e = { .sandbox = sandbox, .arena = arena, .diags = diags };
+    struct expr_eval e = { .sandbox = sandbox, .arena = arena, .diags = diags };
     struct value result;
 
     limits_begin(&sandbox->limits, sandbox->L);
@@ -313,12 +314,12 @@ static int check_code(struct sandbox *sandbox, struct chunk_code code, struct di
     return chunk_check(sandbox, &code, diags);
 }
 
-static int check_text(struct sandbox *sandbox, const struct value *v, struct diags *diags)
+static int check_expr_text(struct sandbox *sandbox, const struct value *v, struct diags *diags)
 {
     struct mark mark;
     int result = 0;
 
-    for (size_t at = 0; find_mark(v->s, at, &mark); at = mark.end) {
+    for (size_t at = 0; find_expr_mark(v->s, at, &mark); at = mark.end) {
         struct chunk_code code = { CHUNK_EXPRESSION, v, mark.code, mark.n };
 
         if (check_code(sandbox, code, diags) < 0)
@@ -327,7 +328,8 @@ static int check_text(struct sandbox *sandbox, const struct value *v, struct dia
     return result;
 }
 
-static int check(struct sandbox *sandbox, const struct value *v, int depth, struct diags *diags)
+static int check_expr_value(struct sandbox *sandbox, const struct value *v, int depth,
+                            struct diags *diags)
 {
     int result = 0;
 
@@ -336,12 +338,12 @@ static int check(struct sandbox *sandbox, const struct value *v, int depth, stru
     if (is_block(v) && v->kind == VALUE_STR)
         return check_code(sandbox, (struct chunk_code){ CHUNK_BLOCK, v, 0, v->s.n }, diags);
     if (v->kind == VALUE_STR)
-        return check_text(sandbox, v, diags);
+        return check_expr_text(sandbox, v, diags);
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        if (check(sandbox, &v->list->items[i], depth + 1, diags) < 0)
+        if (check_expr_value(sandbox, &v->list->items[i], depth + 1, diags) < 0)
             result = -1;
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        if (check(sandbox, &v->map->pairs[i].value, depth + 1, diags) < 0)
+        if (check_expr_value(sandbox, &v->map->pairs[i].value, depth + 1, diags) < 0)
             result = -1;
     return result;
 }
@@ -353,7 +355,7 @@ int expr_check_block(struct sandbox *sandbox, const struct value *block, struct 
 
 int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags)
 {
-    return check(sandbox, v, 0, diags);
+    return check_expr_value(sandbox, v, 0, diags);
 }
 
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags)

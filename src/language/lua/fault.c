@@ -60,7 +60,7 @@ struct fault {
     size_t line;     /* of the chunk, from 1 */
 };
 
-static bool take_number(struct str *rest, size_t *ret)
+static bool take_fault_number(struct str *rest, size_t *ret)
 {
     size_t n = 0, i = 0;
 
@@ -82,10 +82,10 @@ static bool take_prefix(struct fault *fault)
     if (!str_starts(rest, STR("#")))
         return false;
     rest = str_from_offset(rest, 1);
-    if (!take_number(&rest, &chunk) || !str_starts(rest, STR(":")))
+    if (!take_fault_number(&rest, &chunk) || !str_starts(rest, STR(":")))
         return false;
     rest = str_from_offset(rest, 1);
-    if (!take_number(&rest, &line) || !str_starts(rest, STR(": ")))
+    if (!take_fault_number(&rest, &line) || !str_starts(rest, STR(": ")))
         return false;
     fault->text = str_from_offset(rest, 2);
     fault->chunk = chunk;
@@ -183,7 +183,7 @@ static void offer_keys(lua_State *L, struct suggest *nearest)
     lua_pop(L, 1);
 }
 
-static void suggest_name(struct fault *fault)
+static void suggest_lua_name(struct fault *fault)
 {
     const struct miss *miss = &fault->sandbox->miss;
     struct suggest nearest;
@@ -224,7 +224,7 @@ static bool report_nil(struct fault *fault)
     buf_printf(&out, "%s' is nil: ", miss->key);
     buf_add_str(&out, str_slice(fault->text, 0, str_find(fault->text, STR(" ("), 0)));
     add_fault(fault, buf_view(&out));
-    suggest_name(fault);
+    suggest_lua_name(fault);
     return true;
 }
 

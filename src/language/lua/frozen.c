@@ -34,7 +34,7 @@ static int on_frozen_write(lua_State *L)
     return luaL_error(L, "%s is read-only", name);
 }
 
-static int on_length(lua_State *L)
+static int on_frozen_length(lua_State *L)
 {
     (void)frozen_push(L, 1);
     lua_pushinteger(L, (lua_Integer)lua_rawlen(L, -1));
@@ -42,7 +42,7 @@ static int on_length(lua_State *L)
 }
 
 /* next() over the content, whatever the table is called by. */
-static int on_next(lua_State *L)
+static int on_frozen_next(lua_State *L)
 {
     lua_settop(L, 2);
     if (frozen_push(L, 1))
@@ -53,9 +53,9 @@ static int on_next(lua_State *L)
     return 1;
 }
 
-static int on_pairs(lua_State *L)
+static int on_frozen_pairs(lua_State *L)
 {
-    lua_pushcfunction(L, on_next);
+    lua_pushcfunction(L, on_frozen_next);
     lua_pushvalue(L, 1);
     lua_pushnil(L);
     return 3;
@@ -78,8 +78,8 @@ static void push_meta(lua_State *L, const char *name)
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
     set_function(L, "__newindex", on_frozen_write);
-    set_function(L, "__len", on_length);
-    set_function(L, "__pairs", on_pairs);
+    set_function(L, "__len", on_frozen_length);
+    set_function(L, "__pairs", on_frozen_pairs);
     if (name) {
         lua_pushstring(L, name);
         lua_setfield(L, -2, "__title");

@@ -237,7 +237,7 @@ void lib_open_base(lua_State *L)
 
 /* A coroutine counts its own instructions from zero, so each way into one is charged: else nested
  * coroutines could multiply the little that is left after a limit was reached. */
-static int call_charged(lua_State *L)
+static int call_charged_base(lua_State *L)
 {
     limits_charge(L, 10);
     return lua_tocfunction(L, lua_upvalueindex(1))(L);
@@ -270,9 +270,9 @@ void lib_open_coroutine(lua_State *L)
         const char *name;
         lua_CFunction by; /* takes the original as its upvalue */
     } replaced[] = {
-        { "create", call_charged },
-        { "resume", call_charged },
-        { "close", call_charged },
+        { "create", call_charged_base },
+        { "resume", call_charged_base },
+        { "close", call_charged_base },
         { "wrap", coroutine_wrap },
     };
 

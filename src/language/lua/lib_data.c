@@ -17,12 +17,14 @@
 
 typedef int parse_fn(struct arena *arena, struct str text, struct value *ret, struct diags *diags);
 
-static int parse_json(struct arena *arena, struct str text, struct value *ret, struct diags *diags)
+static int parse_json_text(struct arena *arena, struct str text, struct value *ret,
+                           struct diags *diags)
 {
     return json_parse(arena, NULL, text, ret, diags);
 }
 
-static int parse_yaml(struct arena *arena, struct str text, struct value *ret, struct diags *diags)
+static int parse_yaml_document(struct arena *arena, struct str text, struct value *ret,
+                               struct diags *diags)
 {
     static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2 };
 
@@ -30,7 +32,7 @@ static int parse_yaml(struct arena *arena, struct str text, struct value *ret, s
 }
 
 /* Nothing raises while the scratch arena is in use, and it is the sandbox's: so nothing is lost. */
-static int parse(lua_State *L, parse_fn *fn)
+static int parse_document(lua_State *L, parse_fn *fn)
 {
     struct sandbox *sandbox = state_of(L);
     struct diags diags = DIAGS_INIT(&sandbox->scratch);
@@ -66,7 +68,7 @@ static struct value pull_argument(lua_State *L)
     return v;
 }
 
-static int push_text(lua_State *L, int failed, const struct err *err)
+static int push_printed_text(lua_State *L, int failed, const struct err *err)
 {
     struct buf *text = &state_of(L)->text;
 
@@ -78,7 +80,7 @@ static int push_text(lua_State *L, int failed, const struct err *err)
 
 static int json_parse_fn(lua_State *L)
 {
-    return parse(L, parse_json);
+    return parse_document(L, parse_json_text);
 }
 
 static int json_stringify(lua_State *L)
@@ -89,12 +91,12 @@ static int json_stringify(lua_State *L)
     struct err err;
 
     buf_clear(text);
-    return push_text(L, json_print(text, &v, style, &err), &err);
+    return push_printed_text(L, json_print(text, &v, style, &err), &err);
 }
 
 static int yaml_parse_fn(lua_State *L)
 {
-    return parse(L, parse_yaml);
+    return parse_document(L, parse_yaml_document);
 }
 
 static int yaml_stringify(lua_State *L)
@@ -104,7 +106,7 @@ static int yaml_stringify(lua_State *L)
     struct err err;
 
     buf_clear(text);
-    return push_text(L, yaml_print(text, &v, &err), &err);
+    return push_printed_text(L, yaml_print(text, &v, &err), &err);
 }
 
 void lib_open_data(lua_State *L)

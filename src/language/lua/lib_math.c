@@ -55,7 +55,7 @@ static int math_randomseed(lua_State *L)
 }
 
 /* The original keeps its state in an upvalue, so it is called, not copied. */
-static void seed(lua_State *L)
+static void seed_random(lua_State *L)
 {
     uint64_t from = state_of(L)->options.random_seed;
 
@@ -78,7 +78,7 @@ void lib_open_math(lua_State *L)
 
     luaopen_math(L);
     luaL_setfuncs(L, own, 0);
-    seed(L);
+    seed_random(L);
     lib_publish(L, "math");
 }
 
@@ -150,7 +150,7 @@ static int bit32_bnot(lua_State *L)
 }
 
 /* Left for positive distances; everything is gone at 32. */
-static uint32_t shifted(uint32_t bits, lua_Integer by)
+static uint32_t shift_bits(uint32_t bits, lua_Integer by)
 {
     if (by <= -BITS || by >= BITS)
         return 0;
@@ -159,14 +159,14 @@ static uint32_t shifted(uint32_t bits, lua_Integer by)
 
 static int bit32_lshift(lua_State *L)
 {
-    return push_bits(L, shifted(bits_arg(L, 1), luaL_checkinteger(L, 2)));
+    return push_bits(L, shift_bits(bits_arg(L, 1), luaL_checkinteger(L, 2)));
 }
 
 static int bit32_rshift(lua_State *L)
 {
     lua_Integer by = luaL_checkinteger(L, 2);
 
-    return push_bits(L, shifted(bits_arg(L, 1), by == LUA_MININTEGER ? BITS : -by));
+    return push_bits(L, shift_bits(bits_arg(L, 1), by == LUA_MININTEGER ? BITS : -by));
 }
 
 static int bit32_arshift(lua_State *L)
@@ -175,13 +175,13 @@ static int bit32_arshift(lua_State *L)
     lua_Integer by = luaL_checkinteger(L, 2);
 
     if (by < 0)
-        return push_bits(L, shifted(bits, by == LUA_MININTEGER ? BITS : -by));
+        return push_bits(L, shift_bits(bits, by == LUA_MININTEGER ? BITS : -by));
     if (by >= BITS)
         by = BITS - 1;
     return push_bits(L, (uint32_t)((int64_t)(int32_t)bits >> by));
 }
 
-static uint32_t rotated(uint32_t bits, lua_Integer by)
+static uint32_t rotate_bits(uint32_t bits, lua_Integer by)
 {
     unsigned left = (unsigned)((lua_Unsigned)by & (BITS - 1));
 
@@ -190,14 +190,14 @@ static uint32_t rotated(uint32_t bits, lua_Integer by)
 
 static int bit32_lrotate(lua_State *L)
 {
-    return push_bits(L, rotated(bits_arg(L, 1), luaL_checkinteger(L, 2)));
+    return push_bits(L, rotate_bits(bits_arg(L, 1), luaL_checkinteger(L, 2)));
 }
 
 static int bit32_rrotate(lua_State *L)
 {
     lua_Unsigned by = (lua_Unsigned)luaL_checkinteger(L, 2);
 
-    return push_bits(L, rotated(bits_arg(L, 1), (lua_Integer)((0 - by) & (BITS - 1))));
+    return push_bits(L, rotate_bits(bits_arg(L, 1), (lua_Integer)((0 - by) & (BITS - 1))));
 }
 
 static int bit32_countlz(lua_State *L)

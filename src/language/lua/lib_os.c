@@ -37,7 +37,7 @@ static int *field_of(struct tm *tm, size_t i)
     return (int *)(void *)((char *)tm + date_fields[i].offset);
 }
 
-static int64_t now(lua_State *L)
+static int64_t get_current_time(lua_State *L)
 {
     const struct sandbox_options *options = &state_of(L)->options;
 
@@ -46,7 +46,7 @@ static int64_t now(lua_State *L)
     return options->now(options->user);
 }
 
-static int32_t utc_offset(lua_State *L, int64_t seconds)
+static int32_t get_utc_offset(lua_State *L, int64_t seconds)
 {
     const struct sandbox_options *options = &state_of(L)->options;
 
@@ -90,7 +90,7 @@ static int os_time(lua_State *L)
     int64_t seconds;
 
     if (lua_isnoneornil(L, 1)) {
-        lua_pushinteger(L, now(L));
+        lua_pushinteger(L, get_current_time(L));
         return 1;
     }
     if (lua_type(L, 1) != LUA_TUSERDATA)
@@ -100,7 +100,7 @@ static int os_time(lua_State *L)
         take_field(L, &tm, i);
     seconds = (int64_t)timegm(&tm);
     /* the offset at a local time: right but for the hour in which it changes */
-    lua_pushinteger(L, seconds - utc_offset(L, seconds - utc_offset(L, seconds)));
+    lua_pushinteger(L, seconds - get_utc_offset(L, seconds - get_utc_offset(L, seconds)));
     return 1;
 }
 
@@ -123,7 +123,7 @@ static void push_table(lua_State *L, struct tm *tm)
 static size_t (*const print_date)(char *out, size_t max, const char *format,
                                   const struct tm *tm) = strftime;
 
-static void push_text(lua_State *L, const char *format, struct tm *tm)
+static void push_time_text(lua_State *L, const char *format, struct tm *tm)
 {
     luaL_Buffer out;
 
@@ -148,7 +148,7 @@ static void push_text(lua_State *L, const char *format, struct tm *tm)
 static int os_date(lua_State *L)
 {
     const char *format = luaL_optstring(L, 1, "%c");
-    int64_t seconds = lua_isnoneornil(L, 2) ? now(L) : luaL_checkinteger(L, 2);
+    int64_t seconds = lua_isnoneornil(L, 2) ? get_current_time(L) : luaL_checkinteger(L, 2);
     struct tm tm;
     time_t shown;
 
@@ -157,13 +157,13 @@ static int os_date(lua_State *L)
     if (*format == '!')
         format++;
     else
-        shown += utc_offset(L, seconds);
+        shown += get_utc_offset(L, seconds);
     if (!gmtime_r(&shown, &tm))
         return luaL_error(L, "date result cannot be represented");
     if (strncmp(format, "*t", 2) == 0)
         push_table(L, &tm);
     else
-        push_text(L, format, &tm);
+        push_time_text(L, format, &tm);
     return 1;
 }
 

@@ -14,7 +14,7 @@
 /* Bytes of a plain search for a step. */
 #define PLAIN_BYTES 64
 
-struct job {
+struct matching {
     struct str text;
     struct pattern pattern;
     struct pattern_match match;
@@ -45,7 +45,7 @@ static bool start_arg(lua_State *L, int arg, size_t size, size_t *ret_at)
 
 /* Room for the items comes from Lua, so that it is freed when an error is raised. Pushes one value.
  */
-static void parse(lua_State *L, struct job *job, struct str text, bool anchors)
+static void parse_lua_pattern(lua_State *L, struct matching *job, struct str text, bool anchors)
 {
     struct pattern_item *items = job->few;
     struct err err;
@@ -62,7 +62,7 @@ static void parse(lua_State *L, struct job *job, struct str text, bool anchors)
         luaL_error(L, "%s", err.text);
 }
 
-static bool match(lua_State *L, struct job *job, size_t from)
+static bool match_lua_pattern(lua_State *L, struct matching *job, size_t from)
 {
     enum pattern_result result =
         pattern_match(&job->pattern, job->text, from, limits_spend, limits_of(L), &job->match);
@@ -73,7 +73,7 @@ static bool match(lua_State *L, struct job *job, size_t from)
 }
 
 /* Capture `i`; the whole match when there are no captures. */
-static void push_capture(lua_State *L, const struct job *job, size_t i)
+static void push_capture(lua_State *L, const struct matching *job, size_t i)
 {
     const struct pattern_capture *capture = &job->match.captures[i];
 
@@ -87,7 +87,7 @@ static void push_capture(lua_State *L, const struct job *job, size_t i)
         lua_pushlstring(L, job->text.p + capture->from, capture->n);
 }
 
-static int push_captures(lua_State *L, const struct job *job, bool whole)
+static int push_captures(lua_State *L, const struct matching *job, bool whole)
 {
     size_t count = job->pattern.captures;
 
@@ -122,7 +122,7 @@ static int string_find(lua_State *L)
 {
     struct str text = string_arg(L, 1);
     struct str pattern = string_arg(L, 2);
-    struct job job;
+    struct matching job;
     size_t from;
 
     if (!start_arg(L, 3, text.n, &from))
@@ -130,8 +130,8 @@ static int string_find(lua_State *L)
     if (lua_toboolean(L, 4) || pattern_is_plain(pattern))
         return find_plain(L, text, pattern, from);
     job.text = text;
-    parse(L, &job, pattern, true);
-    if (!match(L, &job, from))
+    parse_lua_pattern(L, &job, pattern, true);
+    if (!match_lua_pattern(L, &job, from))
         return not_found(L);
     lua_pushinteger(L, (lua_Integer)job.match.from + 1);
     lua_pushinteger(L, (lua_Integer)job.match.end);
@@ -140,15 +140,15 @@ static int string_find(lua_State *L)
 
 static int string_match(lua_State *L)
 {
-    struct job job;
+    struct matching job;
     struct str pattern = string_arg(L, 2);
     size_t from;
 
     job.text = string_arg(L, 1);
     if (!start_arg(L, 3, job.text.n, &from))
         return not_found(L);
-    parse(L, &job, pattern, true);
-    if (!match(L, &job, from))
+    parse_lua_pattern(L, &job, pattern, true);
+    if (!match_lua_pattern(L, &job, from))
         return not_found(L);
     return push_captures(L, &job, true);
 }
@@ -156,14 +156,14 @@ static int string_match(lua_State *L)
 /* Upvalues: the text, the pattern, where to continue, where the last match ended (-1: nowhere). */
 static int next_match(lua_State *L)
 {
-    struct job job;
+    struct matching job;
     struct str pattern = string_arg(L, lua_upvalueindex(2));
     size_t from = (size_t)lua_tointeger(L, lua_upvalueindex(3));
     lua_Integer last = lua_tointeger(L, lua_upvalueindex(4));
 
     job.text = string_arg(L, lua_upvalueindex(1));
-    parse(L, &job, pattern, false);
-    for (; from <= job.text.n && match(L, &job, from); from = job.match.from + 1) {
+    parse_lua_pattern(L, &job, pattern, false);
+    for (; from <= job.text.n && match_lua_pattern(L, &job, from); from = job.match.from + 1) {
         if ((lua_Integer)job.match.end == last)
             continue; /* an empty match right after the last one */
         lua_pushinteger(L, (lua_Integer)job.match.end);
@@ -192,7 +192,7 @@ static int string_gmatch(lua_State *L)
 /* --- gsub --------------------------------------------------------------------------- */
 
 /* Append the replacement text at argument 3 with its %0..%9 filled in. */
-static void add_template(lua_State *L, const struct job *job, luaL_Buffer *out)
+static void add_template(lua_State *L, const struct matching *job, luaL_Buffer *out)
 {
     struct str s = string_arg(L, 3);
 
@@ -219,7 +219,7 @@ static void add_template(lua_State *L, const struct job *job, luaL_Buffer *out)
 }
 
 /* Push what a table or a function returns for the first capture, or for all. */
-static void push_answer(lua_State *L, const struct job *job)
+static void push_answer(lua_State *L, const struct matching *job)
 {
     if (lua_type(L, 3) == LUA_TFUNCTION) {
         lua_pushvalue(L, 3);
@@ -230,7 +230,7 @@ static void push_answer(lua_State *L, const struct job *job)
     }
 }
 
-static void add_replacement(lua_State *L, const struct job *job, luaL_Buffer *out)
+static void add_pattern_replacement(lua_State *L, const struct matching *job, luaL_Buffer *out)
 {
     if (lua_type(L, 3) == LUA_TSTRING || lua_type(L, 3) == LUA_TNUMBER) {
         add_template(L, job, out);
@@ -249,7 +249,7 @@ static void add_replacement(lua_State *L, const struct job *job, luaL_Buffer *ou
 
 static int string_gsub(lua_State *L)
 {
-    struct job job;
+    struct matching job;
     struct str pattern = string_arg(L, 2);
     int kind = lua_type(L, 3);
     size_t at = 0, last = STR_NONE;
@@ -262,16 +262,16 @@ static int string_gsub(lua_State *L)
                          kind == LUA_TTABLE || kind == LUA_TUSERDATA,
                      3, "string/function/table");
     most = luaL_optinteger(L, 4, (lua_Integer)job.text.n + 1);
-    parse(L, &job, pattern, true);
+    parse_lua_pattern(L, &job, pattern, true);
     luaL_buffinit(L, &out);
     for (size_t from = 0; count < most && from <= job.text.n;) {
-        if (!match(L, &job, from))
+        if (!match_lua_pattern(L, &job, from))
             break;
         from = job.match.from;
         if (job.match.end != last) {
             count++;
             luaL_addlstring(&out, job.text.p + at, from - at);
-            add_replacement(L, &job, &out);
+            add_pattern_replacement(L, &job, &out);
             at = last = job.match.end;
             from = last;
         } else {

@@ -13,7 +13,7 @@
 #define STEP_BYTES 256
 
 /* The original in the upvalue reads its strings from end to end. */
-static int call_charged(lua_State *L)
+static int call_charged_string(lua_State *L)
 {
     size_t bytes = 0;
 
@@ -28,7 +28,7 @@ static void charge_for(lua_State *L, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         lua_getfield(L, -1, names[i]);
-        lua_pushcclosure(L, call_charged, 1);
+        lua_pushcclosure(L, call_charged_string, 1);
         lua_setfield(L, -2, names[i]);
     }
 }
@@ -43,7 +43,7 @@ static int string_format(lua_State *L)
             lua_pushinteger(L, i);
             lua_replace(L, arg);
         }
-    return call_charged(L);
+    return call_charged_string(L);
 }
 
 /* The original would repeat an empty string any number of times. */

@@ -18,7 +18,7 @@
 /* table.create does not make room for more at once. */
 #define CREATE_MAX 1000000
 
-static void check_readable(lua_State *L, int arg)
+static void check_readable_table(lua_State *L, int arg)
 {
     if (!proxy_is(L, arg))
         luaL_checktype(L, arg, LUA_TTABLE);
@@ -32,7 +32,7 @@ static void check_writable(lua_State *L, int arg)
 }
 
 /* Move the elements from..to by one place; step is 1 or -1, the way they go. */
-static void shift(lua_State *L, lua_Integer from, lua_Integer to, int step)
+static void shift_elements(lua_State *L, lua_Integer from, lua_Integer to, int step)
 {
     for (lua_Integer i = from; step > 0 ? i >= to : i <= to; i -= step) {
         limits_charge(L, 1);
@@ -56,7 +56,7 @@ static int table_insert(lua_State *L)
         return luaL_error(L, "wrong number of arguments to 'insert'");
     at = luaL_checkinteger(L, 2);
     luaL_argcheck(L, at >= 1 && at <= n + 1, 2, "position out of bounds");
-    shift(L, n, at, 1);
+    shift_elements(L, n, at, 1);
     lua_seti(L, 1, at);
     return 0;
 }
@@ -73,7 +73,7 @@ static int table_remove(lua_State *L)
                       "position out of bounds");
     lua_geti(L, 1, at);
     if (at < n)
-        shift(L, at + 1, n, -1);
+        shift_elements(L, at + 1, n, -1);
     lua_pushnil(L);
     lua_seti(L, 1, at < n ? n : at);
     return 1;
@@ -87,7 +87,7 @@ static int table_move(lua_State *L)
     int target = lua_isnoneornil(L, 5) ? 1 : 5;
     lua_Integer count;
 
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     check_writable(L, target);
     if (end >= from) {
         luaL_argcheck(L, from > 0 || end < LUA_MAXINTEGER + from, 3, "too many elements to move");
@@ -114,7 +114,7 @@ static int table_concat(lua_State *L)
     lua_Integer end;
     luaL_Buffer out;
 
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     end = lua_isnoneornil(L, 4) ? luaL_len(L, 1) : luaL_checkinteger(L, 4);
     luaL_buffinit(L, &out);
     while (i <= end) {
@@ -153,7 +153,7 @@ static int table_unpack(lua_State *L)
     lua_Integer end;
     lua_Unsigned count;
 
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     end = lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
     if (from > end)
         return 0;
@@ -184,11 +184,11 @@ static int table_sort(lua_State *L)
 
 /* --- from Luau ---------------------------------------------------------------------- */
 
-static int table_find(lua_State *L)
+static int find_in_table(lua_State *L)
 {
     lua_Integer i = luaL_optinteger(L, 3, 1);
 
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     luaL_checkany(L, 2);
     luaL_argcheck(L, i >= 1, 3, "index out of range");
     for (; lua_geti(L, 1, i) != LUA_TNIL; i++) {
@@ -222,7 +222,7 @@ static int table_clone(lua_State *L)
 {
     bool is_proxy = proxy_is(L, 1);
 
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     lua_settop(L, 1);
     lua_newtable(L);
     if (frozen_push(L, 1))
@@ -255,7 +255,7 @@ static int table_clear(lua_State *L)
 
 static int table_freeze(lua_State *L)
 {
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     lua_settop(L, 1);
     if (proxy_is(L, 1) || frozen_is(L, 1))
         return 1;
@@ -268,7 +268,7 @@ static int table_freeze(lua_State *L)
 
 static int table_isfrozen(lua_State *L)
 {
-    check_readable(L, 1);
+    check_readable_table(L, 1);
     lua_pushboolean(L, proxy_is(L, 1) || frozen_is(L, 1));
     return 1;
 }
@@ -282,7 +282,7 @@ void lib_open_table(lua_State *L)
         { "concat", table_concat },
         { "pack", table_pack },
         { "unpack", table_unpack },
-        { "find", table_find },
+        { "find", find_in_table },
         { "create", table_create },
         { "clone", table_clone },
         { "clear", table_clear },

@@ -52,7 +52,7 @@ static int hook_count(const struct limits *limits)
     return limits->large ? LARGE_COUNT : HOOK_COUNT;
 }
 
-static void hook(lua_State *L, lua_Debug *ar)
+static void on_instruction_count(lua_State *L, lua_Debug *ar)
 {
     struct limits *limits = limits_of(L);
     int count = lua_gethookcount(L);
@@ -62,7 +62,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     if (!limits_spend(limits, (size_t)count))
         limits_raise(L);
     else if (count != hook_count(limits)) /* or a coroutine that was stopped in an earlier run */
-        lua_sethook(L, hook, LUA_MASKCOUNT, hook_count(limits));
+        lua_sethook(L, on_instruction_count, LUA_MASKCOUNT, hook_count(limits));
 }
 
 /* lua_sethook is made to be called at any moment. */
@@ -72,12 +72,12 @@ static void expect_slow(struct limits *limits)
         return;
     limits->large = true;
     if (lua_gethookcount(limits->L) > LARGE_COUNT)
-        lua_sethook(limits->L, hook, LUA_MASKCOUNT, LARGE_COUNT);
+        lua_sethook(limits->L, on_instruction_count, LUA_MASKCOUNT, LARGE_COUNT);
 }
 
 int limits_raise(lua_State *L)
 {
-    lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+    lua_sethook(L, on_instruction_count, LUA_MASKCOUNT, 1);
     return luaL_error(L, "limit reached");
 }
 
@@ -96,7 +96,7 @@ void limits_begin(struct limits *limits, lua_State *L)
     limits->large = limits->memory > LARGE_BYTES;
     if (limits->clock)
         limits->deadline = limits->clock(limits->clock_user) + limits->nanoseconds_max;
-    lua_sethook(L, hook, LUA_MASKCOUNT, hook_count(limits));
+    lua_sethook(L, on_instruction_count, LUA_MASKCOUNT, hook_count(limits));
 }
 
 /* May the heap grow by so many bytes? A refusal makes Lua collect all its garbage, which is work

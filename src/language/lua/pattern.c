@@ -30,17 +30,17 @@ bool pattern_is_plain(struct str text)
     return true;
 }
 
-static int bad(struct reader *r, const char *why)
+static int refuse_pattern(struct reader *r, const char *why)
 {
     return err_set(r->err, ERR_INVALID, "malformed pattern (%s)", why);
 }
 
-static bool more(const struct reader *r)
+static bool has_pattern_byte(const struct reader *r)
 {
     return r->at < r->text.n;
 }
 
-static uint8_t peek(const struct reader *r)
+static uint8_t peek_pattern_byte(const struct reader *r)
 {
     return (uint8_t)r->text.p[r->at];
 }
@@ -80,12 +80,12 @@ static bool set_add_class(uint64_t set[4], uint8_t letter)
 }
 
 /* After the %: a class, or the byte itself. */
-static int read_escape(struct reader *r, uint64_t set[4])
+static int read_pattern_escape(struct reader *r, uint64_t set[4])
 {
-    if (!more(r))
-        return bad(r, "ends with '%'");
-    if (!set_add_class(set, peek(r)))
-        set_add(set, peek(r));
+    if (!has_pattern_byte(r))
+        return refuse_pattern(r, "ends with '%'");
+    if (!set_add_class(set, peek_pattern_byte(r)))
+        set_add(set, peek_pattern_byte(r));
     r->at++;
     return 0;
 }
@@ -109,22 +109,22 @@ static void set_add_range(uint64_t set[4], unsigned first, unsigned last)
 }
 
 /* After the [. */
-static int read_set(struct reader *r, uint64_t set[4])
+static int read_pattern_set(struct reader *r, uint64_t set[4])
 {
-    bool inverse = more(r) && peek(r) == '^';
+    bool inverse = has_pattern_byte(r) && peek_pattern_byte(r) == '^';
     size_t end;
 
     r->at += inverse;
     end = find_set_end(r, r->at);
     if (end == STR_NONE)
-        return bad(r, "missing ']'");
+        return refuse_pattern(r, "missing ']'");
     while (r->at < end) {
-        uint8_t c = peek(r);
+        uint8_t c = peek_pattern_byte(r);
 
         r->at++;
         if (c == '%') {
-            (void)read_escape(r, set); /* something follows it: the end is further on */
-        } else if (r->at + 1 < end && peek(r) == '-') {
+            (void)read_pattern_escape(r, set); /* something follows it: the end is further on */
+        } else if (r->at + 1 < end && peek_pattern_byte(r) == '-') {
             set_add_range(set, c, (uint8_t)r->text.p[r->at + 1]);
             r->at += 2;
         } else {
@@ -145,7 +145,7 @@ static int read_open(struct reader *r, struct pattern_item *item)
         return err_set(r->err, ERR_LIMIT, "too many captures (limit %d)", PATTERN_CAPTURES_MAX);
     item->capture = (uint8_t)p->captures++;
     item->kind = PATTERN_OPEN;
-    if (more(r) && peek(r) == ')') {
+    if (has_pattern_byte(r) && peek_pattern_byte(r) == ')') {
         r->at++;
         item->kind = PATTERN_POSITION;
         r->closed[item->capture] = true;
@@ -167,10 +167,11 @@ static int read_close(struct reader *r, struct pattern_item *item)
 
 static int read_back(struct reader *r, struct pattern_item *item)
 {
-    unsigned number = peek(r) - (unsigned)'1';
+    unsigned number = peek_pattern_byte(r) - (unsigned)'1';
 
-    if (peek(r) == '0' || number >= r->pattern->captures || !r->closed[number])
-        return err_set(r->err, ERR_INVALID, "invalid capture index %%%c in pattern", peek(r));
+    if (peek_pattern_byte(r) == '0' || number >= r->pattern->captures || !r->closed[number])
+        return err_set(r->err, ERR_INVALID, "invalid capture index %%%c in pattern",
+                       peek_pattern_byte(r));
     r->at++;
     item->kind = PATTERN_BACK;
     item->capture = (uint8_t)number;
@@ -180,9 +181,9 @@ static int read_back(struct reader *r, struct pattern_item *item)
 static int read_balance(struct reader *r, struct pattern_item *item)
 {
     if (r->at + 1 >= r->text.n)
-        return bad(r, "missing arguments to '%b'");
+        return refuse_pattern(r, "missing arguments to '%b'");
     item->kind = PATTERN_BALANCE;
-    item->c = peek(r);
+    item->c = peek_pattern_byte(r);
     item->d = (uint8_t)r->text.p[r->at + 1];
     r->at += 2;
     return 0;
@@ -190,19 +191,19 @@ static int read_balance(struct reader *r, struct pattern_item *item)
 
 static int read_frontier(struct reader *r, struct pattern_item *item)
 {
-    if (!more(r) || peek(r) != '[')
-        return bad(r, "missing '[' after '%f'");
+    if (!has_pattern_byte(r) || peek_pattern_byte(r) != '[')
+        return refuse_pattern(r, "missing '[' after '%f'");
     r->at++;
     item->kind = PATTERN_FRONTIER;
-    return read_set(r, item->set);
+    return read_pattern_set(r, item->set);
 }
 
 /* What follows a single character class. */
 static void read_repeat(struct reader *r, struct pattern_item *item)
 {
-    if (!more(r))
+    if (!has_pattern_byte(r))
         return;
-    switch (peek(r)) {
+    switch (peek_pattern_byte(r)) {
     case '?': item->repeat = PATTERN_MAYBE; break;
     case '*': item->repeat = PATTERN_GREEDY; break;
     case '-': item->repeat = PATTERN_LAZY; break;
@@ -218,26 +219,26 @@ static void read_repeat(struct reader *r, struct pattern_item *item)
 /* After a % outside of a set. */
 static int read_percent(struct reader *r, struct pattern_item *item)
 {
-    if (more(r) && peek(r) == 'b') {
+    if (has_pattern_byte(r) && peek_pattern_byte(r) == 'b') {
         r->at++;
         return read_balance(r, item);
     }
-    if (more(r) && peek(r) == 'f') {
+    if (has_pattern_byte(r) && peek_pattern_byte(r) == 'f') {
         r->at++;
         return read_frontier(r, item);
     }
-    if (more(r) && isdigit(peek(r)))
+    if (has_pattern_byte(r) && isdigit(peek_pattern_byte(r)))
         return read_back(r, item);
     item->kind = PATTERN_SET;
-    if (read_escape(r, item->set) < 0)
+    if (read_pattern_escape(r, item->set) < 0)
         return -1;
     read_repeat(r, item);
     return 0;
 }
 
-static int read_item(struct reader *r, struct pattern_item *item)
+static int read_pattern_item(struct reader *r, struct pattern_item *item)
 {
-    uint8_t c = peek(r);
+    uint8_t c = peek_pattern_byte(r);
 
     r->at++;
     switch (c) {
@@ -246,12 +247,12 @@ static int read_item(struct reader *r, struct pattern_item *item)
     case '%': return read_percent(r, item);
     case '[':
         item->kind = PATTERN_SET;
-        if (read_set(r, item->set) < 0)
+        if (read_pattern_set(r, item->set) < 0)
             return -1;
         break;
     case '.': item->kind = PATTERN_ANY; break;
     case '$':
-        if (!more(r)) {
+        if (!has_pattern_byte(r)) {
             item->kind = PATTERN_END;
             return 0;
         }
@@ -272,15 +273,15 @@ int pattern_parse(struct str text, bool anchors, struct pattern_item *items, str
     if (text.n > PATTERN_TEXT_MAX)
         return err_set(err, ERR_LIMIT, "the pattern is longer than %zu KiB",
                        PATTERN_TEXT_MAX >> 10);
-    if (anchors && more(&r) && peek(&r) == '^') {
+    if (anchors && has_pattern_byte(&r) && peek_pattern_byte(&r) == '^') {
         pattern.anchored = true;
         r.at++;
     }
-    while (more(&r)) {
+    while (has_pattern_byte(&r)) {
         struct pattern_item *item = &items[pattern.count++];
 
         *item = (struct pattern_item){ 0 };
-        if (read_item(&r, item) < 0)
+        if (read_pattern_item(&r, item) < 0)
             return -1;
     }
     if (r.open_count > 0)
@@ -426,7 +427,7 @@ static bool enter_item(struct matcher *m, struct pattern_item *item, size_t *at)
 }
 
 /* Pass an item in its next best way. */
-static bool retry(const struct matcher *m, struct pattern_item *item, size_t *at)
+static bool retry_pattern_item(const struct matcher *m, struct pattern_item *item, size_t *at)
 {
     switch (item->repeat) {
     case PATTERN_MAYBE:
@@ -463,7 +464,7 @@ static bool match_at(struct matcher *m, size_t from)
             if (i == 0 || !spend_steps(m, 1))
                 return false;
             i--;
-            if (retry(m, &p->items[i], &at))
+            if (retry_pattern_item(m, &p->items[i], &at))
                 break;
         }
         i++;

@@ -34,7 +34,7 @@ static struct proxy *find_proxy(lua_State *L, int index)
     return ours ? proxy : NULL;
 }
 
-static bool is_current(const struct proxy *proxy)
+static bool is_proxy_current(const struct proxy *proxy)
 {
     return proxy->generation == proxy->variable->generation;
 }
@@ -49,14 +49,14 @@ bool proxy_peek(lua_State *L, int index, const struct value **ret_value)
     const struct proxy *proxy = find_proxy(L, index);
 
     *ret_value = proxy ? proxy->value : NULL;
-    return !proxy || is_current(proxy);
+    return !proxy || is_proxy_current(proxy);
 }
 
 static struct proxy *get_proxy(lua_State *L, int index)
 {
     struct proxy *proxy = find_proxy(L, index);
 
-    if (proxy && !is_current(proxy))
+    if (proxy && !is_proxy_current(proxy))
         luaL_error(L,
                    "this table belongs to an earlier '%s'; keep the values you need, not the "
                    "table",
@@ -73,7 +73,7 @@ const struct value *proxy_value(lua_State *L, int index)
 
 /* --- paths ------------------------------------------------------------------ */
 
-struct search {
+struct path_search {
     const void *tree; /* scripts see two values of one tree as the same place */
     size_t nodes;
 };
@@ -83,12 +83,12 @@ static const void *tree_of(const struct value *v)
     return v->kind == VALUE_LIST ? (const void *)v->list : (const void *)v->map;
 }
 
-static bool is_tree(const struct value *v)
+static bool is_list_or_map(const struct value *v)
 {
     return v->kind == VALUE_LIST || v->kind == VALUE_MAP;
 }
 
-static bool is_name(struct str s)
+static bool is_lua_name(struct str s)
 {
     if (s.n == 0 || (s.p[0] >= '0' && s.p[0] <= '9'))
         return false;
@@ -101,9 +101,9 @@ static bool is_name(struct str s)
     return true;
 }
 
-static void print_key(const struct value *key, struct buf *out)
+static void print_path_key(const struct value *key, struct buf *out)
 {
-    if (key->kind == VALUE_STR && is_name(key->s))
+    if (key->kind == VALUE_STR && is_lua_name(key->s))
         buf_printf(out, ".%.*s", STR_ARG(key->s));
     else if (key->kind == VALUE_STR)
         buf_printf(out, "[\"%.*s\"]", STR_ARG(key->s));
@@ -114,12 +114,12 @@ static void print_key(const struct value *key, struct buf *out)
 }
 
 /* Depth first; what was printed on a way that leads nowhere is cut again. */
-static bool search(struct search *s, const struct value *at, int depth, struct buf *out)
+static bool search_path(struct path_search *s, const struct value *at, int depth, struct buf *out)
 {
     size_t before = out->n;
     size_t count;
 
-    if (!is_tree(at) || s->nodes++ > PATH_NODES_MAX || depth > PATH_DEPTH_MAX)
+    if (!is_list_or_map(at) || s->nodes++ > PATH_NODES_MAX || depth > PATH_DEPTH_MAX)
         return false;
     if (tree_of(at) == s->tree)
         return true;
@@ -130,10 +130,10 @@ static bool search(struct search *s, const struct value *at, int depth, struct b
         const struct value *next =
             at->kind == VALUE_LIST ? &at->list->items[i] : &at->map->pairs[i].value;
 
-        if (!is_tree(next))
+        if (!is_list_or_map(next))
             continue;
-        print_key(key, out);
-        if (search(s, next, depth + 1, out))
+        print_path_key(key, out);
+        if (search_path(s, next, depth + 1, out))
             return true;
         buf_cut(out, before);
     }
@@ -142,15 +142,15 @@ static bool search(struct search *s, const struct value *at, int depth, struct b
 
 size_t proxy_print_path(const struct lua_variable *variable, const struct value *v, struct buf *out)
 {
-    struct search s = { tree_of(v), 0 };
+    struct path_search s = { tree_of(v), 0 };
 
     buf_add_text(out, variable->name);
-    (void)search(&s, &variable->value, 0, out);
+    (void)search_path(&s, &variable->value, 0, out);
     return s.nodes;
 }
 
 /* The path in the sandbox's buffer, charged: a script may catch the error and continue. */
-static const char *path_of(lua_State *L, const struct proxy *proxy)
+static const char *get_proxy_path(lua_State *L, const struct proxy *proxy)
 {
     struct sandbox *sandbox = state_of(L);
 
@@ -167,7 +167,7 @@ void proxy_push(lua_State *L, struct lua_variable *variable, const struct value 
 
     if (v->flags & VALUE_SECRET)
         state_of(L)->secret = true;
-    if (!is_tree(v)) {
+    if (!is_list_or_map(v)) {
         convert_push(L, v);
         return;
     }
@@ -177,7 +177,7 @@ void proxy_push(lua_State *L, struct lua_variable *variable, const struct value 
     lua_setmetatable(L, -2);
 }
 
-static const struct value *element(const struct value *list, lua_Integer i)
+static const struct value *get_list_element(const struct value *list, lua_Integer i)
 {
     if (i < 1 || (lua_Unsigned)i > list->list->count)
         return NULL;
@@ -185,7 +185,7 @@ static const struct value *element(const struct value *list, lua_Integer i)
 }
 
 /* The pair under the Lua key at `index`; NULL when there is none. */
-static const struct value_pair *find_pair(lua_State *L, const struct value *map, int index)
+static const struct value_pair *find_proxy_pair(lua_State *L, const struct value *map, int index)
 {
     struct value key;
 
@@ -194,18 +194,18 @@ static const struct value_pair *find_pair(lua_State *L, const struct value *map,
     return value_map_find_pair(map->map, &key);
 }
 
-static const struct value *look_up(lua_State *L, const struct value *v, int index)
+static const struct value *look_up_element(lua_State *L, const struct value *v, int index)
 {
     const struct value_pair *pair;
     int is_integer;
     lua_Integer i;
 
     if (v->kind == VALUE_MAP) {
-        pair = find_pair(L, v, index);
+        pair = find_proxy_pair(L, v, index);
         return pair ? &pair->value : NULL;
     }
     i = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &is_integer) : 0;
-    return element(v, i);
+    return get_list_element(v, i);
 }
 
 /* The key on top is not there: raise when the map is guarded. */
@@ -216,7 +216,7 @@ static void check_guard(lua_State *L, const struct proxy *proxy)
     VEC_EACH (&sandbox->guards, guard) {
         if (proxy->value->kind != VALUE_MAP || guard->map != proxy->value->map || !guard->why)
             continue;
-        luaL_error(L, "'%s.%s' is not there: %s", path_of(L, proxy),
+        luaL_error(L, "'%s.%s' is not there: %s", get_proxy_path(L, proxy),
                    lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?", guard->why);
     }
 }
@@ -224,7 +224,7 @@ static void check_guard(lua_State *L, const struct proxy *proxy)
 void proxy_get(lua_State *L, int index)
 {
     struct proxy *proxy = get_proxy(L, index);
-    const struct value *found = look_up(L, proxy->value, -1);
+    const struct value *found = look_up_element(L, proxy->value, -1);
 
     if (!found) {
         check_guard(L, proxy);
@@ -247,12 +247,12 @@ static size_t next_position(lua_State *L, const struct value *v)
     if (lua_isnil(L, -1))
         return 0;
     if (v->kind == VALUE_MAP) {
-        pair = find_pair(L, v, -1);
+        pair = find_proxy_pair(L, v, -1);
         if (pair)
             return (size_t)(pair - v->map->pairs) + 1;
     } else {
         i = lua_tointegerx(L, -1, &is_integer);
-        if (is_integer && element(v, i))
+        if (is_integer && get_list_element(v, i))
             return (size_t)i;
     }
     return (size_t)luaL_error(L, "invalid key to 'next'");
@@ -304,16 +304,16 @@ static int on_index(lua_State *L)
 
 static int on_write(lua_State *L)
 {
-    return luaL_error(L, "'%s' is read-only", path_of(L, get_proxy(L, 1)));
+    return luaL_error(L, "'%s' is read-only", get_proxy_path(L, get_proxy(L, 1)));
 }
 
-static int on_length(lua_State *L)
+static int on_proxy_length(lua_State *L)
 {
     lua_pushinteger(L, proxy_length(proxy_value(L, 1)));
     return 1;
 }
 
-static int on_next(lua_State *L)
+static int on_proxy_next(lua_State *L)
 {
     lua_settop(L, 2);
     if (!proxy_is(L, 1))
@@ -329,16 +329,16 @@ static int on_next(lua_State *L)
 static int on_call(lua_State *L)
 {
     if (!lua_isnil(L, 2))
-        return luaL_error(L, "'%s' is not a function", path_of(L, get_proxy(L, 1)));
+        return luaL_error(L, "'%s' is not a function", get_proxy_path(L, get_proxy(L, 1)));
     lua_settop(L, 3);
     lua_remove(L, 2);
-    return on_next(L);
+    return on_proxy_next(L);
 }
 
-static int on_pairs(lua_State *L)
+static int on_proxy_pairs(lua_State *L)
 {
     (void)get_proxy(L, 1);
-    lua_pushcfunction(L, on_next);
+    lua_pushcfunction(L, on_proxy_next);
     lua_pushvalue(L, 1);
     lua_pushnil(L);
     return 3;
@@ -356,8 +356,12 @@ static int on_equal(lua_State *L)
 void proxy_open(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        { "__index", on_index }, { "__newindex", on_write }, { "__len", on_length },
-        { "__pairs", on_pairs }, { "__eq", on_equal },       { "__call", on_call },
+        { "__index", on_index },
+        { "__newindex", on_write },
+        { "__len", on_proxy_length },
+        { "__pairs", on_proxy_pairs },
+        { "__eq", on_equal },
+        { "__call", on_call },
         { NULL, NULL },
     };
 

@@ -157,7 +157,7 @@ static void open_tables(lua_State *L)
     state_clear_cache(L);
 }
 
-static int open_all(lua_State *L)
+static int open_sandbox_libraries(lua_State *L)
 {
     open_tables(L); /* leaves base on top */
     proxy_open(L);
@@ -224,7 +224,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *options)
     sandbox->L = lua_newstate(limits_alloc, limits);
     *(struct limits **)lua_getextraspace(sandbox->L) = limits;
     lua_gc(sandbox->L, LUA_GCSTOP); /* there is no garbage yet */
-    if (run_protected(sandbox, open_all, NULL) != LUA_OK)
+    if (run_protected(sandbox, open_sandbox_libraries, NULL) != LUA_OK)
         abort(); /* SANDBOX_MEMORY_MIN is too small: a bug */
     lua_gc(sandbox->L, LUA_GCRESTART);
     limits->steps_max = options->steps_max > 0 ? options->steps_max : SANDBOX_STEPS_DEFAULT;
@@ -347,7 +347,7 @@ static int call_back(lua_State *L)
 }
 
 /* "os.getgroups" goes into the content of the frozen table 'os', "always" into base. */
-static int add_function(lua_State *L)
+static int add_sandbox_function(lua_State *L)
 {
     struct callback *callback = lua_touserdata(L, 1);
     struct str name = str_from(callback->name);
@@ -374,7 +374,7 @@ int sandbox_add_function(struct sandbox *sandbox, const char *name, sandbox_fn *
     struct callback *callback = ARENA_NEW(&sandbox->arena, struct callback);
 
     *callback = (struct callback){ arena_strdup(&sandbox->arena, name), fn, user };
-    if (run_protected(sandbox, add_function, callback) == LUA_OK)
+    if (run_protected(sandbox, add_sandbox_function, callback) == LUA_OK)
         return 0;
     return err_set(err, ERR_INVALID, "add the Lua function '%s'", name);
 }

@@ -9,7 +9,7 @@
 #define SPOT_WORD_MAX 40
 
 /* Line `number` of the document and where it starts; a NULL view when there is none. */
-static struct str line_of(struct str text, uint32_t number)
+static struct str find_document_line(struct str text, uint32_t number)
 {
     struct str rest = text, line = { NULL, 0 };
 
@@ -22,13 +22,13 @@ static struct str line_of(struct str text, uint32_t number)
 }
 
 /* What the value is written as, its tag and anchor left out. */
-static struct str written(const struct value *v)
+static struct str find_written_text(const struct value *v)
 {
     struct str rest;
 
     if (!v->source || !v->source->text.p || v->line == 0)
         return (struct str){ NULL, 0 };
-    rest = line_of(v->source->text, v->line);
+    rest = find_document_line(v->source->text, v->line);
     if (!rest.p)
         return rest;
     rest = str_from_offset(rest, utf8_offset(rest, v->column > 0 ? v->column - 1U : 0));
@@ -42,7 +42,7 @@ static struct str written(const struct value *v)
 
 bool spot_is_block(const struct value *v)
 {
-    struct str rest = written(v);
+    struct str rest = find_written_text(v);
 
     return rest.p && rest.n > 0 && rest.p[0] == '|';
 }
@@ -57,7 +57,7 @@ static size_t lines_before(struct str text, size_t offset)
 }
 
 /* From `offset` to the end of its line, cut to what is worth searching. */
-static struct str word_at(struct str text, size_t offset)
+static struct str get_rest_of_line(struct str text, size_t offset)
 {
     struct str rest = str_from_offset(text, offset);
     struct str line = str_cut(&rest, '\n');
@@ -97,11 +97,11 @@ struct place spot_find(const struct value *v, size_t offset)
 
     if (!document.p || at.line == 0 || v->kind != VALUE_STR || offset > v->s.n)
         return at;
-    word = word_at(v->s, offset);
+    word = get_rest_of_line(v->s, offset);
     if (is_block) {
         at.line += (uint32_t)lines_before(v->s, offset) + 1;
         at.column = 1;
-        line = line_of(document, at.line);
+        line = find_document_line(document, at.line);
         if (line.p)
             (void)search_line(line, word, search_from(v, line, offset, true), &at);
         return at;
@@ -109,7 +109,7 @@ struct place spot_find(const struct value *v, size_t offset)
     for (uint32_t i = 0; i < SPOT_LINES_MAX; i++) {
         struct place here = { at.file, at.line + i, 1 };
 
-        line = line_of(document, here.line);
+        line = find_document_line(document, here.line);
         if (!line.p)
             break;
         if (search_line(line, word, i == 0 ? search_from(v, line, offset, false) : 0, &here))

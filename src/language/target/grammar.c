@@ -12,7 +12,7 @@
 #include "core/data/value.h"
 #include "language/target/quoted.h"
 
-enum token_kind {
+enum grammar_token_kind {
     TOKEN_END,
     TOKEN_OPEN,
     TOKEN_CLOSE,
@@ -22,8 +22,8 @@ enum token_kind {
     TOKEN_WORD,
 };
 
-struct lex_token {
-    enum token_kind kind;
+struct grammar_token {
+    enum grammar_token_kind kind;
     struct str text;
     size_t at; /* byte of the expression */
 };
@@ -35,8 +35,8 @@ struct grammar {
     const struct target_options *options;
     const struct value *where;
     struct str text;
-    struct lex_token token; /* the next one */
-    size_t at;              /* after it */
+    struct grammar_token token; /* the next one */
+    size_t at;                  /* after it */
     uint32_t depth;
     uint32_t *terms; /* of all expressions together */
     const struct grammar *outer;
@@ -66,7 +66,7 @@ static bool written_as_read(const struct grammar *g, uint32_t *ret_skip)
     return str_starts(str_from_offset(text, *ret_skip), g->text);
 }
 
-static struct place place_at(const struct grammar *g, size_t at)
+static struct place make_target_place(const struct grammar *g, size_t at)
 {
     struct place place = { "target", 1, 1 };
     struct str before = str_slice(g->text, 0, at);
@@ -98,30 +98,30 @@ static void show_source(const struct grammar *g)
 }
 
 #define COMPLAIN(g, at, ...)                                                                       \
-    (diag_add((g)->diags, place_at((g), (at)), __VA_ARGS__), show_source(g), -1)
+    (diag_add((g)->diags, make_target_place((g), (at)), __VA_ARGS__), show_source(g), -1)
 
 /* --- words ---------------------------------------------------------------------- */
 
-static bool is_blank(char c)
+static bool is_target_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_word(struct str text, const char *word)
+static bool is_target_word(struct str text, const char *word)
 {
     return text.n == strlen(word) && strncasecmp(text.p, word, text.n) == 0;
 }
 
-static enum token_kind kind_of(struct str word)
+static enum grammar_token_kind get_token_kind(struct str word)
 {
-    return is_word(word, "and")   ? TOKEN_AND
-           : is_word(word, "or")  ? TOKEN_OR
-           : is_word(word, "not") ? TOKEN_NOT
-                                  : TOKEN_WORD;
+    return is_target_word(word, "and")   ? TOKEN_AND
+           : is_target_word(word, "or")  ? TOKEN_OR
+           : is_target_word(word, "not") ? TOKEN_NOT
+                                         : TOKEN_WORD;
 }
 
 /* After the set of a regular expression that begins at `at`, whose parentheses are literal. */
-static size_t set_end(struct str word, size_t at)
+static size_t find_regex_set_end(struct str word, size_t at)
 {
     size_t i = at + 1;
 
@@ -129,18 +129,18 @@ static size_t set_end(struct str word, size_t at)
         i++;
     if (i < word.n && word.p[i] == ']')
         i++;
-    while (i < word.n && word.p[i] != ']' && !is_blank(word.p[i]))
+    while (i < word.n && word.p[i] != ']' && !is_target_blank(word.p[i]))
         i += word.p[i] == '\\' ? 2 : 1;
     return i < word.n ? i + (word.p[i] == ']') : word.n;
 }
 
 /* How long the word at the start of `text` is; STR_NONE and `reterr_at` when a quote stays open. */
-static size_t word_length(struct str text, size_t *reterr_at)
+static size_t measure_word(struct str text, size_t *reterr_at)
 {
     bool regex = text.n > 1 && text.p[1] == '@' && term_is_regex(term_prefix_type(text.p[0]));
     size_t i = 0, depth = 0;
 
-    while (i < text.n && !is_blank(text.p[i])) {
+    while (i < text.n && !is_target_blank(text.p[i])) {
         size_t end = quoted_skip(text, i);
 
         if (end == STR_NONE) {
@@ -153,10 +153,10 @@ static size_t word_length(struct str text, size_t *reterr_at)
         }
         if (text.p[i] == ')' && depth-- == 0)
             break;
-        if (text.p[i] == '(' && depth++ == 0 && kind_of(str_slice(text, 0, i)) != TOKEN_WORD)
+        if (text.p[i] == '(' && depth++ == 0 && get_token_kind(str_slice(text, 0, i)) != TOKEN_WORD)
             break;
         if (regex && text.p[i] == '[')
-            i = set_end(text, i);
+            i = find_regex_set_end(text, i);
         else
             i += regex && text.p[i] == '\\' ? 2 : 1;
     }
@@ -170,47 +170,47 @@ static size_t list_length(struct str text, size_t n)
     size_t next, more, ignored;
 
     while (str_starts(text, STR("L@"))) {
-        for (next = n; next < text.n && is_blank(text.p[next]);)
+        for (next = n; next < text.n && is_target_blank(text.p[next]);)
             next++;
         if (next == text.n || text.p[next] == '(' || text.p[next] == ')' ||
             (text.p[n - 1] != ',' && text.p[next] != ','))
             break;
-        more = word_length(str_from_offset(text, next), &ignored);
-        if (more == STR_NONE || kind_of(str_slice(text, next, more)) != TOKEN_WORD)
+        more = measure_word(str_from_offset(text, next), &ignored);
+        if (more == STR_NONE || get_token_kind(str_slice(text, next, more)) != TOKEN_WORD)
             break;
         n = next + more;
     }
     return n;
 }
 
-static int advance(struct grammar *g)
+static int read_next_token(struct grammar *g)
 {
     struct str rest;
     size_t n, open = 0;
 
-    while (g->at < g->text.n && is_blank(g->text.p[g->at]))
+    while (g->at < g->text.n && is_target_blank(g->text.p[g->at]))
         g->at++;
-    g->token = (struct lex_token){ TOKEN_END, { NULL, 0 }, g->at };
+    g->token = (struct grammar_token){ TOKEN_END, { NULL, 0 }, g->at };
     if (g->at == g->text.n)
         return 0;
     rest = str_from_offset(g->text, g->at);
-    n = rest.p[0] == '(' || rest.p[0] == ')' ? 1 : word_length(rest, &open);
+    n = rest.p[0] == '(' || rest.p[0] == ')' ? 1 : measure_word(rest, &open);
     if (n == STR_NONE)
         return COMPLAIN(g, g->at + open, "this quote is never closed");
     n = list_length(rest, n);
     g->token.text = str_slice(rest, 0, n);
     g->token.kind = rest.p[0] == '('   ? TOKEN_OPEN
                     : rest.p[0] == ')' ? TOKEN_CLOSE
-                                       : kind_of(g->token.text);
+                                       : get_token_kind(g->token.text);
     g->at += n;
     return 0;
 }
 
 /* --- nodes ------------------------------------------------------------------------ */
 
-static const struct grammar_node *join(struct grammar *g, enum grammar_kind kind,
-                                       const struct grammar_node *left,
-                                       const struct grammar_node *right)
+static const struct grammar_node *join_grammar_nodes(struct grammar *g, enum grammar_kind kind,
+                                                     const struct grammar_node *left,
+                                                     const struct grammar_node *right)
 {
     struct grammar_node *node = ARENA_NEW(g->arena, struct grammar_node);
 
@@ -259,7 +259,7 @@ static int add_globs(struct grammar *g, struct str word, size_t at, const struct
         if (part.n > 0) {
             if (add_term(g, TARGET_GLOB, part, at + from, &one) < 0)
                 return -1;
-            all = all ? join(g, GRAMMAR_OR, all, one) : one;
+            all = all ? join_grammar_nodes(g, GRAMMAR_OR, all, one) : one;
         }
         from = end == STR_NONE ? word.n + 1 : end + 1;
     }
@@ -344,7 +344,8 @@ static int unknown_group(struct grammar *g, struct str name, size_t at)
     return -1;
 }
 
-static int add_group(struct grammar *g, struct str word, size_t at, const struct grammar_node **ret)
+static int add_group_node(struct grammar *g, struct str word, size_t at,
+                          const struct grammar_node **ret)
 {
     struct str name = quoted_remove(g->arena, word);
     const struct value *group = g->options->groups ? value_get_str(g->options->groups, name) : NULL;
@@ -371,7 +372,7 @@ static int add_group(struct grammar *g, struct str word, size_t at, const struct
     if (group_text(g, group, at, &inner.text) < 0)
         return -1;
     if (parse_whole(&inner, TARGET_COMPOUND, ret) < 0 || diags_count(g->diags) > mistakes) {
-        diag_note(g->diags, place_at(g, at), "in group '%.*s'", STR_ARG(name));
+        diag_note(g->diags, make_target_place(g, at), "in group '%.*s'", STR_ARG(name));
         return -1;
     }
     return 0;
@@ -379,7 +380,7 @@ static int add_group(struct grammar *g, struct str word, size_t at, const struct
 
 /* --- the grammar ---------------------------------------------------------------------- */
 
-static int unknown_prefix(struct grammar *g, const struct lex_token *word, size_t sign)
+static int unknown_prefix(struct grammar *g, const struct grammar_token *word, size_t sign)
 {
     char upper = (char)(word->text.p[0] & ~0x20);
 
@@ -391,8 +392,8 @@ static int unknown_prefix(struct grammar *g, const struct lex_token *word, size_
     return -1;
 }
 
-static int add_word(struct grammar *g, const struct lex_token *word,
-                    const struct grammar_node **ret)
+static int add_word_node(struct grammar *g, const struct grammar_token *word,
+                         const struct grammar_node **ret)
 {
     struct str rest = str_from_offset(word->text, 2);
     size_t sign = quoted_find(word->text, '@', 0), colon = quoted_find(word->text, ':', 0);
@@ -401,7 +402,7 @@ static int add_word(struct grammar *g, const struct lex_token *word,
     if (sign == 1)
         type = term_prefix_type(word->text.p[0]);
     if (type == TARGET_GROUP)
-        return add_group(g, rest, word->at, ret);
+        return add_group_node(g, rest, word->at, ret);
     if (type != TARGET_COMPOUND)
         return add_term(g, type, rest, word->at + 2, ret);
     if (sign != STR_NONE && sign < colon)
@@ -410,18 +411,18 @@ static int add_word(struct grammar *g, const struct lex_token *word,
 }
 
 /* An invalid word has been reported; continue, there may be others. */
-static int take_word(struct grammar *g, const struct lex_token *word,
-                     const struct grammar_node **ret)
+static int take_target_word(struct grammar *g, const struct grammar_token *word,
+                            const struct grammar_node **ret)
 {
     static const struct grammar_node senseless = { .kind = GRAMMAR_TERM };
 
-    if (add_word(g, word, ret) == 0)
+    if (add_word_node(g, word, ret) == 0)
         return 0;
     *ret = &senseless;
     return *g->terms > TARGET_TERMS_MAX ? -1 : 0;
 }
 
-static int parse_or(struct grammar *g, const struct grammar_node **ret);
+static int parse_target_or(struct grammar *g, const struct grammar_node **ret);
 
 static int parse_parentheses(struct grammar *g, const struct grammar_node **ret)
 {
@@ -429,27 +430,27 @@ static int parse_parentheses(struct grammar *g, const struct grammar_node **ret)
 
     if (++g->depth > TARGET_DEPTH_MAX)
         return COMPLAIN(g, open, "groups and parentheses go at most %d deep", TARGET_DEPTH_MAX);
-    if (advance(g) < 0)
+    if (read_next_token(g) < 0)
         return -1;
     if (g->token.kind == TOKEN_CLOSE)
         return COMPLAIN(g, open, "there is nothing between the parentheses");
-    if (g->token.kind != TOKEN_END && parse_or(g, ret) < 0)
+    if (g->token.kind != TOKEN_END && parse_target_or(g, ret) < 0)
         return -1;
     if (g->token.kind == TOKEN_END)
         return COMPLAIN(g, open, "this parenthesis is never closed");
     g->depth--;
-    return advance(g);
+    return read_next_token(g);
 }
 
 /* `before` is the operator that needs an operand, or a word of kind END. */
-static int parse_operand(struct grammar *g, const struct lex_token *before,
+static int parse_operand(struct grammar *g, const struct grammar_token *before,
                          const struct grammar_node **ret)
 {
-    struct lex_token word = g->token;
+    struct grammar_token word = g->token;
 
     switch (word.kind) {
     case TOKEN_OPEN: return parse_parentheses(g, ret);
-    case TOKEN_WORD: return advance(g) < 0 ? -1 : take_word(g, &word, ret);
+    case TOKEN_WORD: return read_next_token(g) < 0 ? -1 : take_target_word(g, &word, ret);
     case TOKEN_AND:
     case TOKEN_OR:
         if (before->kind == TOKEN_END)
@@ -464,35 +465,37 @@ static int parse_operand(struct grammar *g, const struct lex_token *before,
     return COMPLAIN(g, before->at, "'%.*s' has nothing on its right", STR_ARG(before->text));
 }
 
-static int parse_unary(struct grammar *g, struct lex_token before, const struct grammar_node **ret)
+static int parse_target_unary(struct grammar *g, struct grammar_token before,
+                              const struct grammar_node **ret)
 {
     bool negated = false;
 
     while (g->token.kind == TOKEN_NOT) {
         before = g->token;
         negated = !negated;
-        if (advance(g) < 0)
+        if (read_next_token(g) < 0)
             return -1;
     }
     if (parse_operand(g, &before, ret) < 0)
         return -1;
     if (negated)
-        *ret = join(g, GRAMMAR_NOT, *ret, NULL);
+        *ret = join_grammar_nodes(g, GRAMMAR_NOT, *ret, NULL);
     return 0;
 }
 
-static int parse_and(struct grammar *g, struct lex_token before, const struct grammar_node **ret)
+static int parse_target_and(struct grammar *g, struct grammar_token before,
+                            const struct grammar_node **ret)
 {
     const struct grammar_node *left, *right;
 
-    if (parse_unary(g, before, &left) < 0)
+    if (parse_target_unary(g, before, &left) < 0)
         return -1;
     while (g->token.kind == TOKEN_AND) {
-        struct lex_token sign = g->token;
+        struct grammar_token sign = g->token;
 
-        if (advance(g) < 0 || parse_unary(g, sign, &right) < 0)
+        if (read_next_token(g) < 0 || parse_target_unary(g, sign, &right) < 0)
             return -1;
-        left = join(g, GRAMMAR_AND, left, right);
+        left = join_grammar_nodes(g, GRAMMAR_AND, left, right);
     }
     *ret = left;
     return 0;
@@ -510,18 +513,18 @@ static int two_words(struct grammar *g)
     return -1;
 }
 
-static int parse_or(struct grammar *g, const struct grammar_node **ret)
+static int parse_target_or(struct grammar *g, const struct grammar_node **ret)
 {
     const struct grammar_node *left, *right;
 
-    if (parse_and(g, (struct lex_token){ 0 }, &left) < 0)
+    if (parse_target_and(g, (struct grammar_token){ 0 }, &left) < 0)
         return -1;
     while (g->token.kind == TOKEN_OR) {
-        struct lex_token sign = g->token;
+        struct grammar_token sign = g->token;
 
-        if (advance(g) < 0 || parse_and(g, sign, &right) < 0)
+        if (read_next_token(g) < 0 || parse_target_and(g, sign, &right) < 0)
             return -1;
-        left = join(g, GRAMMAR_OR, left, right);
+        left = join_grammar_nodes(g, GRAMMAR_OR, left, right);
     }
     if (g->token.kind != TOKEN_END && g->token.kind != TOKEN_CLOSE)
         return two_words(g);
@@ -539,10 +542,10 @@ static int parse_whole(struct grammar *g, enum target_type type, const struct gr
         return -1;
     }
     if (type == TARGET_GROUP)
-        return add_group(g, g->text, 0, ret);
+        return add_group_node(g, g->text, 0, ret);
     if (type != TARGET_COMPOUND)
         return add_term(g, type, g->text, 0, ret);
-    if (advance(g) < 0 || parse_or(g, ret) < 0)
+    if (read_next_token(g) < 0 || parse_target_or(g, ret) < 0)
         return -1;
     if (g->token.kind == TOKEN_CLOSE)
         return COMPLAIN(g, g->token.at, "no parenthesis is open here");

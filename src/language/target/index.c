@@ -68,7 +68,7 @@ static void *number_to_pointer(uint32_t number)
     return (void *)(uintptr_t)number;
 }
 
-static uint32_t add_cell(struct column *column, struct str reach)
+static uint32_t add_index_cell(struct column *column, struct str reach)
 {
     struct cell cell = { .reach = { mem_alloc(reach.n), reach.n } };
     uint32_t number;
@@ -98,8 +98,8 @@ static void drop_cell(struct column *column, uint32_t number)
 }
 
 /* The value of a machine in a column; `tree` NULL: nothing. */
-static void set_value(struct target_index *index, struct column *column, uint32_t machine,
-                      const struct value *tree)
+static void set_column_value(struct target_index *index, struct column *column, uint32_t machine,
+                             const struct value *tree)
 {
     uint32_t number = NOTHING, before;
 
@@ -112,7 +112,7 @@ static void set_value(struct target_index *index, struct column *column, uint32_
         const struct str reach = buf_view(&index->reach);
 
         number = (uint32_t)(uintptr_t)map_find(&column->numbers, reach);
-        number = number == NOTHING ? add_cell(column, reach) : number;
+        number = number == NOTHING ? add_index_cell(column, reach) : number;
         column->cells.p[number].users++;
     }
     before = column->values.p[machine];
@@ -156,7 +156,7 @@ static struct column *add_column(struct target_index *index, enum tree_kind kind
     VEC_PUSH(&column->cells, (struct cell){ .users = 1 }); /* NOTHING */
     VEC_PUSH(&index->columns, column);
     for (uint32_t i = 0; i < index->machines.n; i++)
-        set_value(index, column, i, index->machines.p[i].trees[kind]);
+        set_column_value(index, column, i, index->machines.p[i].trees[kind]);
     return column;
 }
 
@@ -205,7 +205,7 @@ static struct str near_id(const struct machine *machine)
     return (struct str){ machine->id.n > SMALL_ID ? machine->id.p : machine->small, machine->id.n };
 }
 
-static uint32_t add_machine(struct target_index *index, struct str id)
+static uint32_t add_indexed_machine(struct target_index *index, struct str id)
 {
     struct machine machine = { .id = id };
     uint32_t number = (uint32_t)index->machines.n;
@@ -227,7 +227,7 @@ static void set_tree(struct target_index *index, uint32_t number, enum tree_kind
     index->machines.p[number].trees[kind] = tree;
     VEC_EACH (&index->columns, column)
         if ((*column)->kind == kind)
-            set_value(index, *column, number, tree);
+            set_column_value(index, *column, number, tree);
 }
 
 int target_index_put(struct target_index *index, struct str id, const struct value *facts,
@@ -237,7 +237,7 @@ int target_index_put(struct target_index *index, struct str id, const struct val
 
     if (id.n > TARGET_ID_MAX)
         return err_set(err, ERR_LIMIT, "an id has at most %d bytes", TARGET_ID_MAX);
-    number = number ? number - 1 : add_machine(index, id);
+    number = number ? number - 1 : add_indexed_machine(index, id);
     set_tree(index, number, TREE_FACTS, facts);
     return 0;
 }
@@ -258,7 +258,7 @@ void target_index_remove(struct target_index *index, struct str id)
     if (!number)
         return;
     VEC_EACH (&index->columns, column)
-        set_value(index, *column, number - 1, NULL);
+        set_column_value(index, *column, number - 1, NULL);
     (void)map_remove(&index->numbers, id);
     index->machines.p[number - 1] = (struct machine){ 0 };
     VEC_PUSH(&index->free_machines, number - 1);
@@ -397,7 +397,7 @@ struct machine_match {
     const struct term *term;
 };
 
-static int match_machine(void *self, uint32_t number, bool *ret_matches, struct err *err)
+static int match_indexed_machine(void *self, uint32_t number, bool *ret_matches, struct err *err)
 {
     const struct machine_match *match = self;
     const struct machine *machine = &match->index->machines.p[number];
@@ -427,7 +427,7 @@ static int run_term(struct target_index *index, struct sets *sets, const struct 
     if (is_about_facts(term) || term_is_about_settings(term))
         result = match_tree(index, sets, term, in, hits, err);
     else
-        result = match_each(sets, in, match_machine, &match, hits, err);
+        result = match_each(sets, in, match_indexed_machine, &match, hits, err);
     if (result < 0)
         return -1;
     if (term_is_about_settings(term) && term->negated)

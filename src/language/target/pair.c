@@ -41,14 +41,14 @@ struct pair {
 
 /* --- parsing --------------------------------------------------------------- */
 
-static bool parse_number(struct str text, double *ret)
+static bool parse_pair_number(struct str text, double *ret)
 {
     struct err ignored;
 
     return number_parse_double(text, ret, &ignored) == 0;
 }
 
-static struct str dotted(struct arena *arena, struct str key)
+static struct str make_dotted_key(struct arena *arena, struct str key)
 {
     char *path = arena_strndup(arena, key.p, key.n);
 
@@ -70,13 +70,13 @@ static void parse_value(struct arena *arena, struct str text, struct cut *cut)
     }
     cut->operand = quoted_remove(arena, text);
     cut->wild = wild_new(arena, cut->operand, WILD_FOLD);
-    cut->is_number = parse_number(cut->operand, &cut->number);
+    cut->is_number = parse_pair_number(cut->operand, &cut->number);
 }
 
 static int parse_cut(struct arena *arena, struct str key, struct str value, enum pair_kind kind,
                      struct cut *cut, size_t *reterr_at, struct err *err)
 {
-    cut->path = dotted(arena, key);
+    cut->path = make_dotted_key(arena, key);
     if (kind == PAIR_WILD) {
         parse_value(arena, value, cut);
         return 0;
@@ -143,22 +143,22 @@ struct walk {
     bool found, hit, failed;
 };
 
-static bool is_digit(char c)
+static bool is_version_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static struct str digits_at(struct str text)
+static struct str get_leading_digits(struct str text)
 {
     size_t n = 0;
 
-    while (n < text.n && is_digit(text.p[n]))
+    while (n < text.n && is_version_digit(text.p[n]))
         n++;
     return str_slice(text, 0, n);
 }
 
 /* Numbers of any length, without leading zeros. */
-static int compare_digits(struct str a, struct str b)
+static int compare_digit_runs(struct str a, struct str b)
 {
     while (a.n > 1 && a.p[0] == '0')
         a = str_from_offset(a, 1);
@@ -170,14 +170,14 @@ static int compare_digits(struct str a, struct str b)
 }
 
 /* 6.10.2 after 6.9: runs of digits by number, all else by byte. */
-static int compare_versions(struct str a, struct str b)
+static int compare_version_texts(struct str a, struct str b)
 {
     while (a.n > 0 && b.n > 0) {
-        struct str x = digits_at(a), y = digits_at(b);
+        struct str x = get_leading_digits(a), y = get_leading_digits(b);
         int order;
 
         if (x.n > 0 && y.n > 0) {
-            order = compare_digits(x, y);
+            order = compare_digit_runs(x, y);
         } else {
             x = str_slice(a, 0, 1);
             y = str_slice(b, 0, 1);
@@ -191,14 +191,15 @@ static int compare_versions(struct str a, struct str b)
     return (a.n > 0) - (b.n > 0);
 }
 
-static int compare(const struct cut *cut, struct str text)
+static int compare_limit(const struct cut *cut, struct str text)
 {
     double number;
 
-    if (cut->is_number && parse_number(text, &number))
+    if (cut->is_number && parse_pair_number(text, &number))
         return (number > cut->number) - (number < cut->number);
-    if (cut->operand.n > 0 && text.n > 0 && is_digit(cut->operand.p[0]) && is_digit(text.p[0]))
-        return compare_versions(text, cut->operand);
+    if (cut->operand.n > 0 && text.n > 0 && is_version_digit(cut->operand.p[0]) &&
+        is_version_digit(text.p[0]))
+        return compare_version_texts(text, cut->operand);
     return str_compare(text, cut->operand);
 }
 
@@ -227,10 +228,10 @@ static bool text_hits(struct walk *walk, struct str text)
     switch (cut->op) {
     case PAIR_EQ:
     case PAIR_NE: return wild_match(&cut->wild, text);
-    case PAIR_LE: return compare(cut, text) <= 0;
-    case PAIR_GE: return compare(cut, text) >= 0;
-    case PAIR_LT: return compare(cut, text) < 0;
-    case PAIR_GT: return compare(cut, text) > 0;
+    case PAIR_LE: return compare_limit(cut, text) <= 0;
+    case PAIR_GE: return compare_limit(cut, text) >= 0;
+    case PAIR_LT: return compare_limit(cut, text) < 0;
+    case PAIR_GT: return compare_limit(cut, text) > 0;
     }
     return false;
 }
@@ -289,15 +290,15 @@ static void match_value(struct walk *walk, const struct value *v)
 }
 
 /* The value of a key, which may be a number. */
-static const struct value *member(const struct value *map, struct str key)
+static const struct value *get_path_member(const struct value *map, struct str key)
 {
     const struct value *found = value_get_str(map, key);
 
-    return found || !is_digit(key.p[0]) ? found : value_path(map, key, '\0');
+    return found || !is_version_digit(key.p[0]) ? found : value_path(map, key, '\0');
 }
 
 /* Depth: each step goes one level down the tree, whose reader has limited its depth. */
-static void follow_path(struct walk *walk, const struct value *v, struct str path)
+static void follow_value_path(struct walk *walk, const struct value *v, struct str path)
 {
     size_t at = str_find_char(path, '.', 0);
     const struct value *next;
@@ -307,24 +308,24 @@ static void follow_path(struct walk *walk, const struct value *v, struct str pat
         if (next && at == STR_NONE)
             match_value(walk, next);
         else if (next)
-            follow_path(walk, next, str_from_offset(path, at + 1));
+            follow_value_path(walk, next, str_from_offset(path, at + 1));
         for (size_t i = 0; !next && i < v->list->count; i++)
-            follow_path(walk, &v->list->items[i], path);
+            follow_value_path(walk, &v->list->items[i], path);
         return;
     }
     if (v->kind != VALUE_MAP)
         return;
-    next = path.n > 0 ? member(v, path) : NULL;
+    next = path.n > 0 ? get_path_member(v, path) : NULL;
     if (next)
         match_value(walk, next);
     for (; at != STR_NONE; at = str_find_char(path, '.', at + 1)) {
-        next = at > 0 ? member(v, str_slice(path, 0, at)) : NULL;
+        next = at > 0 ? get_path_member(v, str_slice(path, 0, at)) : NULL;
         if (next)
-            follow_path(walk, next, str_from_offset(path, at + 1));
+            follow_value_path(walk, next, str_from_offset(path, at + 1));
     }
 }
 
-static bool is_match(const struct walk *walk)
+static bool is_pair_match(const struct walk *walk)
 {
     return walk->cut->op == PAIR_NE ? walk->found && !walk->hit : walk->hit;
 }
@@ -337,10 +338,10 @@ int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matc
     for (size_t i = 0; i < pair->count && !matches && tree; i++) {
         struct walk walk = { .cut = &pair->cuts[i], .err = err };
 
-        follow_path(&walk, tree, pair->cuts[i].path);
+        follow_value_path(&walk, tree, pair->cuts[i].path);
         if (walk.failed)
             return -1;
-        matches = is_match(&walk);
+        matches = is_pair_match(&walk);
     }
     *ret_matches = matches;
     return 0;
@@ -367,7 +368,7 @@ void pair_reach(struct str path, const struct value *tree, struct buf *out)
     struct walk walk = { .reach = out };
 
     buf_add_char(out, REACH_FOUND);
-    follow_path(&walk, tree, path);
+    follow_value_path(&walk, tree, path);
     if (!walk.found)
         buf_cut(out, before);
 }
@@ -386,6 +387,6 @@ int pair_match_reach(const struct pair *pair, size_t cut, struct str reach, bool
         walk.hit = text_hits(&walk, str_slice(rest, sizeof(size), size));
         rest = str_from_offset(rest, sizeof(size) + size);
     }
-    *ret_matches = is_match(&walk);
+    *ret_matches = is_pair_match(&walk);
     return walk.failed ? -1 : 0;
 }

@@ -8,7 +8,7 @@
 
 #define BITS_OF_BYTE 8
 
-static bool parse_address(struct str text, struct subnet *ret)
+static bool parse_subnet_address(struct str text, struct subnet *ret)
 {
     char copy[INET6_ADDRSTRLEN];
 
@@ -27,7 +27,7 @@ int subnet_parse(struct str text, struct subnet *ret_subnet, struct err *err)
     struct str rest = text, address = str_cut(&rest, '/');
     uint64_t bits;
 
-    if (!parse_address(address, &subnet))
+    if (!parse_subnet_address(address, &subnet))
         return err_set(err, ERR_INVALID, "'%.*s' is not an address", STR_ARG(address));
     if (rest.p) {
         if (number_parse_uint(rest, &bits, err) < 0 || bits > subnet.bits)
@@ -47,7 +47,7 @@ bool subnet_has(const struct subnet *subnet, struct str address)
 
     bare = str_cut(&bare, '/');
     bare = str_cut(&bare, '%');
-    if (!parse_address(bare, &other) || other.family != subnet->family)
+    if (!parse_subnet_address(bare, &other) || other.family != subnet->family)
         return false;
     if (memcmp(subnet->address, other.address, whole) != 0)
         return false;

@@ -21,20 +21,20 @@ struct way {
 
 /* Append the terms of `node`; returns where to begin. Depth: that of the tree, which
  * TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
-static uint32_t emit(struct target *target, const struct grammar_node *node, struct way way)
+static uint32_t emit_terms(struct target *target, const struct grammar_node *node, struct way way)
 {
     struct way left = way;
     struct term *term;
 
     switch (node->kind) {
     case GRAMMAR_NOT:
-        return emit(target, node->left, (struct way){ way.no, way.yes, !way.negated });
-    case GRAMMAR_AND: left.yes = emit(target, node->right, way); break;
-    case GRAMMAR_OR: left.no = emit(target, node->right, way); break;
+        return emit_terms(target, node->left, (struct way){ way.no, way.yes, !way.negated });
+    case GRAMMAR_AND: left.yes = emit_terms(target, node->right, way); break;
+    case GRAMMAR_OR: left.no = emit_terms(target, node->right, way); break;
     case GRAMMAR_TERM: break;
     }
     if (node->kind != GRAMMAR_TERM)
-        return emit(target, node->left, left);
+        return emit_terms(target, node->left, left);
     term = &target->terms[target->count];
     *term = *node->term;
     term->negated = way.negated;
@@ -54,7 +54,7 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
     if (grammar_parse(arena, text, type, options ? options : &none, &tree, diags) < 0)
         return -1;
     target = arena_zalloc(arena, sizeof(*target) + mem_product(tree.terms, sizeof(struct term)));
-    target->start = emit(target, tree.root, (struct way){ TERM_ACCEPT, TERM_REJECT, false });
+    target->start = emit_terms(target, tree.root, (struct way){ TERM_ACCEPT, TERM_REJECT, false });
     *ret_target = target;
     return 0;
 }

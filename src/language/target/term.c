@@ -60,8 +60,8 @@ static int match_pcre(const struct term *term, const struct term_subject *subjec
     return 0;
 }
 
-static int parse_list(struct arena *arena, struct str text, struct term *term, size_t *reterr_at,
-                      struct err *err)
+static int parse_term_list(struct arena *arena, struct str text, struct term *term,
+                           size_t *reterr_at, struct err *err)
 {
     struct str rest = quoted_remove(arena, text);
 
@@ -161,7 +161,7 @@ static const struct {
     [TARGET_FACT_PCRE]     = { 'P', true,  { "fact_pcre", "grain_pcre" },         parse_pair,   match_fact },
     [TARGET_SETTINGS]      = { 'I', false, { "settings", "pillar", "setting" },   parse_pair,   match_settings },
     [TARGET_SETTINGS_PCRE] = { 'J', true,  { "settings_pcre", "pillar_pcre" },    parse_pair,   match_settings },
-    [TARGET_LIST]          = { 'L', false, { "list" },                            parse_list,   match_list },
+    [TARGET_LIST]          = { 'L', false, { "list" },                            parse_term_list,   match_list },
     [TARGET_SUBNET]        = { 'S', false, { "subnet", "ipcidr" },                parse_subnet, match_subnet },
     [TARGET_GROUP]         = { 'N', false, { "group", "nodegroup" },              NULL,         NULL },
 };

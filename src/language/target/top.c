@@ -37,7 +37,7 @@ static int read_match(struct top *top, const struct value *match, struct top_rul
     return -1;
 }
 
-static int read_rules(struct top *top, const struct value *list, struct top_rules *rules)
+static int read_top_rules(struct top *top, const struct value *list, struct top_rules *rules)
 {
     for (size_t i = 0; list->kind == VALUE_LIST && i < list->list->count; i++) {
         const struct value *item = &list->list->items[i];
@@ -57,7 +57,8 @@ static int read_rules(struct top *top, const struct value *list, struct top_rule
     return 0;
 }
 
-static int is_meant(struct top *top, const struct value *text, enum target_type type, bool *ret)
+static int match_top_target(struct top *top, const struct value *text, enum target_type type,
+                            bool *ret)
 {
     const struct target_options options = { .groups = top->groups, .where = text };
     const struct target *target;
@@ -88,7 +89,7 @@ static int add_ref(struct top *top, const struct value *item, bool optional)
     return 0;
 }
 
-static int read_target(struct top *top, const struct value_pair *pair)
+static int read_top_target(struct top *top, const struct value_pair *pair)
 {
     const struct value *list = &pair->value;
     struct top_rules rules = { TARGET_COMPOUND, false };
@@ -100,7 +101,8 @@ static int read_target(struct top *top, const struct value_pair *pair)
     if (list->kind != VALUE_LIST && list->kind != VALUE_STR)
         return value_diag(top->diags, list, "top file: expected a list of references, got %s",
                           value_describe(list));
-    if (read_rules(top, list, &rules) < 0 || is_meant(top, &pair->key, rules.type, &meant) < 0)
+    if (read_top_rules(top, list, &rules) < 0 ||
+        match_top_target(top, &pair->key, rules.type, &meant) < 0)
         return -1;
     if (!meant)
         return 0;
@@ -123,11 +125,11 @@ static int read_environment(struct top *top, const struct value_pair *pair)
         return value_diag(top->diags, environment, "top file: expected a map of targets, got %s",
                           value_describe(environment));
     for (size_t i = 0; i < environment->map->count; i++)
-        result |= read_target(top, &environment->map->pairs[i]);
+        result |= read_top_target(top, &environment->map->pairs[i]);
     return result;
 }
 
-static bool is_read(const struct value *name, const char *environment)
+static bool is_environment_read(const struct value *name, const char *environment)
 {
     return !environment || (name->kind == VALUE_STR && str_eq_text(name->s, environment));
 }
@@ -145,7 +147,7 @@ int top_read(struct arena *arena, const struct value *doc, const struct target_s
         return value_diag(diags, doc, "top file: expected a map of environments, got %s",
                           value_describe(doc));
     for (size_t i = 0; doc->kind == VALUE_MAP && i < doc->map->count; i++)
-        if (is_read(&doc->map->pairs[i].key, options->environment))
+        if (is_environment_read(&doc->map->pairs[i].key, options->environment))
             result |= read_environment(&top, &doc->map->pairs[i]);
     if (result == 0)
         *ret_refs = top.refs;

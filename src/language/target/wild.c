@@ -9,13 +9,13 @@
 #include "core/base/utf8.h"
 
 /* It has no special characters. */
-static bool is_plain(struct str pattern)
+static bool is_plain_pattern(struct str pattern)
 {
     return glob_is_plain(pattern) && str_find_char(pattern, '\\', 0) == STR_NONE;
 }
 
 /* Character by character, so that '?' stays one: what would become several stays as it is. */
-static void fold(struct str text, struct buf *out)
+static void fold_pattern(struct str text, struct buf *out)
 {
     AUTO_BUF struct buf folded = BUF_INIT(BUF_NO_LIMIT);
 
@@ -39,17 +39,18 @@ struct wild wild_new(struct arena *arena, struct str pattern, unsigned flags)
     if ((flags & WILD_FOLD) && !utf8_is_ascii(pattern)) {
         AUTO_BUF struct buf folded = BUF_INIT(BUF_NO_LIMIT);
 
-        fold(pattern, &folded);
+        fold_pattern(pattern, &folded);
         wild.pattern = pattern = buf_copy(&folded, arena);
         last = pattern.n > 0 ? pattern.n - 1 : 0;
     }
-    wild.plain = is_plain(pattern);
-    wild.prefix = pattern.n > 0 && pattern.p[last] == '*' && is_plain(str_slice(pattern, 0, last));
+    wild.plain = is_plain_pattern(pattern);
+    wild.prefix =
+        pattern.n > 0 && pattern.p[last] == '*' && is_plain_pattern(str_slice(pattern, 0, last));
     return wild;
 }
 
 /* `text` begins with the first `n` bytes of the pattern. */
-static bool begins(const struct wild *wild, struct str text, size_t n)
+static bool begins_with_pattern(const struct wild *wild, struct str text, size_t n)
 {
     if (text.n < n)
         return false;
@@ -61,9 +62,9 @@ static bool begins(const struct wild *wild, struct str text, size_t n)
 static bool match_text(const struct wild *wild, struct str text)
 {
     if (wild->plain)
-        return text.n == wild->pattern.n && begins(wild, text, text.n);
+        return text.n == wild->pattern.n && begins_with_pattern(wild, text, text.n);
     if (wild->prefix)
-        return begins(wild, text, wild->pattern.n - 1);
+        return begins_with_pattern(wild, text, wild->pattern.n - 1);
     return glob_match_with(wild->pattern, text, wild->flags);
 }
 
@@ -74,6 +75,6 @@ bool wild_match(const struct wild *wild, struct str text)
     /* ASCII of either side is compared without regard to case anyway */
     if (!(wild->flags & GLOB_FOLD) || utf8_is_ascii(text))
         return match_text(wild, text);
-    fold(text, &folded);
+    fold_pattern(text, &folded);
     return match_text(wild, buf_view(&folded));
 }

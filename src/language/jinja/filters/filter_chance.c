@@ -93,7 +93,7 @@ static int shuffle(struct render *render, const struct bound_args *bound,
 static int filter_random_shuffle(struct render *render, const struct bound_args *bound,
                                  struct value *ret)
 {
-    return shuffle(render, bound, &bound->args[1], -1, ret);
+    return shuffle_items(render, bound, &bound->args[1], -1, ret);
 }
 
 static int filter_random_sample(struct render *render, const struct bound_args *bound,
@@ -103,7 +103,7 @@ static int filter_random_sample(struct render *render, const struct bound_args *
 
     if (argument_int(render, &bound->args[1], &size) < 0)
         return -1;
-    return shuffle(render, bound, &bound->args[2], size < 0 ? INT64_MAX : size, ret);
+    return shuffle_items(render, bound, &bound->args[2], size < 0 ? INT64_MAX : size, ret);
 }
 
 /* The hash of a number from 1 to the value. */

@@ -144,8 +144,8 @@ static int read_lists(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int zip(struct render *render, const struct lists *lists, size_t rows,
-               const struct value *fill, struct value *ret)
+static int zip_lists(struct render *render, const struct lists *lists, size_t rows,
+                     const struct value *fill, struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
 
@@ -167,8 +167,9 @@ static int filter_zip(struct render *render, const struct bound_args *bound,
 {
     struct lists lists;
 
-    return read_lists(render, bound, &lists) < 0 ? -1
-                                                 : zip(render, &lists, lists.shortest, NULL, ret);
+    return read_lists(render, bound, &lists) < 0
+               ? -1
+               : zip_lists(render, &lists, lists.shortest, NULL, ret);
 }
 
 static int filter_zip_longest(struct render *render, const struct bound_args *bound,
@@ -183,7 +184,7 @@ static int filter_zip_longest(struct render *render, const struct bound_args *bo
         return render_fail(render, RENDER_TYPE, "zip_longest knows 'fillvalue' alone by name");
     if (read_lists(render, bound, &lists) < 0)
         return -1;
-    return zip(render, &lists, lists.longest, fill ? fill : &none, ret);
+    return zip_lists(render, &lists, lists.longest, fill ? fill : &none, ret);
 }
 
 /* Every item of the first list with every item of the others, the last of which turns fastest. */

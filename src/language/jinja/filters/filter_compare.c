@@ -85,7 +85,7 @@ static int filter_is_sorted(struct render *render, const struct bound_args *boun
     return 0;
 }
 
-static bool is_hex(struct str text)
+static bool is_hex_digest(struct str text)
 {
     text = str_trim(text);
     if (text.n > 0 && (text.p[0] == '-' || text.p[0] == '+'))
@@ -106,7 +106,7 @@ static int filter_is_hex(struct render *render, const struct bound_args *bound,
 
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
-    *ret = value_bool(is_hex(text));
+    *ret = value_bool(is_hex_digest(text));
     return 0;
 }
 
@@ -145,8 +145,8 @@ static int filter_substring(struct render *render, const struct bound_args *boun
 }
 
 /* One pattern, or a list of them. */
-static int matches_any(struct render *render, struct str text, const struct value *patterns,
-                       bool *ret)
+static int match_any_pattern(struct render *render, struct str text, const struct value *patterns,
+                             bool *ret)
 {
     const struct value_list *list;
     struct str pattern;
@@ -177,14 +177,14 @@ static int filter_allowed(struct render *render, const struct bound_args *bound,
     *ret = value_bool(false);
     if (argument_text(render, &bound->args[0], &text) < 0 || op_truth(render, black, &given) < 0)
         return -1;
-    if (given && matches_any(render, text, black, &listed) < 0)
+    if (given && match_any_pattern(render, text, black, &listed) < 0)
         return -1;
     if (given && listed)
         return 0;
     if (op_truth(render, white, &given) < 0)
         return -1;
     listed = true;
-    if (given && matches_any(render, text, white, &listed) < 0)
+    if (given && match_any_pattern(render, text, white, &listed) < 0)
         return -1;
     *ret = value_bool(listed);
     return 0;
@@ -226,8 +226,8 @@ static int filter_compare_lists(struct render *render, const struct bound_args *
     return 0;
 }
 
-static void add_pair(struct render *render, struct value_map *made, struct value key,
-                     const struct value *old, const struct value *now)
+static void add_changed_pair(struct render *render, struct value_map *made, struct value key,
+                             const struct value *old, const struct value *now)
 {
     struct value_map *pair = container_new_map(render, 2);
 
@@ -255,11 +255,11 @@ static int filter_compare_dicts(struct render *render, const struct bound_args *
         if (other && op_compare(render, OP_EQ, &old->pairs[i].value, other, &same) < 0)
             return -1;
         if (!same)
-            add_pair(render, made, old->pairs[i].key, &old->pairs[i].value, other);
+            add_changed_pair(render, made, old->pairs[i].key, &old->pairs[i].value, other);
     }
     for (size_t i = 0; i < now->count; i++)
         if (!value_map_find(old, &now->pairs[i].key))
-            add_pair(render, made, now->pairs[i].key, NULL, &now->pairs[i].value);
+            add_changed_pair(render, made, now->pairs[i].key, NULL, &now->pairs[i].value);
     *ret = value_map(made);
     return 0;
 }

@@ -21,15 +21,16 @@
 
 #define INDENT_MAX 32
 
-static int fail_err(struct render *render, const struct err *err)
+static int fail_dump(struct render *render, const struct err *err)
 {
     return render_fail(render, RENDER_TYPE, "%s", err->text);
 }
 
 /* --- JSON and YAML ---------------------------------------------------------------------- */
 
-static int print_json(struct render *render, const struct value *v, const struct value *indent,
-                      unsigned style, uint8_t flags, struct value *ret)
+static int print_filtered_json(struct render *render, const struct value *v,
+                               const struct value *indent, unsigned style, uint8_t flags,
+                               struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct value plain;
@@ -47,11 +48,11 @@ static int print_json(struct render *render, const struct value *v, const struct
         style |= JSON_STYLE_INDENT(n);
     }
     if (json_print(&out, &plain, style, &err) < 0)
-        return fail_err(render, &err);
+        return fail_dump(render, &err);
     return text_finish(render, &out, flags, ret);
 }
 
-static bool is_salt(const struct render *render)
+static bool is_salt_dialect(const struct render *render)
 {
     return render->yaml == YAML_DIALECT_SALT;
 }
@@ -62,29 +63,30 @@ static int filter_tojson(struct render *render, const struct bound_args *bound,
 {
     const unsigned style = JSON_STYLE_HTML | JSON_STYLE_ASCII;
 
-    return print_json(render, &bound->args[0], &bound->args[1],
-                      is_salt(render) ? style : style | JSON_STYLE_SORTED, VALUE_SAFE, ret);
+    return print_filtered_json(render, &bound->args[0], &bound->args[1],
+                               is_salt_dialect(render) ? style : style | JSON_STYLE_SORTED,
+                               VALUE_SAFE, ret);
 }
 
 /* Salt files keep what is not ASCII. */
 static int filter_json(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
-    unsigned style = is_salt(render) ? 0 : JSON_STYLE_ASCII;
+    unsigned style = is_salt_dialect(render) ? 0 : JSON_STYLE_ASCII;
     bool sorted;
 
     if (op_truth(render, &bound->args[1], &sorted) < 0)
         return -1;
     if (sorted)
         style |= JSON_STYLE_SORTED;
-    return print_json(render, &bound->args[0], &bound->args[2], style, VALUE_SAFE, ret);
+    return print_filtered_json(render, &bound->args[0], &bound->args[2], style, VALUE_SAFE, ret);
 }
 
 /* In Salt files as PyYAML has it; a scalar stays on one line. */
-static int print_yaml(struct render *render, struct buf *out, const struct value *v, bool flow,
-                      struct err *err)
+static int print_filtered_yaml(struct render *render, struct buf *out, const struct value *v,
+                               bool flow, struct err *err)
 {
-    if (is_salt(render) && (v->kind == VALUE_MAP || v->kind == VALUE_LIST))
+    if (is_salt_dialect(render) && (v->kind == VALUE_MAP || v->kind == VALUE_LIST))
         return yaml_dump_ordered(render->arena, out, v, flow, err);
     return flow ? yaml_print_flow(out, v, err) : yaml_print(out, v, err);
 }
@@ -100,8 +102,8 @@ static int filter_yaml(struct render *render, const struct bound_args *bound,
     if (op_truth(render, &bound->args[1], &flow) < 0 ||
         plain_value(render, &bound->args[0], &plain) < 0)
         return -1;
-    if (print_yaml(render, &out, &plain, flow, &err) < 0)
-        return fail_err(render, &err);
+    if (print_filtered_yaml(render, &out, &plain, flow, &err) < 0)
+        return fail_dump(render, &err);
     while (out.n > 0 && out.p[out.n - 1] == '\n')
         buf_cut(&out, out.n - 1);
     return text_finish(render, &out, VALUE_SAFE, ret);
@@ -152,7 +154,7 @@ static int filter_yaml_encode(struct render *render, const struct bound_args *bo
     if (bound->args[0].kind >= VALUE_LIST)
         return render_fail(render, RENDER_TYPE, "yaml_encode expects a scalar, got '%s'",
                            op_type_name(&bound->args[0]));
-    if (is_salt(render) && bound->args[0].kind == VALUE_STR)
+    if (is_salt_dialect(render) && bound->args[0].kind == VALUE_STR)
         return filter_yaml_dquote(render, bound, ret);
     return filter_yaml(
         render, &(struct bound_args){ .args = flow, .count = 2, .name = bound->name }, ret);
@@ -177,12 +179,12 @@ static int filter_yaml_squote(struct render *render, const struct bound_args *bo
 }
 
 /* What was wrong with a text that a template loads, as the error of the rendering. */
-static int fail_diags(struct render *render, const struct diags *diags)
+static int fail_load(struct render *render, const struct diags *diags)
 {
     struct err err;
 
     (void)diags_to_err(diags, &err);
-    return fail_err(render, &err);
+    return fail_dump(render, &err);
 }
 
 static int filter_load_yaml(struct render *render, const struct bound_args *bound,
@@ -196,7 +198,7 @@ static int filter_load_yaml(struct render *render, const struct bound_args *boun
     if (yaml_parse(render->arena, NULL, text,
                    &(struct yaml_options){ .dialect = render->yaml, .unordered = true }, ret,
                    &diags) < 0)
-        return fail_diags(render, &diags);
+        return fail_load(render, &diags);
     return 0;
 }
 
@@ -209,14 +211,14 @@ static int filter_load_json(struct render *render, const struct bound_args *boun
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
     if (json_parse(render->arena, NULL, text, ret, &diags) < 0)
-        return fail_diags(render, &diags);
+        return fail_load(render, &diags);
     return 0;
 }
 
 /* --- encodings and hashes ----------------------------------------------------------------- */
 
 /* The bytes of a text or of bytes. */
-static int bytes_of(struct render *render, const struct value *v, struct str *ret)
+static int get_input_bytes(struct render *render, const struct value *v, struct str *ret)
 {
     if (v->kind != VALUE_BYTES)
         return argument_text(render, v, ret);
@@ -230,7 +232,7 @@ static int filter_b64encode(struct render *render, const struct bound_args *boun
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str bytes;
 
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
+    if (get_input_bytes(render, &bound->args[0], &bytes) < 0)
         return -1;
     base64_encode(bytes, BASE64_STANDARD, &out);
     return text_finish(render, &out, 0, ret);
@@ -246,7 +248,7 @@ static int filter_b64decode(struct render *render, const struct bound_args *boun
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
     if (base64_decode(str_trim(text), BASE64_STANDARD, &out, &err) < 0)
-        return fail_err(render, &err);
+        return fail_dump(render, &err);
     return text_finish(render, &out, 0, ret);
 }
 

@@ -14,7 +14,7 @@
 #include "language/jinja/text.h"
 
 /* The bytes of a text or of bytes. */
-static int bytes_of(struct render *render, const struct value *v, struct str *ret)
+static int get_hashed_bytes(struct render *render, const struct value *v, struct str *ret)
 {
     if (v->kind != VALUE_BYTES)
         return argument_text(render, v, ret);
@@ -40,7 +40,8 @@ static int filter_digest(struct render *render, const struct bound_args *bound,
     char hex[DIGEST_HEX_MAX];
     struct str bytes;
 
-    if (bytes_of(render, &bound->args[0], &bytes) < 0 || make_digest(render, name, bytes, hex) < 0)
+    if (get_hashed_bytes(render, &bound->args[0], &bytes) < 0 ||
+        make_digest(render, name, bytes, hex) < 0)
         return -1;
     *ret = op_new_str(render, str_from(hex));
     return 0;
@@ -77,8 +78,8 @@ static int read_hmac(struct render *render, const struct bound_args *bound,
 {
     struct str text, secret;
 
-    if (bytes_of(render, &bound->args[0], &text) < 0 ||
-        bytes_of(render, &bound->args[1], &secret) < 0)
+    if (get_hashed_bytes(render, &bound->args[0], &text) < 0 ||
+        get_hashed_bytes(render, &bound->args[1], &secret) < 0)
         return -1;
     sha256_hmac(secret, text, digest);
     return 0;
@@ -104,7 +105,8 @@ static int filter_hmac(struct render *render, const struct bound_args *bound,
     unsigned char digest[SHA256_SIZE];
     struct str given;
 
-    if (read_hmac(render, bound, digest) < 0 || bytes_of(render, &bound->args[2], &given) < 0)
+    if (read_hmac(render, bound, digest) < 0 ||
+        get_hashed_bytes(render, &bound->args[2], &given) < 0)
         return -1;
     base64_encode((struct str){ (const char *)digest, sizeof(digest) }, BASE64_STANDARD, &expected);
     *ret = value_bool(str_eq(buf_view(&expected), given));

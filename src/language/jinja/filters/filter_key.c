@@ -79,7 +79,7 @@ static int filter_append(struct render *render, const struct bound_args *bound,
 {
     struct value_list *list;
 
-    if (find_list(render, bound, &list) < 0 || text_expect_items(render, 1) < 0)
+    if (find_list_at_path(render, bound, &list) < 0 || text_expect_items(render, 1) < 0)
         return -1;
     value_list_push(render->arena, list, bound->args[2]);
     *ret = bound->args[0];
@@ -93,7 +93,7 @@ static int filter_extend(struct render *render, const struct bound_args *bound,
     struct value_list *list;
 
     if (op_list(render, &bound->args[2], &more) < 0 || text_expect_items(render, more->count) < 0 ||
-        find_list(render, bound, &list) < 0)
+        find_list_at_path(render, bound, &list) < 0)
         return -1;
     for (size_t i = 0, n = more->count; i < n; i++)
         value_list_push(render->arena, list, more->items[i]);
@@ -149,7 +149,7 @@ static int filter_to_entries(struct render *render, const struct bound_args *bou
 }
 
 /* The way back; 'k' and 'name' are keys, 'v' is a value, too. */
-static const struct value *find_part(const struct value_map *entry, const char *const *names)
+static const struct value *find_entry_part(const struct value_map *entry, const char *const *names)
 {
     const struct value *found = NULL;
 
@@ -174,8 +174,8 @@ static int filter_from_entries(struct render *render, const struct bound_args *b
     for (size_t i = 0; i < list->count; i++) {
         const struct value_map *entry =
             list->items[i].kind == VALUE_MAP ? container_map(render, &list->items[i]) : NULL;
-        const struct value *key = entry ? find_part(entry, keys) : NULL;
-        const struct value *value = entry ? find_part(entry, values) : NULL;
+        const struct value *key = entry ? find_entry_part(entry, keys) : NULL;
+        const struct value *value = entry ? find_entry_part(entry, values) : NULL;
 
         if (!key)
             return render_fail(render, RENDER_TYPE, "from_entries expects maps with 'key'");

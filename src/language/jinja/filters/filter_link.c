@@ -27,7 +27,8 @@ struct linker {
     struct buf *out;
 };
 
-static int matches(struct linker *linker, const struct matcher *regex, struct str text, bool *ret)
+static int match_link(struct linker *linker, const struct matcher *regex, struct str text,
+                      bool *ret)
 {
     struct matcher_match match;
 
@@ -44,7 +45,7 @@ static size_t count_of(struct str text, struct str part)
 }
 
 /* Brackets that close what the address opened belong to the address, not to the sentence. */
-static void balance(struct str *middle, struct str *tail)
+static void balance_brackets(struct str *middle, struct str *tail)
 {
     static const struct {
         struct str open, close;
@@ -79,7 +80,8 @@ static void add_trimmed(struct linker *linker, struct str text)
     }
 }
 
-static void add_link(struct linker *linker, const char *scheme, struct str address, bool attributes)
+static void add_html_link(struct linker *linker, const char *scheme, struct str address,
+                          bool attributes)
 {
     buf_printf(linker->out, "<a href=\"%s%.*s\"", scheme, STR_ARG(address));
     if (attributes)
@@ -96,7 +98,7 @@ static bool add_other_scheme(struct linker *linker, struct str middle)
 
         if (str_eq(middle, scheme) || !str_starts(middle, scheme))
             continue;
-        add_link(linker, "", middle, true);
+        add_html_link(linker, "", middle, true);
         buf_printf(linker->out, "%.*s</a>", STR_ARG(middle));
         added = true;
         break;
@@ -109,12 +111,12 @@ static int add_middle(struct linker *linker, struct str middle)
     bool address, mail = false;
     struct str bare = middle;
 
-    if (matches(linker, linker->address, middle, &address) < 0)
+    if (match_link(linker, linker->address, middle, &address) < 0)
         return -1;
     if (address) {
         bool whole = str_starts(middle, STR("https://")) || str_starts(middle, STR("http://"));
 
-        add_link(linker, whole ? "" : "https://", middle, true);
+        add_html_link(linker, whole ? "" : "https://", middle, true);
         add_trimmed(linker, middle);
         buf_add_text(linker->out, "</a>");
         return 0;
@@ -124,10 +126,10 @@ static int add_middle(struct linker *linker, struct str middle)
     else if (str_starts(middle, STR("www.")) || str_find_char(middle, ':', 0) != STR_NONE ||
              str_find_char(middle, '@', 0) == STR_NONE)
         bare = (struct str){ NULL, 0 };
-    if (bare.p && matches(linker, linker->mail, bare, &mail) < 0)
+    if (bare.p && match_link(linker, linker->mail, bare, &mail) < 0)
         return -1;
     if (mail) {
-        add_link(linker, "mailto:", bare, false);
+        add_html_link(linker, "mailto:", bare, false);
         buf_printf(linker->out, "%.*s</a>", STR_ARG(bare));
     } else if (!add_other_scheme(linker, middle)) {
         buf_add_str(linker->out, middle);
@@ -135,7 +137,7 @@ static int add_middle(struct linker *linker, struct str middle)
     return 0;
 }
 
-static int add_word(struct linker *linker, struct str word)
+static int add_linked_word(struct linker *linker, struct str word)
 {
     struct str middle = word, tail = { NULL, 0 };
     struct matcher_match match;
@@ -153,14 +155,14 @@ static int add_word(struct linker *linker, struct str word)
         tail = str_from_offset(middle, match.groups[0].start);
         middle = str_slice(middle, 0, match.groups[0].start);
     }
-    balance(&middle, &tail);
+    balance_brackets(&middle, &tail);
     if (add_middle(linker, middle) < 0)
         return -1;
     buf_add_str(linker->out, tail);
     return 0;
 }
 
-static int add_words(struct linker *linker, struct str text)
+static int add_linked_words(struct linker *linker, struct str text)
 {
     for (size_t at = 0; at < text.n;) {
         struct matcher_match match;
@@ -170,7 +172,7 @@ static int add_words(struct linker *linker, struct str text)
         if (regex_find(linker->render, linker->blanks, text, at, &match, &found) < 0)
             return -1;
         word = str_slice(text, at, (found ? match.groups[0].start : text.n) - at);
-        if (add_word(linker, word) < 0)
+        if (add_linked_word(linker, word) < 0)
             return -1;
         if (!found)
             break;
@@ -229,7 +231,7 @@ static int read_rel(struct linker *linker, const struct bound_args *bound)
     return 0;
 }
 
-static int compile(struct linker *linker)
+static int compile_link_patterns(struct linker *linker)
 {
     struct render *render = linker->render;
 
@@ -275,13 +277,13 @@ static int filter_urlize(struct render *render, const struct bound_args *bound,
     int result = -1;
     struct str s;
 
-    if (compile(&linker) == 0 && read_options(&linker, bound) == 0 &&
+    if (compile_link_patterns(&linker) == 0 && read_link_options(&linker, bound) == 0 &&
         argument_text(render, &bound->args[0], &s) == 0) {
         if (bound->args[0].flags & VALUE_SAFE)
             buf_add_str(&text, s);
         else
             op_escape(s, &text);
-        if (add_words(&linker, buf_view(&text)) == 0)
+        if (add_linked_words(&linker, buf_view(&text)) == 0)
             result = text_finish(render, &out, render->autoescape ? VALUE_SAFE : 0, ret);
     }
     buf_done(&linker.attributes);

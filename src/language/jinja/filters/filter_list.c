@@ -84,7 +84,7 @@ static int filter_list(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int reverse_text(struct render *render, const struct value *v, struct value *ret)
+static int reverse_filtered_text(struct render *render, const struct value *v, struct value *ret)
 {
     const struct value minus = value_int(-1);
 
@@ -98,7 +98,7 @@ static int filter_reverse(struct render *render, const struct bound_args *bound,
     struct value_list *made;
 
     if (bound->args[0].kind == VALUE_STR)
-        return reverse_text(render, &bound->args[0], ret);
+        return reverse_filtered_text(render, &bound->args[0], ret);
     if (op_list(render, &bound->args[0], &list) < 0 || text_expect_items(render, list->count) < 0)
         return -1;
     made = container_new_list(render, list->count);

@@ -26,7 +26,7 @@ static int filter_safe(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int escape(struct render *render, struct str text, struct value *ret)
+static int escape_markup(struct render *render, struct str text, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
 
@@ -41,7 +41,7 @@ static int filter_forceescape(struct render *render, const struct bound_args *bo
 
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
-    return escape(render, text, ret);
+    return escape_markup(render, text, ret);
 }
 
 static int filter_escape(struct render *render, const struct bound_args *bound,
@@ -114,7 +114,7 @@ static uint32_t entity_char(struct str name)
     return *end || c > 0x10ffff ? 0 : (uint32_t)c;
 }
 
-static void unescape(struct str text, struct buf *out)
+static void unescape_markup(struct str text, struct buf *out)
 {
     for (size_t i = 0; i < text.n;) {
         size_t end = text.p[i] == '&' ? str_find_char(text, ';', i) : STR_NONE;
@@ -151,7 +151,7 @@ static int filter_striptags(struct render *render, const struct bound_args *boun
     for (size_t i = 0; i < words->count; i++) {
         if (i > 0)
             buf_add_char(&out, ' ');
-        unescape(words->items[i].s, &out);
+        unescape_markup(words->items[i].s, &out);
     }
     return text_finish(render, &out, 0, ret);
 }
@@ -205,7 +205,7 @@ static int filter_xmlattr(struct render *render, const struct bound_args *bound,
 }
 
 /* Percent-encoded UTF-8. In a query '/' is encoded too and a blank becomes '+'. */
-static void quote(struct str text, bool query, struct buf *out)
+static void quote_url_text(struct str text, bool query, struct buf *out)
 {
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
@@ -236,9 +236,9 @@ static int quote_pair(struct render *render, const struct value *pair, struct bu
         return -1;
     if (out->n > 0)
         buf_add_char(out, '&');
-    quote(key, true, out);
+    quote_url_text(key, true, out);
     buf_add_char(out, '=');
-    quote(text, true, out);
+    quote_url_text(text, true, out);
     return 0;
 }
 
@@ -255,7 +255,7 @@ static int filter_urlencode(struct render *render, const struct bound_args *boun
     if (v.kind != VALUE_LIST && !(v.kind == VALUE_OBJECT && v.object->type->list)) {
         if (argument_text(render, &v, &text) < 0)
             return -1;
-        quote(text, false, &out);
+        quote_url_text(text, false, &out);
         return text_finish(render, &out, 0, ret);
     }
     if (op_list(render, &v, &pairs) < 0)
@@ -268,8 +268,8 @@ static int filter_urlencode(struct render *render, const struct bound_args *boun
 
 /* clang-format off */
 const struct function filter_markup_functions[] = {
-    { "e",           "s", filter_escape, "escaped for HTML, unless it is safe" },
-    { "escape",      "s", filter_escape, "escaped for HTML, unless it is safe" },
+    { "e",           "s", filter_escape_html, "escaped for HTML, unless it is safe" },
+    { "escape",      "s", filter_escape_html, "escaped for HTML, unless it is safe" },
     { "forceescape", "value", filter_forceescape, "escaped for HTML in any case" },
     { "safe",        "value", filter_safe, "text that needs no escaping" },
     { "striptags",   "value", filter_striptags, "text without tags" },

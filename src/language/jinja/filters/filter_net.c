@@ -26,7 +26,7 @@ struct address {
 /* Of the networks whose hosts are listed: up to 65,536. */
 #define HOST_BITS_MAX 16
 
-static bool parse_address(struct str text, struct address *ret)
+static bool parse_net_address(struct str text, struct address *ret)
 {
     size_t slash = str_find_char(text, '/', 0);
     struct str host = str_slice(text, 0, slash);
@@ -133,12 +133,12 @@ static int fits_options(struct render *render, const struct address *address,
     return 0;
 }
 
-static int check(struct render *render, const struct value *v, int family,
-                 const struct value *options, bool *ret)
+static int check_net_address(struct render *render, const struct value *v, int family,
+                             const struct value *options, bool *ret)
 {
     struct address address;
 
-    *ret = v->kind == VALUE_STR && parse_address(v->s, &address) &&
+    *ret = v->kind == VALUE_STR && parse_net_address(v->s, &address) &&
            (family == 0 || family == address.family);
     return *ret ? fits_options(render, &address, options, ret) : 0;
 }
@@ -148,7 +148,7 @@ static int answer_check(struct render *render, const struct bound_args *bound, i
 {
     bool yes;
 
-    if (check(render, &bound->args[0], family, &bound->args[1], &yes) < 0)
+    if (check_net_address(render, &bound->args[0], family, &bound->args[1], &yes) < 0)
         return -1;
     *ret = value_bool(yes);
     return 0;
@@ -182,7 +182,7 @@ static int keep_addresses(struct render *render, const struct bound_args *bound,
     bool yes;
 
     if (v->kind != VALUE_LIST) {
-        if (check(render, v, family, &bound->args[1], &yes) < 0)
+        if (check_net_address(render, v, family, &bound->args[1], &yes) < 0)
             return -1;
         *ret = yes ? *v : value_null();
         return 0;
@@ -190,7 +190,7 @@ static int keep_addresses(struct render *render, const struct bound_args *bound,
     list = container_list(render, v);
     made = container_new_list(render, 0);
     for (size_t i = 0; i < list->count; i++) {
-        if (check(render, &list->items[i], family, &bound->args[1], &yes) < 0)
+        if (check_net_address(render, &list->items[i], family, &bound->args[1], &yes) < 0)
             return -1;
         if (yes)
             value_list_push(render->arena, made, list->items[i]);
@@ -224,7 +224,7 @@ static int filter_network_size(struct render *render, const struct bound_args *b
     struct address address;
     int64_t bits;
 
-    if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
+    if (bound->args[0].kind != VALUE_STR || !parse_net_address(bound->args[0].s, &address))
         return render_fail(render, RENDER_TYPE,
                            "network_size expects a network such as 10.0.0.0/8");
     bits = address.prefix < 0 ? 0 : (address.family == AF_INET ? 32 : 128) - address.prefix;
@@ -234,7 +234,7 @@ static int filter_network_size(struct render *render, const struct bound_args *b
     return 0;
 }
 
-static void add_number(struct address *address, uint64_t number)
+static void add_address_offset(struct address *address, uint64_t number)
 {
     for (size_t i = address->family == AF_INET ? 4 : 16; i-- > 0 && number > 0; number >>= 8) {
         number += address->bytes[i];
@@ -257,7 +257,7 @@ static int filter_network_hosts(struct render *render, const struct bound_args *
     struct address address;
     int64_t bits;
 
-    if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
+    if (bound->args[0].kind != VALUE_STR || !parse_net_address(bound->args[0].s, &address))
         return render_fail(render, RENDER_TYPE,
                            "network_hosts expects a network such as 10.0.0.0/24");
     bits = address.prefix < 0 ? 0 : (address.family == AF_INET ? 32 : 128) - address.prefix;
@@ -272,7 +272,7 @@ static int filter_network_hosts(struct render *render, const struct bound_args *
     const uint64_t end = all || address.family == AF_INET6 ? count : count - 1;
 
     if (!all)
-        add_number(&address, 1);
+        add_address_offset(&address, 1);
     for (uint64_t i = all ? 0 : 1; i < end; i++) {
         char text[INET6_ADDRSTRLEN];
 
@@ -280,7 +280,7 @@ static int filter_network_hosts(struct render *render, const struct bound_args *
             render->arena, list,
             value_text(arena_strdup(render->arena,
                                     inet_ntop(address.family, address.bytes, text, sizeof(text)))));
-        add_number(&address, 1);
+        add_address_offset(&address, 1);
     }
     *ret = value_list(list);
     return 0;
@@ -294,7 +294,7 @@ static int filter_ip_host(struct render *render, const struct bound_args *bound,
     struct address address;
 
     *ret = value_null();
-    if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
+    if (bound->args[0].kind != VALUE_STR || !parse_net_address(bound->args[0].s, &address))
         return 0;
     *ret = value_text(arena_printf(render->arena, "%s/%d",
                                    inet_ntop(address.family, address.bytes, text, sizeof(text)),
@@ -308,7 +308,7 @@ static struct value wrap_address(struct render *render, const struct value *v)
 {
     struct address address;
 
-    if (v->kind != VALUE_STR || !parse_address(v->s, &address) || address.family != AF_INET6 ||
+    if (v->kind != VALUE_STR || !parse_net_address(v->s, &address) || address.family != AF_INET6 ||
         address.prefix >= 0)
         return *v;
     return value_text(arena_printf(render->arena, "[%.*s]", STR_ARG(v->s)));
@@ -339,7 +339,7 @@ static bool is_in_network(const struct address *address, struct str network)
 {
     struct address net;
 
-    if (!parse_address(network, &net) || net.family != address->family)
+    if (!parse_net_address(network, &net) || net.family != address->family)
         return false;
     return has_prefix(address->bytes, net.bytes,
                       net.prefix >= 0 ? (int)net.prefix : (net.family == AF_INET ? 32 : 128));
@@ -358,7 +358,7 @@ static int pick_addresses(struct render *render, const struct value *from,
         struct address address;
         bool found = false;
 
-        if (list->items[i].kind != VALUE_STR || !parse_address(list->items[i].s, &address))
+        if (list->items[i].kind != VALUE_STR || !parse_net_address(list->items[i].s, &address))
             return render_fail(render, RENDER_TYPE, "filter_by_networks: not an address: %s",
                                value_describe(&list->items[i]));
         for (size_t k = 0; k < networks->count && !found; k++)

@@ -55,13 +55,13 @@ static bool drop_underscores(struct str text, struct buf *out)
     return true;
 }
 
-static bool is_word(struct str text, const char *word)
+static bool is_float_word(struct str text, const char *word)
 {
     return text.n == strlen(word) && strncasecmp(text.p, word, text.n) == 0;
 }
 
 /* As float() reads it: blanks around, underscores, inf and nan in words. */
-static bool parse_float(struct str text, double *ret)
+static bool parse_python_float(struct str text, double *ret)
 {
     AUTO_BUF struct buf digits = BUF_INIT(NUMBER_TEXT_MAX);
     struct str s = str_trim(text);
@@ -77,9 +77,9 @@ static bool parse_float(struct str text, double *ret)
         sign = s.p[0] == '-' ? -1 : 1;
         s = str_from_offset(s, 1);
     }
-    if (is_word(s, "inf") || is_word(s, "infinity"))
+    if (is_float_word(s, "inf") || is_float_word(s, "infinity"))
         *ret = sign * (double)INFINITY;
-    else if (is_word(s, "nan"))
+    else if (is_float_word(s, "nan"))
         *ret = (double)NAN;
     else
         return false;
@@ -98,14 +98,14 @@ static int filter_float(struct render *render, const struct bound_args *bound,
         *ret = *v;
     else if (v->kind == VALUE_INT || v->kind == VALUE_BOOL)
         *ret = value_double(v->kind == VALUE_INT ? (double)v->i : v->b);
-    else if (v->kind == VALUE_STR && parse_float(v->s, &d))
+    else if (v->kind == VALUE_STR && parse_python_float(v->s, &d))
         *ret = value_double(d);
     else
         *ret = bound->args[1];
     return 0;
 }
 
-static int digit_of(char c)
+static int decode_int_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -117,7 +117,7 @@ static int digit_of(char c)
 }
 
 /* The prefix of a base ("0x") is allowed for that base, and decides it when the base is 0. */
-static struct str drop_prefix(struct str s, int64_t *base)
+static struct str drop_base_prefix(struct str s, int64_t *base)
 {
     static const struct {
         char letter;
@@ -145,11 +145,11 @@ static bool parse_integer(struct str text, int64_t base, int64_t *ret, bool *ret
 
     if (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+'))
         s = str_from_offset(s, 1);
-    s = drop_prefix(s, &base);
+    s = drop_base_prefix(s, &base);
     if (s.n == 0 || !drop_underscores(s, &digits) || digits.full)
         return false;
     for (size_t i = 0; i < digits.n; i++) {
-        int64_t digit = digit_of(digits.p[i]);
+        int64_t digit = decode_int_digit(digits.p[i]);
 
         if (digit >= base)
             return false;
@@ -196,7 +196,7 @@ static int filter_int(struct render *render, const struct bound_args *bound,
     else if (too_large)
         return render_fail(render, RENDER_TYPE, "integer overflow: '%.*s' does not fit in 64 bits",
                            STR_ARG(v->s));
-    else if (v->kind == VALUE_STR && parse_float(v->s, &d))
+    else if (v->kind == VALUE_STR && parse_python_float(v->s, &d))
         return int_of_double(render, d, &bound->args[1], ret);
     return 0;
 }

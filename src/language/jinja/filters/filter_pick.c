@@ -20,8 +20,8 @@
 /* --- sorting ---------------------------------------------------------------------- */
 
 /* One attribute of a key: folded to lower case unless case matters. */
-static int make_key(struct render *render, const struct value *item, const struct value *path,
-                    bool case_sensitive, struct value *ret)
+static int make_sort_key(struct render *render, const struct value *item, const struct value *path,
+                         bool case_sensitive, struct value *ret)
 {
     struct value found;
 
@@ -36,8 +36,8 @@ static int make_key(struct render *render, const struct value *item, const struc
 }
 
 /* "a,b.c": a list of keys, compared one after the other; a list of one without a comma. */
-static int make_keys(struct render *render, const struct value *item, const struct value *paths,
-                     bool case_sensitive, struct value *ret)
+static int make_sort_keys(struct render *render, const struct value *item,
+                          const struct value *paths, bool case_sensitive, struct value *ret)
 {
     struct value_list *keys;
     struct str rest;
@@ -49,7 +49,7 @@ static int make_keys(struct render *render, const struct value *item, const stru
         struct value path = paths->kind == VALUE_STR ? op_new_str(render, name) : *paths;
         struct value key;
 
-        if (make_key(render, item, &path, case_sensitive, &key) < 0)
+        if (make_sort_key(render, item, &path, case_sensitive, &key) < 0)
             return -1;
         value_list_push(render->arena, keys, key);
     }
@@ -58,7 +58,7 @@ static int make_keys(struct render *render, const struct value *item, const stru
 }
 
 /* Do the items compare as lists of one of them do? Other kinds fail, unless they are equal. */
-static bool are_plain(const struct value_list *list)
+static bool are_scalars_alike(const struct value_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         const uint8_t kind = list->items[i].kind;
@@ -73,9 +73,9 @@ typedef int key_fn(struct render *render, const struct value *item, const struct
                    bool case_sensitive, struct value *ret);
 
 /* The items with their keys, sorted. */
-static int sorted(struct render *render, const struct value_list *list, key_fn *key_of,
-                  const struct value *path, bool case_sensitive, bool descending,
-                  struct sort_item **ret)
+static int sort_picked_items(struct render *render, const struct value_list *list, key_fn *key_of,
+                             const struct value *path, bool case_sensitive, bool descending,
+                             struct sort_item **ret)
 {
     struct sort_item *items = ARENA_ARRAY(render->arena, struct sort_item, list->count);
 
@@ -107,8 +107,8 @@ static int filter_sort(struct render *render, const struct bound_args *bound,
     if (op_list(render, &bound->args[0], &list) < 0 ||
         two_flags(render, &bound->args[1], &bound->args[2], &descending, &case_sensitive) < 0)
         return -1;
-    key_of = argument_is_none(paths) && are_plain(list) ? make_key : make_keys;
-    if (sorted(render, list, key_of, paths, case_sensitive, descending, &items) < 0)
+    key_of = argument_is_none(paths) && are_scalars_alike(list) ? make_sort_key : make_sort_keys;
+    if (sort_picked_items(render, list, key_of, paths, case_sensitive, descending, &items) < 0)
         return -1;
     made = container_new_list(render, list->count);
     for (size_t i = 0; i < list->count; i++)
@@ -137,7 +137,8 @@ static int filter_dictsort(struct render *render, const struct bound_args *bound
     place = value_int(str_is(by, "value"));
     if (argument_method(render, v, "items", NULL, 0, &view) < 0 ||
         op_list(render, &view, &pairs) < 0 ||
-        sorted(render, pairs, make_key, &place, case_sensitive, descending, &items) < 0)
+        sort_picked_items(render, pairs, make_sort_key, &place, case_sensitive, descending,
+                          &items) < 0)
         return -1;
     made = container_new_list(render, pairs->count);
     for (size_t i = 0; i < pairs->count; i++)
@@ -169,7 +170,7 @@ static int extreme(struct render *render, const struct bound_args *bound,
         struct value key;
         bool wins = true;
 
-        if (make_key(render, &list->items[i], &bound->args[2], case_sensitive, &key) < 0)
+        if (make_sort_key(render, &list->items[i], &bound->args[2], case_sensitive, &key) < 0)
             return -1;
         if (i > 0 && op_compare(render, better, &key, &best_key, &wins) < 0)
             return -1;
@@ -185,13 +186,13 @@ static int extreme(struct render *render, const struct bound_args *bound,
 static int filter_min(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    return extreme(render, bound, OP_LT, ret);
+    return pick_extreme(render, bound, OP_LT, ret);
 }
 
 static int filter_max(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    return extreme(render, bound, OP_GT, ret);
+    return pick_extreme(render, bound, OP_GT, ret);
 }
 
 /* --- groups --------------------------------------------------------------------------- */
@@ -258,8 +259,8 @@ static const struct object_type group_type = {
     .print = group_print,
 };
 
-static struct value_list *add_group(struct render *render, struct value_list *groups,
-                                    struct value key)
+static struct value_list *add_key_group(struct render *render, struct value_list *groups,
+                                        struct value key)
 {
     struct group *group = ARENA_NEW(render->arena, struct group);
     struct value_list *pair = container_new_list(render, 2);
@@ -310,7 +311,7 @@ static int filter_groupby(struct render *render, const struct bound_args *bound,
         if (!same) {
             if (argument_follow(render, &items[i].value, path, fallback, &key) < 0)
                 return -1;
-            members = add_group(render, groups, key);
+            members = add_key_group(render, groups, key);
         }
         value_list_push(render->arena, members, items[i].value);
     }
@@ -363,7 +364,7 @@ static int filter_unique(struct render *render, const struct bound_args *bound,
     for (size_t i = 0; i < list->count; i++) {
         struct value key;
 
-        if (make_key(render, &list->items[i], &bound->args[2], case_sensitive, &key) < 0 ||
+        if (make_sort_key(render, &list->items[i], &bound->args[2], case_sensitive, &key) < 0 ||
             op_check_key(render, &key) < 0 || render_step(render, 1) < 0)
             return -1;
         if (value_map_find(seen, &key))
@@ -425,7 +426,7 @@ static int map_filter(struct render *render, const struct bound_args *bound,
 
     if (args->count == 0 || args->items[0].kind != VALUE_STR)
         return render_fail(render, RENDER_TYPE, "map requires a filter argument");
-    rest = rest_of(bound, 1);
+    rest = get_remaining_call(bound, 1);
     for (size_t i = 0; i < list->count; i++) {
         struct value item;
 
@@ -493,7 +494,7 @@ static int select_items(struct render *render, const struct bound_args *bound, b
         } else {
             struct str name;
 
-            rest = rest_of(bound, used + 1);
+            rest = get_remaining_call(bound, used + 1);
             if (argument_text(render, &args->items[used], &name) < 0 ||
                 test_apply(render, name, &subject, &rest, &yes) < 0)
                 return -1;

@@ -19,7 +19,7 @@ struct printer {
     struct buf *out;
 };
 
-static int compare_keys(const void *a, const void *b)
+static int compare_pretty_keys(const void *a, const void *b)
 {
     const struct value_pair *left = a, *right = b;
     int order = 0;
@@ -38,17 +38,18 @@ static void sort_maps(const struct value *v)
     if (v->kind != VALUE_MAP)
         return;
     if (v->map->count > 1) {
-        qsort(v->map->pairs, v->map->count, sizeof(*v->map->pairs), compare_keys);
+        qsort(v->map->pairs, v->map->count, sizeof(*v->map->pairs), compare_pretty_keys);
         v->map->slots = NULL; /* the index is of the old order; nobody looks up anything now */
     }
     for (size_t i = 0; i < v->map->count; i++)
         sort_maps(&v->map->pairs[i].value);
 }
 
-static int print(struct printer *printer, const struct value *v, size_t indent, size_t behind);
+static int print_pretty(struct printer *printer, const struct value *v, size_t indent,
+                        size_t behind);
 
 /* A line break and blanks up to the column of the items. */
-static void next_line(struct printer *printer, size_t indent)
+static void break_pretty_line(struct printer *printer, size_t indent)
 {
     buf_add_text(printer->out, ",\n");
     buf_fill(printer->out, ' ', indent);
@@ -62,8 +63,8 @@ static int print_items(struct printer *printer, const struct value *v, size_t in
     buf_add_char(printer->out, tuple ? '(' : '[');
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
-            next_line(printer, indent + 1);
-        if (print(printer, &v->list->items[i], indent + 1, i + 1 < n ? 1 : behind + 1) < 0)
+            break_pretty_line(printer, indent + 1);
+        if (print_pretty(printer, &v->list->items[i], indent + 1, i + 1 < n ? 1 : behind + 1) < 0)
             return -1;
     }
     buf_add_text(printer->out, tuple ? (n == 1 ? ",)" : ")") : "]");
@@ -79,14 +80,14 @@ static int print_pairs(struct printer *printer, const struct value *v, size_t in
         size_t start;
 
         if (i > 0)
-            next_line(printer, indent + 1);
+            break_pretty_line(printer, indent + 1);
         start = printer->out->n;
         if (op_repr(printer->render, &v->map->pairs[i].key, printer->out) < 0)
             return -1;
         buf_add_text(printer->out, ": ");
-        if (print(printer, &v->map->pairs[i].value,
-                  indent + 1 + utf8_count(str_from_offset(buf_view(printer->out), start)),
-                  i + 1 < n ? 1 : behind + 1) < 0)
+        if (print_pretty(printer, &v->map->pairs[i].value,
+                         indent + 1 + utf8_count(str_from_offset(buf_view(printer->out), start)),
+                         i + 1 < n ? 1 : behind + 1) < 0)
             return -1;
     }
     buf_add_char(printer->out, '}');
@@ -94,7 +95,8 @@ static int print_pairs(struct printer *printer, const struct value *v, size_t in
 }
 
 /* On one line when it fits between `indent` and the edge with `behind` characters after it. */
-static int print(struct printer *printer, const struct value *v, size_t indent, size_t behind)
+static int print_pretty(struct printer *printer, const struct value *v, size_t indent,
+                        size_t behind)
 {
     AUTO_BUF struct buf flat = BUF_INIT(TEXT_MAX);
     bool splits = (v->kind == VALUE_LIST && v->list->count > 0) ||
@@ -123,7 +125,7 @@ static int filter_pprint(struct render *render, const struct bound_args *bound,
     if (plain_value(render, &bound->args[0], &plain) < 0)
         return -1;
     sort_maps(&plain);
-    if (print(&printer, &plain, 0, 0) < 0)
+    if (print_pretty(&printer, &plain, 0, 0) < 0)
         return -1;
     return text_finish(render, &out, 0, ret);
 }

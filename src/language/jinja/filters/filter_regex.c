@@ -13,9 +13,9 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-static int compile(struct render *render, const struct value *pattern,
-                   const struct value *ignorecase, const struct value *multiline, unsigned flags,
-                   const struct matcher **ret)
+static int compile_filter_regex(struct render *render, const struct value *pattern,
+                                const struct value *ignorecase, const struct value *multiline,
+                                unsigned flags, const struct matcher **ret)
 {
     bool ignore, multi;
     struct str text;
@@ -38,7 +38,8 @@ static int groups(struct render *render, const struct bound_args *bound, unsigne
     bool found;
 
     if (argument_text(render, &bound->args[0], &text) < 0 ||
-        compile(render, &bound->args[1], &bound->args[2], &bound->args[3], flags, &regex) < 0 ||
+        compile_filter_regex(render, &bound->args[1], &bound->args[2], &bound->args[3], flags,
+                             &regex) < 0 ||
         regex_find(render, regex, text, 0, &match, &found) < 0)
         return -1;
     *ret = value_null();
@@ -58,18 +59,18 @@ static int groups(struct render *render, const struct bound_args *bound, unsigne
 static int filter_match(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
-    return groups(render, bound, MATCHER_ANCHORED, ret);
+    return find_regex_groups(render, bound, MATCHER_ANCHORED, ret);
 }
 
 static int filter_search(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
-    return groups(render, bound, 0, ret);
+    return find_regex_groups(render, bound, 0, ret);
 }
 
 /* `\1`, `\g<1>`, `\n`, `\\`: as re.sub reads a replacement. Returns the bytes read. */
-static size_t add_escape(struct str rest, struct str text, const struct matcher_match *match,
-                         struct buf *out)
+static size_t add_regex_escape(struct str rest, struct str text, const struct matcher_match *match,
+                               struct buf *out)
 {
     static const char letters[] = "nrtabfv", meanings[] = "\n\r\t\a\b\f\v";
     const char *hit = rest.n > 1 && rest.p[1] ? strchr(letters, rest.p[1]) : NULL;
@@ -108,12 +109,12 @@ static size_t add_escape(struct str rest, struct str text, const struct matcher_
     return n;
 }
 
-static void add_replacement(struct str with, struct str text, const struct matcher_match *match,
-                            struct buf *out)
+static void add_regex_replacement(struct str with, struct str text,
+                                  const struct matcher_match *match, struct buf *out)
 {
     for (size_t i = 0; i < with.n;) {
         if (with.p[i] == '\\')
-            i += add_escape(str_from_offset(with, i), text, match, out);
+            i += add_regex_escape(str_from_offset(with, i), text, match, out);
         else
             buf_add_char(out, with.p[i++]);
     }
@@ -131,7 +132,8 @@ static int filter_replace(struct render *render, const struct bound_args *bound,
 
     if (argument_text(render, &bound->args[0], &text) < 0 ||
         argument_text(render, &bound->args[2], &with) < 0 ||
-        compile(render, &bound->args[1], &bound->args[3], &bound->args[4], 0, &regex) < 0)
+        compile_filter_regex(render, &bound->args[1], &bound->args[3], &bound->args[4], 0, &regex) <
+            0)
         return -1;
     while (at <= text.n) {
         if (regex_find(render, regex, text, at, &match, &found) < 0)
@@ -139,7 +141,7 @@ static int filter_replace(struct render *render, const struct bound_args *bound,
         if (!found)
             break;
         buf_add_str(&out, str_slice(text, copied, match.groups[0].start - copied));
-        add_replacement(with, text, &match, &out);
+        add_regex_replacement(with, text, &match, &out);
         copied = match.groups[0].end;
         at = copied;
         if (match.groups[0].end == match.groups[0].start) { /* an empty match: step on */
@@ -170,9 +172,9 @@ static int filter_escape(struct render *render, const struct bound_args *bound,
 
 /* clang-format off */
 const struct function filter_regex_functions[] = {
-    { "regex_escape",  "value", filter_escape, "text that a pattern takes literally" },
+    { "regex_escape",  "value", filter_regex_escape, "text that a pattern takes literally" },
     { "regex_match",   "value, rgx, ignorecase=false, multiline=false", filter_match, "the groups of a match at the beginning, or none" },
-    { "regex_replace", "value, rgx, val, ignorecase=false, multiline=false", filter_replace, "every match replaced; \\1 is the first group" },
+    { "regex_replace", "value, rgx, val, ignorecase=false, multiline=false", filter_regex_replace, "every match replaced; \\1 is the first group" },
     { "regex_search",  "value, rgx, ignorecase=false, multiline=false", filter_search, "the groups of a match anywhere, or none" },
     { 0 },
 };

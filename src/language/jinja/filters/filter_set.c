@@ -9,7 +9,7 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-static struct value_map *members(struct render *render, const struct value_list *list)
+static struct value_map *collect_set_members(struct render *render, const struct value_list *list)
 {
     struct value_map *map = container_new_map(render, list->count);
 
@@ -31,16 +31,17 @@ static int read_pair(struct render *render, const struct bound_args *bound,
         op_list(render, &bound->args[1], &pair->second) < 0 ||
         text_expect_items(render, pair->first->count + pair->second->count) < 0)
         return -1;
-    pair->in_first = members(render, pair->first);
-    pair->in_second = members(render, pair->second);
+    pair->in_first = collect_set_members(render, pair->first);
+    pair->in_second = collect_set_members(render, pair->second);
     pair->seen = container_new_map(render, 0);
     pair->made = container_new_list(render, 0);
     return 0;
 }
 
 /* The items of `list` that are, or are not, among `others`, each once and in order. */
-static void add_members(struct render *render, struct set_pair *pair, const struct value_list *list,
-                        const struct value_map *others, bool wanted)
+static void add_set_members(struct render *render, struct set_pair *pair,
+                            const struct value_list *list, const struct value_map *others,
+                            bool wanted)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct value *item = &list->items[i];
@@ -59,10 +60,10 @@ static int filter_union(struct render *render, const struct bound_args *bound,
 {
     struct set_pair pair;
 
-    if (read_pair(render, bound, &pair) < 0)
+    if (read_set_pair(render, bound, &pair) < 0)
         return -1;
-    add_members(render, &pair, pair.first, NULL, true);
-    add_members(render, &pair, pair.second, NULL, true);
+    add_set_members(render, &pair, pair.first, NULL, true);
+    add_set_members(render, &pair, pair.second, NULL, true);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -72,9 +73,9 @@ static int filter_intersect(struct render *render, const struct bound_args *boun
 {
     struct set_pair pair;
 
-    if (read_pair(render, bound, &pair) < 0)
+    if (read_set_pair(render, bound, &pair) < 0)
         return -1;
-    add_members(render, &pair, pair.first, pair.in_second, true);
+    add_set_members(render, &pair, pair.first, pair.in_second, true);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -84,9 +85,9 @@ static int filter_difference(struct render *render, const struct bound_args *bou
 {
     struct set_pair pair;
 
-    if (read_pair(render, bound, &pair) < 0)
+    if (read_set_pair(render, bound, &pair) < 0)
         return -1;
-    add_members(render, &pair, pair.first, pair.in_second, false);
+    add_set_members(render, &pair, pair.first, pair.in_second, false);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -96,10 +97,10 @@ static int filter_symmetric(struct render *render, const struct bound_args *boun
 {
     struct set_pair pair;
 
-    if (read_pair(render, bound, &pair) < 0)
+    if (read_set_pair(render, bound, &pair) < 0)
         return -1;
-    add_members(render, &pair, pair.first, pair.in_second, false);
-    add_members(render, &pair, pair.second, pair.in_first, false);
+    add_set_members(render, &pair, pair.first, pair.in_second, false);
+    add_set_members(render, &pair, pair.second, pair.in_first, false);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -123,8 +124,8 @@ static int filter_sequence(struct render *render, const struct bound_args *bound
 }
 
 /* The item `key` of a map or list as it is now; NULL when there is none. */
-static const struct value *find_step(struct render *render, const struct value *at, struct str key,
-                                     char delimiter)
+static const struct value *find_delimited_step(struct render *render, const struct value *at,
+                                               struct str key, char delimiter)
 {
     struct value now = *at;
 
@@ -147,7 +148,7 @@ static int filter_traverse(struct render *render, const struct bound_args *bound
         argument_delimiter(render, &bound->args[3], &delimiter) < 0)
         return -1;
     while (path.p) {
-        at = find_step(render, at, str_cut(&path, delimiter), delimiter);
+        at = find_delimited_step(render, at, str_cut(&path, delimiter), delimiter);
         if (!at) {
             at = &bound->args[2];
             break;

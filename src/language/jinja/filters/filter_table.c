@@ -25,7 +25,7 @@ static struct value_list *split_row(struct render *render, struct str line)
     return cells;
 }
 
-static struct value read_cell(const struct value *cell)
+static struct value read_table_cell(const struct value *cell)
 {
     struct err ignored; /* then it is a text */
     int64_t whole;
@@ -47,7 +47,7 @@ static int add_row(struct render *render, const struct bound_args *bound,
     const struct value *key;
 
     for (size_t i = 0; i < names->count && i < cells->count; i++)
-        value_map_set(render->arena, row, names->items[i], read_cell(&cells->items[i]));
+        value_map_set(render->arena, row, names->items[i], read_table_cell(&cells->items[i]));
     key = value_map_find(row, &bound->args[1]);
     if (!key)
         return render_fail(render, RENDER_TYPE, "mysql_to_dict: the table has no such column");
@@ -73,7 +73,7 @@ static int filter_mysql_to_dict(struct render *render, const struct bound_args *
         cells = split_row(render, line->s);
         if (!names)
             names = cells;
-        else if (add_row(render, bound, names, cells, rows) < 0)
+        else if (add_table_row(render, bound, names, cells, rows) < 0)
             return -1;
     }
     *ret = value_map(rows);

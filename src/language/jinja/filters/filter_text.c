@@ -96,7 +96,7 @@ static bool is_large(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-static bool is_digit(char c)
+static bool is_text_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -111,7 +111,8 @@ static void title_ascii(char *text, size_t n)
 
         if (begins ? is_small(c) : is_large(c))
             text[i] = (char)(c ^ 0x20);
-        begins = !is_small(c) && !is_large(c) && !is_digit(c) && is_word_edge((unsigned char)c);
+        begins =
+            !is_small(c) && !is_large(c) && !is_text_digit(c) && is_word_edge((unsigned char)c);
     }
 }
 
@@ -316,7 +317,7 @@ static int filter_snake(struct render *render, const struct bound_args *bound,
         return -1;
     for (size_t i = 0; i < text.n; i++) {
         const bool begins = i > 0 && is_large(text.p[i]) && text.p[i - 1] != '_' &&
-                            (is_small(text.p[i - 1]) || is_digit(text.p[i - 1]) ||
+                            (is_small(text.p[i - 1]) || is_text_digit(text.p[i - 1]) ||
                              (i + 1 < text.n && is_small(text.p[i + 1])));
 
         if (begins)
@@ -355,7 +356,7 @@ const struct function filter_text_functions[] = {
     { "format",     "value, *args, **kwargs", filter_format, "printf-style: '%s'|format(x)" },
     { "indent",     "s, width=4, first=false, blank=false", filter_indent, "lines indented" },
     { "lower",      "s", filter_lower, "in lower case" },
-    { "replace",    "s, old, new, count=none", filter_replace, "one text in place of another" },
+    { "replace",    "s, old, new, count=none", filter_text_replace, "one text in place of another" },
     { "string",     "s", filter_string, "as text" },
     { "title",      "s", filter_title, "Words Begin With A Capital Letter" },
     { "to_camelcase", "s, uppercamel=false", filter_camel, "like_this as likeThis" },

@@ -22,7 +22,7 @@ static size_t (*const print_time)(char *text, size_t size, const char *format,
                                   const struct tm *tm) = strftime;
 
 /* A date as YAML reads it, or with slashes: 2002/12/25. */
-static bool read_date(struct render *render, struct str text, struct value *ret)
+static bool read_filter_date(struct render *render, struct str text, struct value *ret)
 {
     char *copy = arena_strndup(render->arena, text.p, text.n);
 
@@ -55,7 +55,7 @@ static int moment_of(struct render *render, const struct value *v, int64_t *ret)
         *ret = (int64_t)floor(d);
         return 0;
     }
-    if (v->kind == VALUE_STR && read_date(render, v->s, &read)) {
+    if (v->kind == VALUE_STR && read_filter_date(render, v->s, &read)) {
         *ret = read.t.seconds;
         return 0;
     }
@@ -95,8 +95,8 @@ static int filter_strftime(struct render *render, const struct bound_args *bound
 
 /* clang-format off */
 const struct function filter_time_functions[] = {
-    { "date_format", "value, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC" },
-    { "strftime", "value, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC" },
+    { "date_format", "value, format='%Y-%m-%d'", filter_format_time, "a moment as text, in UTC" },
+    { "strftime", "value, format='%Y-%m-%d'", filter_format_time, "a moment as text, in UTC" },
     { 0 },
 };
 /* clang-format on */

@@ -49,7 +49,7 @@ static int cut_chunks(struct wrap *wrap, struct str text)
     return 0;
 }
 
-static bool is_blank(struct str chunk)
+static bool is_blank_chunk(struct str chunk)
 {
     return str_trim(chunk).n == 0;
 }
@@ -71,9 +71,9 @@ static size_t break_at(const struct wrap *wrap, struct str chunk, size_t room)
     return end;
 }
 
-static void write_line(struct wrap *wrap)
+static void write_wrapped_line(struct wrap *wrap)
 {
-    if (wrap->line.n > 0 && is_blank(wrap->line.p[wrap->line.n - 1]))
+    if (wrap->line.n > 0 && is_blank_chunk(wrap->line.p[wrap->line.n - 1]))
         wrap->line.n--;
     if (wrap->line.n == 0)
         return;
@@ -91,7 +91,7 @@ static size_t fill_line(struct wrap *wrap, size_t next)
     size_t used = 0;
 
     vec_clear(&wrap->line);
-    if (wrap->any && is_blank(wrap->chunks.p[next]))
+    if (wrap->any && is_blank_chunk(wrap->chunks.p[next]))
         next++;
     while (next < wrap->chunks.n) {
         struct str *chunk = &wrap->chunks.p[next];
@@ -126,7 +126,7 @@ static int wrap_line(struct wrap *wrap, struct str text)
         if (render_step(wrap->render, 1) < 0)
             return -1;
         next = fill_line(wrap, next);
-        write_line(wrap);
+        write_wrapped_line(wrap);
     }
     return 0;
 }

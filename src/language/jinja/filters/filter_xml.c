@@ -15,7 +15,7 @@ struct writing {
 
 static int add_element(struct writing *w, struct str tag, const struct value *v, unsigned depth);
 
-static void add_escaped(struct buf *out, struct str text, bool in_quotes)
+static void add_xml_text(struct buf *out, struct str text, bool in_quotes)
 {
     for (size_t i = 0; i < text.n; i++) {
         const char c = text.p[i];
@@ -33,13 +33,13 @@ static void add_escaped(struct buf *out, struct str text, bool in_quotes)
     }
 }
 
-static int add_value(struct writing *w, const struct value *v, bool in_quotes)
+static int add_xml_value(struct writing *w, const struct value *v, bool in_quotes)
 {
     struct str text;
 
     if (op_text(w->render, v, &text) < 0)
         return -1;
-    add_escaped(w->out, text, in_quotes);
+    add_xml_text(w->out, text, in_quotes);
     return 0;
 }
 
@@ -55,7 +55,8 @@ static void add_indent(struct writing *w, unsigned depth)
 }
 
 /* What is a scalar is an attribute, what is not an element inside. */
-static int add_map(struct writing *w, struct str tag, const struct value_map *map, unsigned depth)
+static int add_xml_map(struct writing *w, struct str tag, const struct value_map *map,
+                       unsigned depth)
 {
     size_t inside = 0;
 
@@ -66,10 +67,10 @@ static int add_map(struct writing *w, struct str tag, const struct value_map *ma
         if (is_nested(&pair->value))
             continue;
         buf_add_char(w->out, ' ');
-        if (add_value(w, &pair->key, true) < 0)
+        if (add_xml_value(w, &pair->key, true) < 0)
             return -1;
         buf_add_text(w->out, "=\"");
-        if (add_value(w, &pair->value, true) < 0)
+        if (add_xml_value(w, &pair->value, true) < 0)
             return -1;
         buf_add_char(w->out, '"');
     }
@@ -85,7 +86,8 @@ static int add_map(struct writing *w, struct str tag, const struct value_map *ma
     return 0;
 }
 
-static int add_all(struct writing *w, struct str tag, const struct value_list *list, unsigned depth)
+static int add_xml_list(struct writing *w, struct str tag, const struct value_list *list,
+                        unsigned depth)
 {
     int result = 0;
 
@@ -103,17 +105,17 @@ static int add_element(struct writing *w, struct str tag, const struct value *v,
     if (render_enter(w->render) < 0)
         return -1;
     if (v->kind == VALUE_LIST) {
-        result = add_all(w, tag, container_list(w->render, v), depth);
+        result = add_xml_list(w, tag, container_list(w->render, v), depth);
         render_leave(w->render);
         return result;
     }
     add_indent(w, depth);
     buf_printf(w->out, "<%.*s", STR_ARG(tag));
     if (v->kind == VALUE_MAP) {
-        result = add_map(w, tag, container_map(w->render, v), depth);
+        result = add_xml_map(w, tag, container_map(w->render, v), depth);
     } else {
         buf_add_char(w->out, '>');
-        result = add_value(w, v, false);
+        result = add_xml_value(w, v, false);
         buf_printf(w->out, "</%.*s>\n", STR_ARG(tag));
     }
     render_leave(w->render);

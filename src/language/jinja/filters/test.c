@@ -14,7 +14,7 @@
 #include "language/jinja/filters/regex.h"
 #include "language/jinja/render.h"
 
-static int set_answer(struct value *ret, bool yes)
+static int set_test_result(struct value *ret, bool yes)
 {
     *ret = value_bool(yes);
     return 0;
@@ -29,7 +29,7 @@ static int is_undefined(struct render *render, const struct bound_args *bound,
 
     if (undefined_test(render, &bound->args[0], &missing) < 0)
         return -1;
-    return set_answer(ret, missing);
+    return set_test_result(ret, missing);
 }
 
 static int is_defined(struct render *render, const struct bound_args *bound,
@@ -37,45 +37,45 @@ static int is_defined(struct render *render, const struct bound_args *bound,
 {
     if (is_undefined(render, bound, ret) < 0)
         return -1;
-    return set_answer(ret, !ret->b);
+    return set_test_result(ret, !ret->b);
 }
 
 static int is_none(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_NULL);
+    return set_test_result(ret, bound->args[0].kind == VALUE_NULL);
 }
 
 static int is_boolean(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_BOOL);
+    return set_test_result(ret, bound->args[0].kind == VALUE_BOOL);
 }
 
 static int is_true(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_BOOL && bound->args[0].b);
+    return set_test_result(ret, bound->args[0].kind == VALUE_BOOL && bound->args[0].b);
 }
 
 static int is_false(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_BOOL && !bound->args[0].b);
+    return set_test_result(ret, bound->args[0].kind == VALUE_BOOL && !bound->args[0].b);
 }
 
 static int is_integer(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_INT);
+    return set_test_result(ret, bound->args[0].kind == VALUE_INT);
 }
 
 static int is_float(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_DOUBLE);
+    return set_test_result(ret, bound->args[0].kind == VALUE_DOUBLE);
 }
 
 static int is_number(struct render *render, const struct bound_args *bound,
@@ -84,28 +84,28 @@ static int is_number(struct render *render, const struct bound_args *bound,
     enum value_kind kind = bound->args[0].kind;
 
     (void)render;
-    return set_answer(ret, kind == VALUE_BOOL || kind == VALUE_INT || kind == VALUE_DOUBLE);
+    return set_test_result(ret, kind == VALUE_BOOL || kind == VALUE_INT || kind == VALUE_DOUBLE);
 }
 
 static int is_string(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_STR);
+    return set_test_result(ret, bound->args[0].kind == VALUE_STR);
 }
 
 static int is_mapping(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_MAP);
+    return set_test_result(ret, bound->args[0].kind == VALUE_MAP);
 }
 
 static int is_list(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
-    return set_answer(ret,
-                      bound->args[0].kind == VALUE_LIST && !(bound->args[0].flags & VALUE_TUPLE));
+    return set_test_result(ret, bound->args[0].kind == VALUE_LIST &&
+                                    !(bound->args[0].flags & VALUE_TUPLE));
 }
 
 /* Has a length and items by number: Jinja2 asks for __len__ and __getitem__. */
@@ -119,7 +119,7 @@ static int is_sequence(struct render *render, const struct bound_args *bound,
     (void)render;
     if (v->kind == VALUE_OBJECT)
         yes = v->object->type->length && v->object->type->item;
-    return set_answer(ret, yes);
+    return set_test_result(ret, yes);
 }
 
 static int is_iterable(struct render *render, const struct bound_args *bound,
@@ -133,7 +133,7 @@ static int is_iterable(struct render *render, const struct bound_args *bound,
         return undefined_fail(render, v);
     if (v->kind == VALUE_OBJECT)
         yes = v->object->type->list != NULL || value_is_undefined(v);
-    return set_answer(ret, yes);
+    return set_test_result(ret, yes);
 }
 
 static int is_callable(struct render *render, const struct bound_args *bound,
@@ -143,15 +143,16 @@ static int is_callable(struct render *render, const struct bound_args *bound,
 
     (void)render;
     /* an undefined value has a __call__, which fails when it is used */
-    return set_answer(ret,
-                      v->kind == VALUE_OBJECT && (v->object->type->call || value_is_undefined(v)));
+    return set_test_result(ret, v->kind == VALUE_OBJECT &&
+                                    (v->object->type->call || value_is_undefined(v)));
 }
 
 static int is_escaped(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
     (void)render;
-    return set_answer(ret, bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE));
+    return set_test_result(ret,
+                           bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE));
 }
 
 static int is_filter(struct render *render, const struct bound_args *bound,
@@ -159,16 +160,16 @@ static int is_filter(struct render *render, const struct bound_args *bound,
 {
     const struct builtins *builtins = render->options->builtins;
 
-    return set_answer(ret, bound->args[0].kind == VALUE_STR &&
-                               builtins_find(builtins->filters, bound->args[0].s));
+    return set_test_result(ret, bound->args[0].kind == VALUE_STR &&
+                                    builtins_find(builtins->filters, bound->args[0].s));
 }
 
 static int is_test(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
 
-    return set_answer(ret, bound->args[0].kind == VALUE_STR &&
-                               builtins_find(builtins->tests, bound->args[0].s));
+    return set_test_result(ret, bound->args[0].kind == VALUE_STR &&
+                                    builtins_find(builtins->tests, bound->args[0].s));
 }
 
 /* The same object, not an equal one; scalars have no identity here. */
@@ -178,12 +179,12 @@ static int is_sameas(struct render *render, const struct bound_args *bound,
     const struct value *a = &bound->args[0], *b = &bound->args[1];
 
     if (a->kind != b->kind)
-        return set_answer(ret, false);
+        return set_test_result(ret, false);
     if (a->kind == VALUE_LIST)
-        return set_answer(ret, container_list(render, a) == container_list(render, b));
+        return set_test_result(ret, container_list(render, a) == container_list(render, b));
     if (a->kind == VALUE_MAP)
-        return set_answer(ret, container_map(render, a) == container_map(render, b));
-    return set_answer(ret, value_equal(a, b));
+        return set_test_result(ret, container_map(render, a) == container_map(render, b));
+    return set_test_result(ret, value_equal(a, b));
 }
 
 /* --- text and numbers ------------------------------------------------------------ */
@@ -220,7 +221,7 @@ static int remainder_is(struct render *render, const struct value *v, struct val
     if (op_binary(render, OP_MOD, v, &by, &rest) < 0 ||
         op_compare(render, OP_EQ, &rest, &want, &same) < 0)
         return -1;
-    return set_answer(ret, same);
+    return set_test_result(ret, same);
 }
 
 static int is_odd(struct render *render, const struct bound_args *bound, struct value *ret)
@@ -248,42 +249,42 @@ static int compare(struct render *render, const struct bound_args *bound, enum o
 
     if (op_compare(render, op, &bound->args[0], &bound->args[1], &yes) < 0)
         return -1;
-    return set_answer(ret, yes);
+    return set_test_result(ret, yes);
 }
 
 static int is_eq(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_EQ, ret);
+    return test_order(render, bound, OP_EQ, ret);
 }
 
 static int is_ne(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_NE, ret);
+    return test_order(render, bound, OP_NE, ret);
 }
 
 static int is_lt(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_LT, ret);
+    return test_order(render, bound, OP_LT, ret);
 }
 
 static int is_le(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_LE, ret);
+    return test_order(render, bound, OP_LE, ret);
 }
 
 static int is_gt(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_GT, ret);
+    return test_order(render, bound, OP_GT, ret);
 }
 
 static int is_ge(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_GE, ret);
+    return test_order(render, bound, OP_GE, ret);
 }
 
 static int is_in(struct render *render, const struct bound_args *bound, struct value *ret)
 {
-    return compare(render, bound, OP_IN, ret);
+    return test_order(render, bound, OP_IN, ret);
 }
 
 /* Salt's: from the beginning, as re.match. */
@@ -330,27 +331,27 @@ const struct function test_functions[] = {
     { "ge",          "value, other", is_ge, "the value is greater or equal" },
     { "greaterthan", "value, other", is_gt, "the value is greater" },
     { "gt",          "value, other", is_gt, "the value is greater" },
-    { "in",          "value, seq", is_in, "the value is one of the sequence" },
+    { "in",          "value, seq", test_in, "the value is one of the sequence" },
     { "integer",     "value", is_integer, "a whole number" },
     { "iterable",    "value", is_iterable, "a loop can iterate over it" },
     { "le",          "value, other", is_le, "the value is less or equal" },
     { "lessthan",    "value, other", is_lt, "the value is less" },
-    { "list",        "value", is_list, "a list" },
+    { "list",        "value", test_list, "a list" },
     { "lower",       "value", is_lower, "text in lower case" },
     { "lt",          "value, other", is_lt, "the value is less" },
     { "mapping",     "value", is_mapping, "a map" },
-    { "match",       "value, rgx, ignorecase=false, multiline=false", is_match, "text whose beginning matches the pattern" },
+    { "match",       "value, rgx, ignorecase=false, multiline=false", test_match, "text whose beginning matches the pattern" },
     { "ne",          "value, other", is_ne, "the two differ" },
     { "none",        "value", is_none, "none" },
-    { "number",      "value", is_number, "a number" },
+    { "number",      "value", test_number, "a number" },
     { "odd",         "value", is_odd, "an odd number" },
     { "sameas",      "value, other", is_sameas, "the same object" },
-    { "sequence",    "value", is_sequence, "has a length and items by number" },
+    { "sequence",    "value", test_sequence, "has a length and items by number" },
     { "string",      "value", is_string, "text" },
     { "test",        "value", is_test, "the name of a test" },
-    { "true",        "value", is_true, "the boolean true" },
+    { "true",        "value", test_true, "the boolean true" },
     { "undefined",   "value", is_undefined, "the value is undefined" },
-    { "upper",       "value", is_upper, "text in upper case" },
+    { "upper",       "value", test_upper, "text in upper case" },
     { 0 },
 };
 /* clang-format on */

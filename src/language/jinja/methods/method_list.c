@@ -87,8 +87,8 @@ static int list_extend(struct render *render, const struct bound_args *bound,
 }
 
 /* The place of an item between `from` and `to`, or STR_NONE. */
-static int find_item(struct render *render, const struct value_list *list, const struct value *item,
-                     size_t from, size_t to, size_t *ret)
+static int find_equal_item(struct render *render, const struct value_list *list,
+                           const struct value *item, size_t from, size_t to, size_t *ret)
 {
     bool same;
 
@@ -106,7 +106,7 @@ static int find_item(struct render *render, const struct value_list *list, const
     return 0;
 }
 
-static size_t clamp(int64_t i, size_t count)
+static size_t clamp_list_index(int64_t i, size_t count)
 {
     if (i < 0)
         i += (int64_t)count;
@@ -135,8 +135,8 @@ static int list_index(struct render *render, const struct bound_args *bound,
 
     if (method_arg_optional_int(render, bound, 2, &start) < 0 ||
         method_arg_optional_int(render, bound, 3, &stop) < 0 ||
-        find_item(render, list, &bound->args[1], clamp(start, list->count),
-                  clamp(stop, list->count), &at) < 0)
+        find_equal_item(render, list, &bound->args[1], clamp_list_index(start, list->count),
+                        clamp_list_index(stop, list->count), &at) < 0)
         return -1;
     if (at == STR_NONE)
         return fail_not_in(render, bound);
@@ -154,7 +154,7 @@ static int list_insert(struct render *render, const struct bound_args *bound,
     if (argument_int(render, &bound->args[1], &index) < 0 ||
         text_expect_items(render, list->count + 1) < 0)
         return -1;
-    at = clamp(index, list->count);
+    at = clamp_list_index(index, list->count);
     value_list_push(render->arena, list, bound->args[2]);
     memmove(&list->items[at + 1], &list->items[at], (list->count - 1 - at) * sizeof(*list->items));
     list->items[at] = bound->args[2];
@@ -192,7 +192,7 @@ static int list_remove(struct render *render, const struct bound_args *bound,
     struct value_list *list = container_change_list(render, &bound->args[0]);
     size_t at;
 
-    if (find_item(render, list, &bound->args[1], 0, list->count, &at) < 0)
+    if (find_equal_item(render, list, &bound->args[1], 0, list->count, &at) < 0)
         return -1;
     if (at == STR_NONE)
         return render_fail(render, RENDER_TYPE, "list.remove(x): x not in list");

@@ -15,7 +15,7 @@ static int64_t self_int(const struct bound_args *bound)
     return bound->args[0].kind == VALUE_BOOL ? bound->args[0].b : bound->args[0].i;
 }
 
-static uint64_t magnitude(int64_t i)
+static uint64_t get_magnitude(int64_t i)
 {
     return i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 }
@@ -24,14 +24,14 @@ static int int_bit_count(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
     (void)render;
-    *ret = value_int(__builtin_popcountll(magnitude(self_int(bound))));
+    *ret = value_int(__builtin_popcountll(get_magnitude(self_int(bound))));
     return 0;
 }
 
 static int int_bit_length(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
-    uint64_t bits = magnitude(self_int(bound));
+    uint64_t bits = get_magnitude(self_int(bound));
 
     (void)render;
     *ret = value_int(bits > 0 ? 64 - __builtin_clzll(bits) : 0);

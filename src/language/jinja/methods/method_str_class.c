@@ -23,37 +23,37 @@ static int change(struct render *render, const struct bound_args *bound, case_fn
 static int str_upper(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return change(render, bound, unicode_upper, VALUE_SAFE, ret);
+    return change_case(render, bound, unicode_upper, VALUE_SAFE, ret);
 }
 
 static int str_lower(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return change(render, bound, unicode_lower, VALUE_SAFE, ret);
+    return change_case(render, bound, unicode_lower, VALUE_SAFE, ret);
 }
 
 static int str_title(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return change(render, bound, unicode_title, VALUE_SAFE, ret);
+    return change_case(render, bound, unicode_title, VALUE_SAFE, ret);
 }
 
 static int str_capitalize(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
-    return change(render, bound, unicode_capitalize, VALUE_SAFE, ret);
+    return change_case(render, bound, unicode_capitalize, VALUE_SAFE, ret);
 }
 
 static int str_swapcase(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
-    return change(render, bound, unicode_swap, VALUE_SAFE, ret);
+    return change_case(render, bound, unicode_swap, VALUE_SAFE, ret);
 }
 
 static int str_casefold(struct render *render, const struct bound_args *bound,
                         struct value *ret)
 {
-    return change(render, bound, unicode_fold, 0, ret);
+    return change_case(render, bound, unicode_fold, 0, ret);
 }
 
 /* --- kind -------------------------------------------------------------------------- */
@@ -86,49 +86,49 @@ static int tell_all(struct render *render, const struct bound_args *bound,
 {
     struct str text = bound->args[0].s;
 
-    return set_answer(render, bound, text.n > 0 && all_are(text, property), ret);
+    return set_class_result(render, bound, text.n > 0 && all_are(text, property), ret);
 }
 
 static int str_isalpha(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
-    return tell_all(render, bound, UNICODE_ALPHA, ret);
+    return have_all_property(render, bound, UNICODE_ALPHA, ret);
 }
 
 static int str_isdecimal(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
-    return tell_all(render, bound, UNICODE_DECIMAL, ret);
+    return have_all_property(render, bound, UNICODE_DECIMAL, ret);
 }
 
 static int str_isdigit(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
-    return tell_all(render, bound, UNICODE_DIGIT, ret);
+    return have_all_property(render, bound, UNICODE_DIGIT, ret);
 }
 
 static int str_isnumeric(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
-    return tell_all(render, bound, UNICODE_NUMERIC, ret);
+    return have_all_property(render, bound, UNICODE_NUMERIC, ret);
 }
 
 static int str_isspace(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
-    return tell_all(render, bound, UNICODE_SPACE, ret);
+    return have_all_property(render, bound, UNICODE_SPACE, ret);
 }
 
 static int str_isprintable(struct render *render, const struct bound_args *bound,
                            struct value *ret)
 {
-    return set_answer(render, bound, all_are(bound->args[0].s, UNICODE_PRINTABLE), ret);
+    return set_class_result(render, bound, all_are(bound->args[0].s, UNICODE_PRINTABLE), ret);
 }
 
 static int str_isascii(struct render *render, const struct bound_args *bound,
                        struct value *ret)
 {
-    return set_answer(render, bound, utf8_is_ascii(bound->args[0].s), ret);
+    return set_class_result(render, bound, utf8_is_ascii(bound->args[0].s), ret);
 }
 
 static int str_isalnum(struct render *render, const struct bound_args *bound,
@@ -139,7 +139,7 @@ static int str_isalnum(struct render *render, const struct bound_args *bound,
 
     while (answer && text.n > 0)
         answer = is_alnum(utf8_next(&text));
-    return set_answer(render, bound, answer, ret);
+    return set_class_result(render, bound, answer, ret);
 }
 
 static int str_isidentifier(struct render *render, const struct bound_args *bound,
@@ -148,7 +148,7 @@ static int str_isidentifier(struct render *render, const struct bound_args *boun
     struct str text = bound->args[0].s;
     bool answer = text.n > 0 && unicode_is(utf8_next(&text), UNICODE_ID_START);
 
-    return set_answer(render, bound, answer && all_are(text, UNICODE_ID_PART), ret);
+    return set_class_result(render, bound, answer && all_are(text, UNICODE_ID_PART), ret);
 }
 
 /* At least one cased character, and every one of them of this case. */
@@ -164,7 +164,7 @@ static int tell_case(struct render *render, const struct bound_args *bound,
         wrong = unicode_is(c, other) || unicode_is(c, UNICODE_TITLE);
         cased = cased || unicode_is(c, wanted);
     }
-    return set_answer(render, bound, cased && !wrong, ret);
+    return set_class_result(render, bound, cased && !wrong, ret);
 }
 
 static int str_isupper(struct render *render, const struct bound_args *bound,
@@ -195,7 +195,7 @@ static int str_istitle(struct render *render, const struct bound_args *bound,
         inside = capital || small;
         cased = cased || inside;
     }
-    return set_answer(render, bound, cased && !wrong, ret);
+    return set_class_result(render, bound, cased && !wrong, ret);
 }
 
 /* clang-format off */

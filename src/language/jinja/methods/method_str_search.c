@@ -13,7 +13,7 @@
 #include "language/jinja/methods/methods.h"
 
 /* The part of a text between two character numbers, as `s[start:end]`. */
-struct window {
+struct search_range {
     struct str text;
     int64_t first; /* number of its first character */
     bool beyond;   /* `start` is past the end: not even an empty text is there */
@@ -26,7 +26,7 @@ static int64_t clamp_index(int64_t i, int64_t length)
     return i < 0 ? 0 : i;
 }
 
-static int read_bound(struct render *render, const struct value *v, int64_t *ret)
+static int read_search_bound(struct render *render, const struct value *v, int64_t *ret)
 {
     if (argument_is_none(v))
         return 0;
@@ -46,12 +46,12 @@ static int window_read(struct render *render, const struct bound_args *bound, si
     int64_t start = 0, end = INT64_MAX;
     size_t from, to;
 
-    if (read_bound(render, &bound->args[at], &start) < 0 ||
-        read_bound(render, &bound->args[at + 1], &end) < 0)
+    if (read_search_bound(render, &bound->args[at], &start) < 0 ||
+        read_search_bound(render, &bound->args[at + 1], &end) < 0)
         return -1;
     start = clamp_index(start, length);
     end = end > length ? length : clamp_index(end, length);
-    *ret = (struct window){ STR(""), start, start > end };
+    *ret = (struct search_range){ STR(""), start, start > end };
     if (ret->beyond)
         return 0;
     from = utf8_offset(text, (size_t)start);
@@ -75,7 +75,7 @@ static size_t find_last(struct str text, struct str part)
 static int find_part(struct render *render, const struct bound_args *bound, bool last,
                      int64_t *ret)
 {
-    struct window window;
+    struct search_range window;
     struct str part;
     size_t at;
 
@@ -96,7 +96,7 @@ static int find_or(struct render *render, const struct bound_args *bound, bool l
 {
     int64_t at;
 
-    if (find_part(render, bound, last, &at) < 0)
+    if (find_substring(render, bound, last, &at) < 0)
         return -1;
     if (at < 0 && must)
         return render_fail(render, RENDER_TYPE, "substring not found");
@@ -131,7 +131,7 @@ static int str_rindex(struct render *render, const struct bound_args *bound,
 static int str_count(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    struct window window;
+    struct search_range window;
     struct str part;
     int64_t count = 0;
 
@@ -158,7 +158,7 @@ static int has_affix(struct render *render, const struct bound_args *bound, affi
     const struct value *wanted = &bound->args[1];
     const struct value *items = wanted;
     size_t count = 1;
-    struct window window;
+    struct search_range window;
     bool found = false;
 
     if (undefined_check(render, wanted) < 0 || window_read(render, bound, 2, &window) < 0)
@@ -236,8 +236,8 @@ static void replace_between(struct str text, struct str new, uint64_t count, str
     buf_add_str(out, text);
 }
 
-static void replace(struct str text, struct str old, struct str new, uint64_t count,
-                    struct buf *out)
+static void replace_substrings(struct str text, struct str old, struct str new, uint64_t count,
+                               struct buf *out)
 {
     size_t done = 0;
 
@@ -273,7 +273,7 @@ static int str_replace(struct render *render, const struct bound_args *bound,
     if (argument_int(render, &bound->args[3], &count) < 0)
         return -1;
     if (parts[0].s.n > 0)
-        replace(self->s, parts[0].s, parts[1].s, (uint64_t)count, &out);
+        replace_substrings(self->s, parts[0].s, parts[1].s, (uint64_t)count, &out);
     else
         replace_between(self->s, parts[1].s, (uint64_t)count, &out);
     return text_finish(render, &out, self->flags & VALUE_SAFE, ret);

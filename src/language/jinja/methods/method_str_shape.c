@@ -15,7 +15,7 @@
 
 #define TAB_MAX 1000
 
-static void add_times(struct buf *out, struct str fill, size_t times)
+static void add_repeated(struct buf *out, struct str fill, size_t times)
 {
     for (size_t i = 0; i < times && !out->full; i++)
         buf_add_str(out, fill);
@@ -62,28 +62,28 @@ static int justify(struct render *render, const struct bound_args *bound, enum s
         before = pad;
     if (side == SIDE_CENTER) /* when the padding is odd, the left gets more if the width is odd */
         before = pad / 2 + (pad & (size_t)width & 1);
-    add_times(&out, fill, before);
+    add_repeated(&out, fill, before);
     buf_add_str(&out, self->s);
-    add_times(&out, fill, pad - before);
+    add_repeated(&out, fill, pad - before);
     return text_finish(render, &out, self->flags & VALUE_SAFE, ret);
 }
 
 static int str_center(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    return justify(render, bound, SIDE_CENTER, ret);
+    return justify_text(render, bound, SIDE_CENTER, ret);
 }
 
 static int str_ljust(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return justify(render, bound, SIDE_LEFT, ret);
+    return justify_text(render, bound, SIDE_LEFT, ret);
 }
 
 static int str_rjust(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return justify(render, bound, SIDE_RIGHT, ret);
+    return justify_text(render, bound, SIDE_RIGHT, ret);
 }
 
 static int str_zfill(struct render *render, const struct bound_args *bound,
@@ -165,19 +165,19 @@ static int strip(struct render *render, const struct bound_args *bound, bool lef
 static int str_strip(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return strip(render, bound, true, true, ret);
+    return strip_text(render, bound, true, true, ret);
 }
 
 static int str_lstrip(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    return strip(render, bound, true, false, ret);
+    return strip_text(render, bound, true, false, ret);
 }
 
 static int str_rstrip(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    return strip(render, bound, false, true, ret);
+    return strip_text(render, bound, false, true, ret);
 }
 
 static int str_expandtabs(struct render *render, const struct bound_args *bound,
@@ -261,7 +261,7 @@ static int str_encode(struct render *render, const struct bound_args *bound,
 {
     enum encoding encoding;
 
-    if (read_encoding(render, bound, &encoding) < 0)
+    if (read_text_encoding(render, bound, &encoding) < 0)
         return -1;
     if (encoding == ENCODING_ASCII && !utf8_is_ascii(bound->args[0].s))
         return render_fail(render, RENDER_TYPE, "the text has characters that are not ascii");
@@ -274,7 +274,7 @@ static int bytes_decode(struct render *render, const struct bound_args *bound,
 {
     enum encoding encoding;
 
-    if (read_encoding(render, bound, &encoding) < 0)
+    if (read_text_encoding(render, bound, &encoding) < 0)
         return -1;
     if (encoding == ENCODING_ASCII ? !utf8_is_ascii(bound->args[0].s)
                                    : !utf8_is_valid(bound->args[0].s))

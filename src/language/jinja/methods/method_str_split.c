@@ -27,7 +27,7 @@ static void add_piece(struct pieces *pieces, size_t from, size_t to)
                     text_part(pieces->render, pieces->whole, from, to - from));
 }
 
-static void reverse(struct value_list *list)
+static void reverse_parts(struct value_list *list)
 {
     for (size_t i = 0; i < list->count / 2; i++) {
         struct value item = list->items[i];
@@ -56,7 +56,7 @@ static size_t step_back(struct str text, size_t at)
     return from + utf8_length_at(str_slice(text, from, at - from)) == at ? from : at - 1;
 }
 
-static size_t skip(struct str text, size_t at, bool space)
+static size_t skip_space_run(struct str text, size_t at, bool space)
 {
     while (at < text.n && is_space(str_from_offset(text, at)) == space)
         at += utf8_length_at(str_from_offset(text, at));
@@ -73,17 +73,17 @@ static size_t skip_back(struct str text, size_t at, bool space)
 static void split_blanks(struct pieces *pieces, uint64_t cuts)
 {
     struct str text = pieces->whole->s;
-    size_t at = skip(text, 0, true);
+    size_t at = skip_space_run(text, 0, true);
 
     while (at < text.n) {
-        size_t end = skip(text, at, false);
+        size_t end = skip_space_run(text, at, false);
 
         if (cuts-- == 0) {
             add_piece(pieces, at, text.n); /* what is left keeps its blanks */
             return;
         }
         add_piece(pieces, at, end);
-        at = skip(text, end, true);
+        at = skip_space_run(text, end, true);
     }
 }
 
@@ -102,7 +102,7 @@ static void split_blanks_back(struct pieces *pieces, uint64_t cuts)
         add_piece(pieces, begin, at);
         at = skip_back(text, begin, true);
     }
-    reverse(pieces->list);
+    reverse_parts(pieces->list);
 }
 
 static void split_at(struct pieces *pieces, struct str separator, uint64_t cuts)
@@ -144,7 +144,7 @@ static void split_at_back(struct pieces *pieces, struct str separator, uint64_t 
         to = at;
     }
     add_piece(pieces, 0, to);
-    reverse(pieces->list);
+    reverse_parts(pieces->list);
 }
 
 static int split(struct render *render, const struct bound_args *bound, bool back,
@@ -175,13 +175,13 @@ static int split(struct render *render, const struct bound_args *bound, bool bac
 static int str_split(struct render *render, const struct bound_args *bound,
                      struct value *ret)
 {
-    return split(render, bound, false, ret);
+    return split_text(render, bound, false, ret);
 }
 
 static int str_rsplit(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    return split(render, bound, true, ret);
+    return split_text(render, bound, true, ret);
 }
 
 /* Bytes of the line end at the front of `text`; 0 when there is none. */
@@ -256,13 +256,13 @@ static int partition(struct render *render, const struct bound_args *bound, bool
 static int str_partition(struct render *render, const struct bound_args *bound,
                          struct value *ret)
 {
-    return partition(render, bound, false, ret);
+    return partition_text(render, bound, false, ret);
 }
 
 static int str_rpartition(struct render *render, const struct bound_args *bound,
                           struct value *ret)
 {
-    return partition(render, bound, true, ret);
+    return partition_text(render, bound, true, ret);
 }
 
 static int str_join(struct render *render, const struct bound_args *bound, struct value *ret)

@@ -1,8 +1,8 @@
 /*
  * arena - memory that is freed by lifetime, not by object.
  *
- * Everything that lives as long as a configuration, a run or a request comes
- * from one arena and is freed with it. Inside an arena nobody frees anything.
+ * Everything that lives as long as a configuration, a run or a request comes from one arena and is
+ * freed with it. Nothing inside an arena is freed alone.
  *
  *     AUTO_ARENA struct arena arena = ARENA_INIT;
  *     struct thing *t = ARENA_NEW(&arena, struct thing);
@@ -23,7 +23,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *blocks;
-    char *next, *end; /* what is left of the newest block for the fast path */
+    char *next, *end; /* the rest of the newest block, for the fast path */
     size_t used;      /* bytes handed out since init or clear */
     bool large;       /* large pages, once it has filled a megabyte */
 };
@@ -32,8 +32,8 @@ struct arena {
     {                                                                                              \
         NULL, NULL, NULL, 0, false                                                                 \
     }
-/* For what may need megabytes and ends soon: to get them in large pages takes a tenth of the time,
- * but the last one is used as a whole. */
+/* For data of megabytes that ends soon. Large pages are ten times as fast to get, but the last one
+ * is used as a whole. */
 #define ARENA_INIT_LARGE                                                                           \
     {                                                                                              \
         NULL, NULL, NULL, 0, true                                                                  \

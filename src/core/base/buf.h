@@ -1,9 +1,9 @@
 /*
  * buf - text or bytes that grow, up to a maximum that the caller names.
  *
- * What would go past the maximum is dropped and `full` is set; the writer asks
- * once, at the end. So printers and encoders are straight lines without a check
- * after every append. The content is always NUL-terminated.
+ * Bytes past the maximum are dropped and `full` is set; the writer checks once, at the end. So
+ * printers and encoders are straight lines without a check after every append. The content is
+ * always NUL-terminated.
  *
  *     AUTO_BUF struct buf out = BUF_INIT(LIMIT);
  *     buf_printf(&out, "%d\n", n);
@@ -44,8 +44,8 @@ void buf_fill(struct buf *buf, char c, size_t n);
 void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *buf, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-/* Room for `n` bytes at the end, which the caller writes and then counted with `buf->n +=`.
- * NULL, and `full` set, when the maximum does not allow it. */
+/* Room for `n` bytes at the end: the caller writes them, then adds them to `buf->n`. NULL, and
+ * `full` set, when the maximum does not allow it. */
 char *buf_reserve(struct buf *buf, size_t n);
 
 /* Cut to `n` bytes, which may not be more than there are. */

@@ -1,5 +1,5 @@
 /*
- * build - which version this is, made from which commit.
+ * build - the version and commit of this build.
  *
  * The build writes build_info (tools/gen-build) and links it with programs only, so that a new
  * commit compiles one small file; tests have one of their own. Memory: constant.
@@ -19,8 +19,8 @@ struct build {
 
 extern const struct build build_info;
 
-/* What --version prints: a line with the name and the version, which other programs read, then what
- * it was built from. */
+/* The output of --version: a line with the name and the version, which other programs read, then
+ * the commit and the time. */
 void build_print(const char *program, char ret_text[static BUILD_TEXT_MAX]);
 
 #endif

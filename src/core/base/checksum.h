@@ -1,8 +1,8 @@
 /*
- * checksum - a number of 64 bits that shows whether bytes are as they were written.
+ * checksum - a 64-bit number that detects damaged bytes.
  *
- * This is XXH64: as fast as memory, the same on every machine. It finds accidents,
- * not forgers; to keep others from guessing it, keep the seed secret.
+ * This is XXH64: as fast as memory, the same on every machine. It detects accidents, not forgery;
+ * keep the seed secret to keep others from guessing it.
  *
  * Threads: any.
  */

@@ -31,7 +31,7 @@
 struct buf;
 struct err;
 
-/* Where in the input. Lines and columns count from 1; 0: not known. Columns count characters. */
+/* A place in the input. Lines and columns count from 1 (0: unknown); columns count characters. */
 struct place {
     const char *file;
     uint32_t line, column;
@@ -45,7 +45,7 @@ struct diag_note {
 struct diag {
     struct place at;
     const char *text;  /* lower case, no full stop */
-    const char *hint;  /* what to try, or NULL */
+    const char *hint;  /* a suggestion, or NULL */
     struct str source; /* the line of the place, or a NULL view */
     VEC(struct diag_note) notes;
 };
@@ -69,28 +69,26 @@ struct diags {
 /* Returns -1, so that a reader may write `return diag_add(...)`. */
 int diag_add(struct diags *diags, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_hint(struct diags *diags, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Show line `at.line` of `text`, the whole input, without what looks like a secret
- * (core/base/redact.h).
- */
+/* Show line `at.line` of `text`, the whole input, with secrets masked (core/base/redact.h). */
 void diag_source(struct diags *diags, struct str text);
-/* That line as it is shown, in the arena; a NULL view when there is none. */
+/* The line as shown, in the arena; a NULL view when there is none. */
 struct str diag_line(struct arena *arena, struct str text, uint32_t line);
 void diag_note(struct diags *diags, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A system error as a diagnostic: `err` happened while the input at `at` was read. */
 int diag_err(struct diags *diags, struct place at, const struct err *err);
 
-/* How many, kept or not. A caller compares before and after. */
+/* The number of entries, kept or not. A caller compares before and after. */
 size_t diags_count(const struct diags *diags);
 
-/* Put those from number `from` on into the order of their file: readers find them in an order of
- * their own, people read from top to bottom. */
+/* Sort the entries from number `from` on by their place in the file: readers find them in an order
+ * of their own, people read from top to bottom. */
 void diags_sort(struct diags *diags, size_t from);
 
-/* "file:line:column", as far as known. */
+/* "file:line:column", as far as they are known. */
 void place_print(struct place at, struct buf *out);
-/* All of them, as people read them. */
+/* Print all entries for people. */
 void diags_print(const struct diags *diags, struct buf *out);
-/* As many as fit into one line, and the number of the others; returns -1. */
+/* As many entries as fit into one line, and the number of the others. Returns -1. */
 int diags_to_err(const struct diags *diags, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * ed25519 - signatures: a seed of 32 bytes is the private key, 32 bytes the public one.
  *
- * Signing is deterministic. What holds a seed is wiped by its owner: ed25519_wipe is not
- * optimised away. Threads: any.
+ * Signing is deterministic. The owner of a seed wipes it: ed25519_wipe is not optimised away.
+ * Threads: any.
  */
 #ifndef CORE_BASE_ED25519_H
 #define CORE_BASE_ED25519_H
@@ -21,8 +21,8 @@ void ed25519_public(const unsigned char seed[static ED25519_SEED_SIZE],
                     unsigned char public_key[static ED25519_PUBLIC_SIZE]);
 void ed25519_sign(const unsigned char seed[static ED25519_SEED_SIZE], struct str text,
                   unsigned char signature[static ED25519_SIGNATURE_SIZE]);
-/* The same in half of the time, by who has the public key of the seed at hand. It must be that one:
- * a signature with another one gives the seed away. */
+/* The same in half the time for a caller that has the public key at hand. It must match the seed:
+ * signing with any other gives the seed away. */
 struct ed25519_pair {
     const unsigned char *seed, *public_key;
 };

@@ -1,5 +1,5 @@
 /*
- * err - what went wrong, in one line that grows towards the front.
+ * err - a failure in one line that grows towards the front.
  *
  * A function that can fail returns 0, or -1 with `err` filled in. The struct is
  * on the caller's stack and allocates nothing. Each level adds what it knows in
@@ -26,7 +26,7 @@ enum err_code {
     ERR_CYCLE,     /* a graph has a cycle */
     ERR_TIMEOUT,
     ERR_CANCELED,
-    ERR_BUSY, /* somebody else holds it */
+    ERR_BUSY, /* another process holds it */
     ERR_UNSUPPORTED,
     ERR_UNSAFE, /* an unprivileged user could redirect the path */
 };
@@ -43,7 +43,7 @@ struct err {
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* "<words>: <text of errnum>" */
 int err_sys(struct err *err, int errnum, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* "<words>: <what was there>" */
+/* "<words>: <previous text>" */
 int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -23,8 +23,8 @@ enum glob_flag {
     GLOB_CARET = 1,  /* [^abc] is [!abc] */
     GLOB_ESCAPE = 2, /* outside of sets, a backslash makes the next character literal */
     GLOB_FOLD = 4,   /* ASCII letters match in either case */
-    /* Over paths: '*', '?' and sets do not match '/'; '**' does, and as a whole part between
-     * slashes it also matches no part. */
+    /* For paths: '*', '?' and sets do not match '/'. '**' does, and between slashes it also matches
+     * no part at all. */
     GLOB_PATH = 8,
 };
 

@@ -29,7 +29,7 @@ struct ksuid {
     unsigned char payload[KSUID_PAYLOAD];
 };
 
-/* Seconds before 2014 or after 2150 are taken as the first or the last there is. */
+/* Seconds out of range (before 2014, after 2150) become the first or the last. */
 void ksuid_print(const struct ksuid *ksuid, char text[static KSUID_SIZE]);
 /* Fails with ERR_INVALID. */
 int ksuid_parse(struct str text, struct ksuid *ret_ksuid, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * library - a shared library that is loaded when it is first needed, since most runs
- * never do. It stays until the process ends.
+ * library - a shared library loaded on first use, since most runs never need it. It stays until the
+ * process ends.
  *
  *     static struct { int (*f)(int); } api;
  *     static const struct library_symbol symbols[] = { { "lib_f", &api.f } };

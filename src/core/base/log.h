@@ -1,10 +1,10 @@
 /*
- * log - what a program says while it runs, one line at a time.
+ * log - the log of a program, one line at a time.
  *
  *     log_info("service started name=%s pid=%d", name, pid);
  *
- * A fixed phrase first, then key=value. Levels: error (someone must act), warning
- * (we went on, and the text says so), info (a change of state), debug.
+ * A fixed phrase first, then key=value. Levels: error (someone must act), warning (the program
+ * continued, and the text says so), info (a change of state), debug.
  *
  * The program chooses where lines go: log_use keeps a struct with a sink, a clock and
  * a filter that removes secrets. Each may be NULL: then lines go to
@@ -31,19 +31,19 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* Longer texts are cut and end in "...". */
 #define LOG_TEXT_MAX 16384
 
-/* What belongs to a line and is not part of its message. The name is a word of the program. */
+/* A field of a line, apart from its message. The name is a constant of the program. */
 struct log_field {
     const char *name, *text;
 };
 
 /* One line without its end. `ns` is the clock's time, or 0 without a clock. */
 typedef void log_sink_fn(void *context, enum log_level level, int64_t ns, struct str text);
-/* The same of a line with fields, for a sink that keeps them apart. */
+/* The same for a line with fields, for a sink that keeps them apart. */
 typedef void log_record_fn(void *context, enum log_level level, int64_t ns, struct str text,
                            const struct log_field *fields, size_t count);
 /* Nanoseconds since 1970. */
 typedef int64_t log_clock_fn(void);
-/* Change the text in place: mask what may not be seen. */
+/* Mask secrets in the text, in place. */
 typedef void log_mask_fn(void *context, struct buf *text);
 
 struct log {
@@ -72,13 +72,13 @@ void log_info(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_debug(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_write(enum log_level level, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-/* A message from outside with what the program knows about it: no text of the one can pass for the
- * other where there is a `record`. Up to LOG_FIELDS_MAX fields. */
+/* Log a message from outside with fields of our own. Where there is a `record`, the message cannot
+ * forge a field. At most LOG_FIELDS_MAX fields. */
 #define LOG_FIELDS_MAX 8
 void log_fields(enum log_level level, const char *message, const struct log_field *fields,
                 size_t count);
 
-/* As the sink of stderr writes it: "2026-01-31T12:00:00.250Z info text\n". */
+/* The line as the sink of stderr writes it: "2026-01-31T12:00:00.250Z info text\n". */
 void log_print_line(enum log_level level, int64_t ns, struct str text, struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * lru - things by name, of which the one that was not used for longest makes room for a new one.
+ * lru - items by name; the least recently used one makes room for a new one.
  *
  * An item is a struct of the owner that begins with a struct lru_item:
  *
@@ -31,7 +31,7 @@ void lru_done(struct lru *lru);
 
 /* The item of that name, which becomes the newest; NULL when there is none. */
 void *lru_find(struct lru *lru, struct str key);
-/* The same, made when there is none. */
+/* The same; a missing item is created. */
 void *lru_get(struct lru *lru, struct str key);
 void lru_remove(struct lru *lru, void *item);
 size_t lru_count(const struct lru *lru);

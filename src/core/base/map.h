@@ -53,8 +53,8 @@ void *map_find(const struct map *map, struct str key);
 bool map_has(const struct map *map, struct str key);
 /* Make room for `count` entries at once, instead of growing. */
 void map_reserve(struct map *map, size_t count);
-/* Where the value of the key is, to look and to set at once; NULL is put there for a new key. Good
- * until the next key is added. */
+/* The place of the key's value, to read and set at once; a new key starts with NULL. Valid until
+ * the next key is added. */
 void **map_place(struct map *map, struct str key);
 /* Returns the previous value, or NULL. A known key keeps its place in the order. */
 void *map_set(struct map *map, struct str key, void *value);

@@ -37,7 +37,7 @@ enum matcher_flag {
     MATCHER_MANY = 32,     /* for matcher_scan */
 };
 
-/* Bytes of a text; `start` is STR_NONE for a group that did not participate. */
+/* The bytes of a match in the text; `start` is STR_NONE for a group that did not participate. */
 struct matcher_group {
     size_t start, end;
 };
@@ -57,20 +57,20 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
 int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                  struct matcher_match *ret_match, bool *ret_found, struct err *err);
 
-/* Many searches in one text, from its beginning to its end: what is the same for all of them is
- * done once, so that all together take time in proportion to the text. For patterns with
- * MATCHER_MANY. (In text that is not UTF-8, \A, \z, \Z and \G still cost a look at all of it.) */
+/* Many searches in one text, from beginning to end: work that is the same for all of them is done
+ * once, so that together they take linear time. For patterns with MATCHER_MANY. (In text that is
+ * not UTF-8, \A, \z, \Z and \G still cost a look at all of it.) */
 struct matcher_scan {
     const struct matcher *matcher;
     struct str text;
-    size_t start, end; /* of the valid UTF-8 that is being searched */
+    size_t start, end; /* of the valid UTF-8 under search */
 };
 struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text);
 /* As matcher_find; `from` must not decrease. */
 int matcher_scan_find(struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
                       bool *ret_found, struct err *err);
 
-/* How many groups it has, the whole match included; those beyond MATCHER_GROUPS_MAX count too. */
+/* The number of groups, the whole match included; those beyond MATCHER_GROUPS_MAX count too. */
 size_t matcher_groups(const struct matcher *matcher);
 /* The number of a named group; STR_NONE when there is none. */
 size_t matcher_group_named(const struct matcher *matcher, struct str name);

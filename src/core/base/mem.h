@@ -26,7 +26,7 @@ void *mem_zalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_realloc(void *p, size_t size) __attribute__((returns_nonnull));
 char *mem_strdup(const char *text) __attribute__((malloc, returns_nonnull));
 
-/* `count` * `size`, or the end of the process when that does not fit. */
+/* `count` * `size`; the process ends when the product does not fit. */
 size_t mem_product(size_t count, size_t size);
 
 /* A local that frees itself: AUTO_FREE char *p = mem_alloc(10); */

@@ -1,16 +1,15 @@
 /*
  * number - numbers, durations, sizes and modes as people write and read them.
  *
- * Parsers take the whole text: no blanks around it, nothing after it. They do
- * not depend on the locale. Anything else fails with ERR_INVALID, one that
- * does not fit its type with ERR_LIMIT; the error quotes the text and says what
- * is expected, so that the caller only adds the place in front.
+ * Parsers take the whole text: no blanks around it, nothing after it. They do not depend on the
+ * locale. Anything else fails with ERR_INVALID, a number that does not fit its type with ERR_LIMIT.
+ * The error quotes the text and names the expected form; the caller only adds the place in front.
  *
  * Durations are nanoseconds and never negative; sizes are bytes, and every unit
  * of size is a power of 1024, however it is spelled.
  *
- * Printers append to a buffer. What does not fit the shown digits is cut, not
- * rounded, so that 59.99 s never becomes a minute.
+ * Printers append to a buffer. Digits that are not shown are cut, not rounded, so that 59.99 s
+ * never becomes a minute.
  */
 #ifndef CORE_BASE_NUMBER_H
 #define CORE_BASE_NUMBER_H
@@ -44,7 +43,7 @@ int number_parse_size(struct str text, uint64_t *ret_bytes, struct err *err);
 /* An octal file mode up to 7777: "644", "0644", "0o644". */
 int number_parse_mode(struct str text, unsigned *ret_mode, struct err *err);
 
-/* Decimal, without the price of printf. */
+/* Decimal, faster than printf. */
 void number_print_int(int64_t value, struct buf *out);
 /* The shortest text that reads back as the same value, as Python writes it: "1.0", "0.1", "1e-05",
  * "1e+16", "inf", "nan". */
@@ -53,7 +52,7 @@ void number_print_double(double value, struct buf *out);
 void number_print_duration(int64_t ns, struct buf *out);
 /* "512 B", "12.4 MiB". */
 void number_print_size(uint64_t bytes, struct buf *out);
-/* How long ago, in one unit: "0s", "5m", "3h", "12d". The future counts as now. */
+/* The age in one unit: "0s", "5m", "3h", "12d". The future counts as now. */
 void number_print_age(int64_t ns, struct buf *out);
 
 #endif

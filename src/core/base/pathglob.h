@@ -1,15 +1,14 @@
 /*
  * pathglob - patterns over paths, as `restart.watch` writes them.
  *
- * They are those of core/base/glob.h with GLOB_PATH and GLOB_CARET, and also know
+ * The patterns of core/base/glob.h with GLOB_PATH and GLOB_CARET, and also
  *
  *     {a,b}   either, with patterns inside; may be nested
- *     !...    at the beginning: what matches is excluded
+ *     !...    at the beginning: matches are excluded
  *
- * Relative patterns are taken from a folder, whose own name is never a pattern; '.' and '..' mean
- * what they mean in paths.
- * A path matches a set when a pattern does and none excludes it. Time is at most
- * the product of both lengths, whatever the pattern.
+ * Relative patterns start at a folder, whose own name is never a pattern; '.' and '..' work as in
+ * paths. A path matches a set when a pattern does and none excludes it. Time is at most the product
+ * of both lengths, whatever the pattern.
  *
  * Pure. Memory: the arena of the set. Threads: any number of readers.
  */
@@ -33,7 +32,7 @@ struct pathglob;
 struct pathglob_set {
     struct arena *arena;
     VEC(struct pathglob *) globs;
-    VEC(const char *) roots; /* folders that hold all that can match */
+    VEC(const char *) roots; /* folders that hold every possible match */
 };
 
 /* Fails with ERR_LIMIT, and with ERR_INVALID for an empty pattern or a brace that nothing closes.

@@ -1,9 +1,8 @@
 /*
- * rate - how often a source may do something: a bucket of tokens for each.
+ * rate - a rate limit for each source: a bucket of tokens.
  *
- * A bucket begins full with `burst` tokens and gets `per_minute` more in a minute. Sources that
- * were silent long enough for a full bucket are forgotten; when `sources_max` are known, the one
- * that was silent longest is.
+ * A bucket starts full with `burst` tokens and gains `per_minute` each minute. A source is
+ * forgotten when its bucket is full again; at `sources_max` the longest silent one goes.
  *
  *     wait = rate_take(&rate, STR("10.0.0.1"), now);     0: go on; else nanoseconds to wait
  *
@@ -17,7 +16,7 @@
 #include "core/base/lru.h"
 #include "core/base/str.h"
 
-/* Where the owner does not say otherwise. */
+/* The default of the owner. */
 #define RATE_SOURCES 5000
 
 struct rate {
@@ -30,10 +29,10 @@ void rate_init(struct rate *rate, int64_t burst, int64_t per_minute);
 void rate_init_for(struct rate *rate, int64_t burst, int64_t per_minute, size_t sources_max);
 void rate_done(struct rate *rate);
 
-/* Take a token, or say how long to wait for one; INT64_MAX: for ever, since none are added. `now`
+/* Take a token, or return how long to wait for one; INT64_MAX: forever, since none are added. `now`
  * is monotonic. */
 int64_t rate_take(struct rate *rate, struct str source, int64_t now);
-/* The same, and takes nothing. */
+/* The same without taking one. */
 int64_t rate_wait(struct rate *rate, struct str source, int64_t now);
 size_t rate_count(const struct rate *rate);
 

@@ -1,12 +1,11 @@
 /*
- * redact - a line of input that can be shown in a message, without the secrets that it may hold.
+ * redact - a line of input without its secrets, to show in a message.
  *
- * Where a mistake is found, nobody has decoded the input yet: which parameters are secret is not
- * known. So the text decides. What follows a key that names a password, secret, token, credential
- * or private key, or the tag !secret or !encrypted, misspelt or not, is hidden up to the end of the
- * line, and so is a line that is part of such a value. The tag !secret_from hides nothing. A
- * template expression
- * ({{ ... }}) as the whole value is shown: it names the secret and does not hold it.
+ * Mistakes are found before the input is decoded, so secret parameters are not known yet: the text
+ * decides. After a key that names a password, secret, token, credential or private key, or after
+ * the tag !secret or !encrypted (misspelt or not), the rest of the line is hidden, and so are the
+ * other lines of such a value. The tag !secret_from hides nothing. A template expression as
+ * the whole value ({{ x }}) is shown: it names the secret and does not hold it.
  *
  * Memory: the arena. Threads: any.
  */
@@ -23,7 +22,7 @@ struct arena;
 
 /* The line of `text` that begins at `at`, in the arena; a NULL view when it is too long to show. */
 struct str redact_line(struct arena *arena, struct str text, size_t at);
-/* Is the byte at `at` in what is hidden of its line? */
+/* Is the byte at `at` in the hidden part of its line? */
 bool redact_hides(struct str text, size_t at);
 
 #endif

@@ -17,7 +17,7 @@
 #define SHA256_SIZE     32
 #define SHA256_HEX_SIZE HEX_SIZE(SHA256_SIZE)
 
-/* Large enough for what the library behind it keeps. */
+/* Large enough for the state of the library. */
 #define SHA256_STATE_SIZE 112
 
 struct sha256 {
@@ -26,7 +26,7 @@ struct sha256 {
 
 void sha256_init(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
-/* `sha` must be initialised again before it is used again. */
+/* Initialise `sha` again before using it again. */
 void sha256_end(struct sha256 *sha, unsigned char digest[static SHA256_SIZE]);
 void sha256_end_hex(struct sha256 *sha, char text[static SHA256_HEX_SIZE]);
 

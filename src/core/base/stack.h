@@ -1,8 +1,8 @@
 /*
- * stack - how much of its stack a thread has left.
+ * stack - the stack that a thread has left.
  *
- * Depth alone does not bound the stack: what a level needs depends on its content. Code
- * that recurses over input also checks here, and fails with an error that names STACK_RESERVE.
+ * Depth alone does not bound the stack: the size of a level depends on its content. Code that
+ * recurses over input also checks here, and fails with an error that names STACK_RESERVE.
  *
  *     stack_begin, when a thread starts -> stack_is_low...
  *
@@ -24,7 +24,7 @@
 /* For messages: "the stack has less than 262144 bytes left". */
 #define STACK_IS_LOW "nested too deeply: the stack has less than %zu bytes left"
 
-/* This thread has a stack of this size from here on. */
+/* From here on this thread has a stack of this size. */
 void stack_begin(size_t size);
 
 extern _Thread_local uintptr_t stack_floor;

@@ -1,5 +1,5 @@
 /*
- * str - a view of text: where it begins and how long it is.
+ * str - a view of text: its start and its length.
  *
  * A view borrows; it may hold any bytes and need not end in NUL. Texts that go
  * to libc are `const char *`; everything cut from input is a view.

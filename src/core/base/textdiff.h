@@ -1,5 +1,5 @@
 /*
- * textdiff - how one text became another, as a unified diff.
+ * textdiff - the difference between two texts as a unified diff.
  *
  *     --- /etc/motd
  *     +++ /etc/motd
@@ -9,9 +9,8 @@
  *     +new
  *      kept
  *
- * The difference is the smallest there is as long as it is found within
- * TEXTDIFF_COST_MAX steps; where texts differ more than that, the rest of the
- * part in question is shown as replaced, so that time stays linear.
+ * The difference is the smallest one if it is found within TEXTDIFF_COST_MAX steps. Where texts
+ * differ more, the rest of that part is shown as replaced, so that time stays linear.
  *
  * Threads: any.
  */
@@ -33,7 +32,7 @@ struct buf;
 void textdiff(struct str old, struct str now, const char *old_name, const char *new_name,
               struct buf *out);
 
-/* A NUL among the first bytes, as other tools decide it. */
+/* Is the text binary: a NUL among its first bytes? Other tools decide it the same way. */
 bool textdiff_is_binary(struct str text);
 
 #endif

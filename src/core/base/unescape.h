@@ -1,5 +1,5 @@
 /*
- * unescape - a text as it reads without its escapes, and where each byte of that came from.
+ * unescape - a text without its escapes, and the origin of each byte.
  *
  * For those who look for something in a text that somebody else has quoted or broken into lines: in
  * JSON, YAML, base64, a shell command, SQL, a URL or HTML. Each form is tried on its own; what is
@@ -43,7 +43,7 @@ struct unescaped {
     size_t room;
 };
 
-/* False when the text has no escape of this form: then there is nothing to end. */
+/* False when the text has no escape of this form: no unescape_done is needed then. */
 bool unescape(struct unescaped *ret, enum unescape_form form, struct str text);
 void unescape_done(struct unescaped *unescaped);
 

@@ -1,5 +1,5 @@
 /*
- * unicode - what a character is, and what it becomes in another case.
+ * unicode - properties of characters, and their other cases.
  *
  * All of Unicode as Python's unicodedata defines it, by tables with binary
  * search; ASCII is answered without them. Whole texts are changed by
@@ -38,7 +38,7 @@ enum unicode_property {
 enum unicode_case { UNICODE_TO_UPPER, UNICODE_TO_LOWER, UNICODE_TO_TITLE, UNICODE_TO_FOLD };
 #define UNICODE_MAPS (UNICODE_TO_FOLD + 1)
 
-/* A character becomes at most this many. */
+/* One character becomes at most this many. */
 #define UNICODE_EXPANSION_MAX 3
 
 bool unicode_is(uint32_t c, enum unicode_property property);

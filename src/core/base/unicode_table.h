@@ -1,5 +1,5 @@
 /*
- * unicode_table - the generated tables behind unicode.h; nobody else needs them.
+ * unicode_table - the generated tables behind unicode.h, for unicode.c only.
  *
  * Runs are sorted and do not overlap. tools/gen-unicode writes the .c file.
  */

@@ -20,19 +20,19 @@ struct buf;
 size_t utf8_length_at(struct str text);
 /* The first character, UTF8_BAD when the bytes are invalid; `text` moves past it. */
 uint32_t utf8_next(struct str *text);
-/* Append a character; surrogates and what is beyond Unicode become UTF8_BAD. */
+/* Append a character; surrogates and numbers beyond Unicode become UTF8_BAD. */
 void utf8_add(struct buf *out, uint32_t c);
 
 bool utf8_is_valid(struct str text);
-/* How many bytes at the front are valid. */
+/* The number of valid bytes at the front. */
 size_t utf8_valid_length(struct str text);
-/* True when one character, as utf8_length_at measures it, may not be shown as it is: it would
- * control a terminal, reorder the text around it, or is not UTF-8. */
+/* True for a character (as utf8_length_at measures it) that must be escaped: it would control a
+ * terminal or reorder the text around it, or it is not UTF-8. */
 bool utf8_is_control(struct str character);
-/* How many bytes at the beginning are printable ASCII. */
+/* The number of printable ASCII bytes at the beginning. */
 size_t utf8_plain_length(struct str text);
 bool utf8_is_ascii(struct str text);
-/* How many characters. */
+/* The number of characters. */
 size_t utf8_count(struct str text);
 /* The byte offset of character `n`, or of the end when there are fewer. */
 size_t utf8_offset(struct str text, size_t n);

@@ -1,7 +1,7 @@
 /*
- * html - text in a page: nothing of it is markup.
+ * html - escaped text for a page.
  *
- * Whatever has a meaning in HTML or in SVG is written as an entity, in elements and in quoted
+ * Characters with a meaning in HTML or SVG are written as entities, in elements and in quoted
  * attributes; control characters and bytes that are not UTF-8 become the replacement character,
  * line breaks and tabs stay. Pure.
  */
@@ -14,7 +14,7 @@ struct buf;
 
 void html_add(struct buf *out, struct str text);
 void html_add_text(struct buf *out, const char *text);
-/* At most `max` bytes of it; what is left out is counted: "... (3120 bytes more)". */
+/* At most `max` bytes of it, then the number of bytes left out: "... (3120 bytes more)". */
 void html_add_cut(struct buf *out, struct str text, size_t max);
 
 #endif

@@ -1,10 +1,9 @@
 /*
  * json - JSON text into values, and values into JSON text.
  *
- * Reading is strict: one document, no duplicate keys, integers that fit 64 bits,
- * finite numbers, valid UTF-8, named limits on size and depth. Mistakes are
- * reported with file, line and column. The values themselves know their file but not
- * their line: the library under it gives places for errors only.
+ * Reading is strict: one document, no duplicate keys, integers that fit 64 bits, finite numbers,
+ * valid UTF-8, named limits on size and depth. Mistakes are reported with file, line and column.
+ * Values know their file but not their line: the library gives places for errors only.
  *
  * Printing follows Python's json.dumps, so that templates look as they do there:
  * doubles in the shortest form that reads back, keys other than text as their
@@ -36,7 +35,7 @@ enum json_style {
     JSON_STYLE_ASCII = 4,       /* everything else as \uXXXX */
     JSON_STYLE_HTML = 8,        /* also < > & ' as \uXXXX: safe inside a page */
     JSON_STYLE_NAN = 16,        /* NaN, Infinity and -Infinity instead of an error */
-    JSON_STYLE_TEXT = 32,       /* bytes as text, U+FFFD where they are none, instead of base64 */
+    JSON_STYLE_TEXT = 32,       /* bytes as text (invalid ones as U+FFFD) instead of base64 */
     JSON_STYLE_PRETTY = 2 << 8, /* lines, with 2 blanks for each level */
 };
 
@@ -48,11 +47,11 @@ enum json_style {
 int json_parse(struct arena *arena, const char *file, struct str text, struct value *ret,
                struct diags *diags);
 
-/* The same for messages of machines: ERR_INVALID with line and column in the text. */
+/* The same for machine messages: ERR_INVALID with line and column in the text. */
 int json_decode(struct arena *arena, struct str text, struct value *ret, struct err *err);
 
-/* The same for what other programs wrote and nobody can change: the last of duplicate keys
- * counts, and integers that do not fit 64 bits become the nearest double. */
+/* The same for output of other programs: the last of duplicate keys counts, and integers that do
+ * not fit 64 bits become the nearest double. */
 int json_decode_lenient(struct arena *arena, struct str text, struct value *ret, struct err *err);
 
 /* Append `v`, in a sum of enum json_style. Fails with ERR_UNSUPPORTED when a value has no JSON

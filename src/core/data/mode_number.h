@@ -1,9 +1,9 @@
 /*
- * mode_number - what a number means where a file mode is expected.
+ * mode_number - numbers where a file mode is expected.
  *
  * 644 may be the digits of a mode or a number, and YAML 1.1, YAML 1.2, templates and the wire make
- * different numbers of the same text: 0644, 420, 644. What was meant is decided here; what cannot
- * be decided is refused.
+ * different numbers of the same text: 0644, 420, 644. The meaning is decided here; ambiguous
+ * numbers are refused.
  *
  * Pure. Threads: any.
  */
@@ -18,10 +18,10 @@
 
 struct value;
 
-/* `v` is an integer and `written` how its document shows it; empty: not known. False: it is not
- * a mode, or may mean two. */
+/* `v` is an integer, `written` its text in the document (empty: unknown). False: not a mode, or
+ * ambiguous. */
 bool mode_number_read(const struct value *v, struct str written, mode_t *ret);
-/* May its digits have been meant as those of a mode, so that quotes would help? */
+/* Could its digits have been meant as a mode, so that quotes would help? */
 bool mode_number_has_digits(int64_t number);
 
 #endif

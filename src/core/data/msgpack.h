@@ -1,5 +1,5 @@
 /*
- * msgpack - values as MessagePack, which is what the fleet speaks.
+ * msgpack - values as MessagePack, the format of fleet messages.
  *
  * Every kind of value but objects has a form: a time is the timestamp extension
  * (-1). Encoding is deterministic: the smallest form of each integer (unless it is
@@ -25,8 +25,8 @@ struct value;
 
 #define MSGPACK_SIZE_MAX  ((size_t)64 << 20)
 #define MSGPACK_DEPTH_MAX 128
-/* A byte can be a value, which takes 32 times as much or more: what is decoded takes so much memory
- * at most, and so much for each byte. */
+/* A one-byte value takes 32 times its size in memory, or more. Decoded values take at most this
+ * much memory, and this much for each byte. */
 #define MSGPACK_MEMORY_BASE ((size_t)8 << 20)
 #define MSGPACK_MEMORY_EACH 8
 
@@ -34,9 +34,9 @@ struct value;
  * is full; `out` then holds a part. */
 int msgpack_encode(struct buf *out, const struct value *v, struct err *err);
 
-/* The same in parts, for those who have no tree: the head of a list or of a map with so many items
- * or pairs, then each of them. The outermost has the depth 0, its parts 1. What does not fit is
- * dropped, and msgpack_end says so. */
+/* The same in parts, without a tree: the head of a list or map with its number of items or pairs,
+ * then each of them. The outermost has depth 0, its parts depth 1. Parts that do not fit are
+ * dropped, and msgpack_end reports that. */
 int msgpack_begin_list(struct buf *out, size_t count, unsigned depth, struct err *err);
 int msgpack_begin_map(struct buf *out, size_t count, unsigned depth, struct err *err);
 int msgpack_encode_at(struct buf *out, const struct value *v, unsigned depth, struct err *err);

@@ -1,14 +1,13 @@
 /*
- * options - a command line into a struct, by the same kind of table that reads
- * parameters of states.
+ * options - a command line into a struct, by a table like that of state parameters.
  *
  * `--name value`, `--name=value`, `-n value`, `-nvalue`; an alias of one letter is
  * the short form. Options may be anywhere; `--` ends them. A BOOL takes no
  * value (`--name=false` works). STRS may be repeated. The rest are the operands,
  * in order.
  *
- * Mistakes are diagnostics without a place: all of a line at once. An option that people know from
- * another program can have a line as well, OPTION_FOREIGN, with what to write instead.
+ * Mistakes are diagnostics without a place: all of a line at once. An option of another program can
+ * have a line as well, OPTION_FOREIGN, which names our own.
  */
 #ifndef CORE_DATA_OPTIONS_H
 #define CORE_DATA_OPTIONS_H
@@ -20,7 +19,8 @@ struct arena;
 struct buf;
 struct diags;
 
-/* Not an option of ours: unknown, with a hint. BOOL takes no value there, STR takes one. */
+/* An option of another program: reported as unknown, with a hint. BOOL takes no value there, STR
+ * takes one. */
 #define OPTION_FOREIGN(key, word, hint, ...)                                                       \
     {                                                                                              \
         .name = (key), .kind = PARAM_##word, .flags = PARAM_UNSUPPORTED | PARAM_HIDDEN,            \
@@ -31,14 +31,14 @@ struct diags;
 int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
                   void *args, struct param_strs *ret_operands, struct diags *diags);
 
-/* The same without decoding: what was given, as a map of the names in the table. */
+/* The same without decoding: the given options as a map, by their names in the table. */
 int options_read(struct arena *arena, const struct param *table, int argc, char *const *argv,
                  struct value *ret_given, struct param_strs *ret_operands, struct diags *diags);
 
-/* True when `word` is given before `--`, without reading the rest: "--help". */
+/* True when `word` occurs before `--`; the rest is not read: "--help". */
 bool options_has(int argc, char *const *argv, const char *word);
 
-/* Where the first word is that is neither an option of `table` nor the value of one; argc when
+/* The index of the first word that is neither an option of `table` nor the value of one; argc when
  * there is none. */
 int options_skip(const struct param *table, int argc, char *const *argv);
 

@@ -1,11 +1,11 @@
 /*
  * param_read - one value into one field: a reader for each kind of parameter.
  *
- * The part of params that knows types and coercions; keys, aliases and defaults
- * are in params.c. Coercing readers accept what YAML, a command line and the wire
- * make of the same thing: "yes", 1 and true are one bool. Strict readers do not.
+ * Types and coercions of params; keys, aliases and defaults are in params.c. Coercing readers
+ * accept every form in which YAML, a command line and the wire write a value: "yes", 1 and true are
+ * one bool. Strict readers do not.
  *
- * Memory: what the field points to lives in the arena or in the value.
+ * Memory: fields point into the arena or the value.
  */
 #ifndef CORE_DATA_PARAM_READ_H
 #define CORE_DATA_PARAM_READ_H
@@ -24,7 +24,7 @@ struct param_reader {
     struct arena *arena;
     const struct param *param;
     struct str key;   /* as it was written: the name or an alias */
-    const char *mark; /* comes before it in messages; or NULL */
+    const char *mark; /* a prefix in messages; or NULL */
     struct diags *diags;
     bool strict;
     bool no_source; /* the line of the value may not be shown */

@@ -15,13 +15,13 @@
  * The field must have the C type of its kind (see PARAM_TYPE_*); the compiler checks it.
  * A key whose value is null counts as not given, except for ANY.
  *
- * Every mistake of a map goes into the diagnostics, each at its place. What a
- * secret parameter holds is never shown, nor is the source line it stands on.
+ * Every mistake of a map goes into the diagnostics, each at its place. The value of a secret
+ * parameter is never shown, nor is its source line.
  *
- * A parameter that another program has and that cannot work here has a line as well, with the
- * reason instead of a purpose: PARAM_REFUSED is a mistake, PARAM_IDLE one where unknown keys are.
+ * A parameter of another program that cannot work here has a line as well, with a reason instead of
+ * a purpose: PARAM_REFUSED is always a mistake, PARAM_IDLE only where unknown keys are.
  *
- * Memory: what the struct points to lives in the arena or in the values. Threads: any.
+ * Memory: the struct points into the arena or the values. Threads: any.
  */
 #ifndef CORE_DATA_PARAMS_H
 #define CORE_DATA_PARAMS_H
@@ -44,7 +44,7 @@ struct value_pair;
 
 enum param_kind {
     PARAM_BOOL,
-    PARAM_TRISTATE, /* a bool that is unset when not given */
+    PARAM_TRISTATE, /* a bool with a third state: not given */
     PARAM_INT,
     PARAM_DOUBLE, /* finite */
     PARAM_STR,    /* without NUL inside */
@@ -65,7 +65,7 @@ enum param_kind {
 enum param_flag {
     PARAM_REQUIRED = 1,
     PARAM_SECRET = 2,       /* never shown, not even in an error */
-    PARAM_PRIMARY = 4,      /* takes policy->primary when it is not given; one a table */
+    PARAM_PRIMARY = 4,      /* policy->primary is its default; one a table */
     PARAM_HIDDEN = 8,       /* not in the manual */
     PARAM_FILLED = 16,      /* text, list or map must not be empty when given */
     PARAM_UNSUPPORTED = 32, /* PARAM_REFUSED */
@@ -114,18 +114,17 @@ struct param {
     unsigned flags;
     size_t offset;            /* of the field */
     size_t given;             /* PARAM_GIVEN; 0: not needed */
-    const char *default_text; /* read like a value that was given; NULL: the field stays zero */
+    const char *default_text; /* its default, read like a given value; NULL: the field stays zero */
     const char *aliases;      /* "path,file": other names of the key, or NULL */
     const char *choices;      /* "text|json|yaml", for CHOICE */
     int64_t min, max;         /* PARAM_RANGE, for INT, DURATION and SIZE */
-    const char *doc;          /* what it is for, or why not supported, in a few words */
-    const char *
-        when; /* of REST: the key without which there is no use for others; NULL: there always is */
-    const char *kind_text; /* what the manual calls its kind, for ANY; or NULL. Of an option:
-                            * the word for its value, "FILE" */
+    const char *doc;  /* its purpose, or the reason why it is not supported, in a few words */
+    const char *when; /* of REST: the key that gives the others a use; NULL: they always have one */
+    const char *kind_text; /* its kind in the manual, for ANY; or NULL. Of an option: the word for
+                              its value, "FILE" */
 };
 
-/* What a bool that may be unset says, or else `otherwise`. */
+/* The value of a bool that may be unset, or else `otherwise`. */
 bool param_choose(enum param_tristate given, bool otherwise);
 
 /* A line of a table; more members may follow the words: `.flags = PARAM_SECRET`. An enum for CHOICE
@@ -150,14 +149,14 @@ bool param_choose(enum param_tristate given, bool otherwise);
     {                                                                                              \
         .name = (key), .kind = PARAM_ANY, .flags = PARAM_UNSUPPORTED, .doc = (reason), __VA_ARGS__ \
     }
-/* Without effect here, and harmless: refused only where unknown keys are, else a warning. */
+/* No effect here, and harmless: refused only where unknown keys are, else a warning. */
 #define PARAM_IDLE(key, reason)                                                                    \
     {                                                                                              \
         .name = (key), .kind = PARAM_ANY, .flags = PARAM_UNSUPPORTED | PARAM_EFFECTLESS,           \
         .doc = (reason)                                                                            \
     }
 
-/* A bool field that is set when the parameter was given (by key or as the primary). */
+/* A bool field that is set when the parameter was given, by its key or as the primary. */
 #define PARAM_GIVEN(type, field) .given = offsetof(type, field) + 1
 /* Both ends belong to the range. */
 #define PARAM_RANGE(low, high) .min = (low), .max = (high)
@@ -165,27 +164,27 @@ bool param_choose(enum param_tristate given, bool otherwise);
 /* The empty table. */
 extern const struct param params_none[];
 
-/* A key of another program, and what to write instead. */
+/* A key of another program, and our name for it. */
 struct param_foreign {
     const char *key, *hint;
 };
 
-/* How a map is read. All zero: coercing, nothing allowed beyond the table. */
+/* How to read a map. All zero: coercing, nothing allowed beyond the table. */
 struct params_policy {
     bool strict;                /* values are not coerced; a duration is text */
     const char *const *allowed; /* keys that another reader handles; ends with NULL; or NULL */
     const struct param_foreign
         *foreign; /* hints for unknown keys; ends with an empty one; or NULL */
     void (*offer)(struct suggest *suggest); /* other keys to suggest; or NULL */
-    const char *owner;                      /* whose parameters: "file.symlink"; or NULL */
-    const char *noun;            /* what a key is called in messages; NULL: "parameter" */
-    const char *mark;            /* comes before the name of a key: "--"; or NULL */
-    const struct value *primary; /* what the primary parameter is when not given, or NULL */
+    const char *owner;           /* the owner of the parameters: "file.symlink"; or NULL */
+    const char *noun;            /* the word for a key in messages; NULL: "parameter" */
+    const char *mark;            /* a prefix of keys in messages: "--"; or NULL */
+    const struct value *primary; /* the default of the primary parameter, or NULL */
     struct diags *unknown;       /* unknown keys are collected here instead of refused; or NULL */
 };
 
 /* Decode `map` into `args`, which is all zero. A NULL or null map is an empty one. Returns -1 when
- * it added to `diags`; `args` then holds what could be read. */
+ * it added to `diags`; `args` then holds the values that could be read. */
 int params_decode(struct arena *arena, const struct param *table,
                   const struct params_policy *policy, const struct value *map, void *args,
                   struct diags *diags);
@@ -199,30 +198,30 @@ int params_decode_one(struct arena *arena, const struct param *param,
 bool param_is_called(const struct param *param, struct str name);
 /* NULL when there is none. */
 const struct param *params_find(const struct param *table, struct str name);
-/* The one that takes the unknown keys of this map; NULL when there is none, or it does not. */
+/* The parameter that takes the unknown keys of this map; NULL when there is none, or it does not.
+ */
 const struct param *params_find_rest(const struct param *table, const struct value *map);
 const struct param *params_find_primary(const struct param *table);
 /* Is one of them secret? */
 bool params_know_secrets(const struct param *table);
-/* Refuse a value of a parameter that is not supported, by name and with the reason. Returns 0 for
- * a value that asks for nothing, and when that is a warning only. `shows_line`: nothing secret
- * stands in the line. */
+/* Refuse a value of an unsupported parameter, by name and with the reason. Returns 0 for an empty
+ * value, and after a mere warning. `shows_line`: the line holds no secret. */
 int params_refuse(const struct param *param, const struct params_policy *policy,
                   const struct value_pair *pair, bool shows_line, struct diags *diags);
-/* The one at a place, for arguments without a name: the primary one first, then the others as the
- * table has them. NULL when there are not so many. */
+/* The parameter at a place, for arguments without a name: the primary one first, then the others in
+ * the order of the table. NULL beyond the last. */
 const struct param *params_at(const struct param *table, size_t place);
-/* How many there may be; SIZE_MAX when the last place takes a list. */
+/* The number of places; SIZE_MAX when the last one takes a list. */
 size_t params_places(const struct param *table);
-/* Arguments without a name, each under that of its place; those from the last place on are one
- * list, if that takes a list. What `to` has already stays. Returns how many have a place: fewer
- * than `count` are too many. */
+/* Assign arguments without a name to parameters by place; from the last place on they are one list
+ * if it takes a list. Keys that `to` has already stay. Returns how many have a place; the others
+ * are too many. */
 size_t params_bind(struct arena *arena, const struct param *table, const struct value *items,
                    size_t count, struct value_map *to);
 /* The same with words of a command line. */
 size_t params_bind_words(struct arena *arena, const struct param *table,
                          const struct param_strs *words, struct value_map *to);
-/* One of the first `count` places whose parameter `given` has by its name or an alias; NULL: none.
+/* A parameter among the first `count` places that `given` has by its name or an alias; NULL: none.
  */
 const struct param *params_find_twice(const struct param *table, size_t count,
                                       const struct value_map *given);

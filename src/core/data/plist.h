@@ -17,7 +17,7 @@ struct value;
 
 #define PLIST_DEPTH_MAX 64
 
-/* Fails with ERR_UNSUPPORTED, and names the key of what a property list cannot represent. */
+/* Fails with ERR_UNSUPPORTED, and names the key of a value without a plist form. */
 int plist_print(struct arena *arena, struct buf *out, const struct value *v, bool sort_keys,
                 struct err *err);
 

@@ -13,18 +13,18 @@
  *     static const struct record_type debt_type = RECORD_TYPE("debt", ARGS, debt_fields, 0);
  *
  * The field must have the C type of its kind; the compiler checks it. Reading is strict about kinds
- * and ranges and names the key that is wrong. A key that is not there, or is nil, means the default
- * of its field (zero, unless the table says otherwise) and nothing else; a required one that is not
- * there is an error, unless the record is of a version before the field. Unknown keys are kept in
- * the field of kind REST, refused by a type with RECORD_REFUSE_UNKNOWN, and ignored by the others.
- * Keys are written in the order of the table, so equal structs are equal bytes.
+ * and ranges and names the wrong key. A key that is missing or nil means the default of its field
+ * (zero, unless the table says otherwise); a missing required key is an error, unless the record is
+ * older than the field. Unknown keys are kept in the field of kind REST, refused by a type with
+ * RECORD_REFUSE_UNKNOWN, and ignored by the others. Keys are written in the order of the table, so
+ * equal structs are equal bytes.
  *
  *     record_value  -> msgpack_encode, json_print     struct to value to bytes
  *     record_read   <- msgpack_decode, json_decode    bytes to value to struct
  *     record_encode, record_decode                    both steps at once, without a frame
  *     record_append                                   the same in a frame (core/data/frame.h)
  *
- * Pure. Memory: what is read lives in the arena or in the value. Threads: any.
+ * Pure. Memory: results live in the arena or in the value. Threads: any.
  */
 #ifndef CORE_DATA_RECORD_H
 #define CORE_DATA_RECORD_H
@@ -57,7 +57,7 @@ enum record_kind {
     RECORD_STRUCT, /* a struct of the type `inner` */
     RECORD_LIST,   /* a vector of structs of the type `inner` */
     RECORD_NAMED,  /* the same, as a map: the first field of `inner` is the key */
-    RECORD_REST,   /* a map of all keys that the table does not have */
+    RECORD_REST,   /* a map of all keys outside the table */
 };
 #define RECORD_KINDS (RECORD_REST + 1)
 
@@ -69,14 +69,14 @@ enum record_flag {
     RECORD_NUMBERED = 16 /* a WORD that older versions wrote as its number */
 };
 
-/* Of a type. */
+/* Flags of a type. */
 enum record_rule {
     RECORD_REFUSE_UNKNOWN = 1,
     RECORD_LENIENT = 2, /* nil is an empty map, and bytes after the map are ignored */
     RECORD_TAGGED = 4,  /* the first key, RECORD_TAG, is the name of the type */
 };
 
-/* How programs in Go write a time that was never set: the beginning of the year 1. */
+/* An unset time as programs in Go write it: the beginning of the year 1. */
 #define RECORD_TIME_UNSET INT64_C(-62135596800)
 
 #define RECORD_TAG "record"
@@ -176,8 +176,8 @@ struct record_type {
 /* Both ends belong to the range. */
 #define RECORD_RANGE(low, high) .min = (low), .max = (high)
 
-/* Is the table itself sound: names unique, words and inner types there and sound, fields within
- * the struct? For the test of those who write tables. */
+/* Is the table itself sound: names unique, words and inner types present and sound, fields within
+ * the struct? For tests. */
 int record_check(const struct record_type *type, struct err *err);
 
 /* The line of kind REST; NULL: there is none. */

@@ -1,5 +1,5 @@
 /*
- * scalar - what a word without quotes means: a number, a boolean, a time or text.
+ * scalar - the meaning of a word without quotes: a number, a boolean, a time or text.
  *
  * YAML 1.1 is read as PyYAML reads it: `yes no on off true false`
  * in three spellings; `~ null` and nothing at all; `0b101 0x1f 0644 1_000 1:30`
@@ -33,8 +33,7 @@ struct value;
  * fit, which the message quotes. */
 int scalar_parse(struct str text, enum yaml_dialect dialect, struct value *ret, struct err *err);
 
-/* A time, in the form that YAML 1.1 knows, whatever the dialect. False when `text` is not a time.
- */
+/* A time in the form of YAML 1.1, whatever the dialect. False when `text` is not a time. */
 bool scalar_parse_time(struct str text, struct value *ret);
 
 /* True when every dialect reads `text` as text. */

@@ -1,7 +1,7 @@
 /*
  * secret_tag - the tag !secret of a YAML document: a value that must never be shown.
  *
- * Memory: the arena. Threads: one, as long as the document changes.
+ * Memory: the arena. Threads: one while the document changes.
  */
 #ifndef CORE_DATA_SECRET_TAG_H
 #define CORE_DATA_SECRET_TAG_H
@@ -13,7 +13,7 @@ struct value;
 
 #define SECRET_TAG "!secret"
 
-/* For yaml_options: no other tag means anything. */
+/* For yaml_options: the only tag with a meaning. */
 extern const char *const secret_tag_only[];
 
 /* Mark each value that has the tag, and all below it, VALUE_SECRET; the tag itself is removed.

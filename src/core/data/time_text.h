@@ -16,7 +16,7 @@ struct buf;
 struct value_time;
 
 void time_print(struct buf *out, struct value_time time);
-/* The same as a text in the arena. */
+/* The same, as a text in the arena. */
 const char *time_text(struct arena *arena, struct value_time time);
 
 bool time_is_later(struct value_time a, struct value_time b);

@@ -17,7 +17,7 @@ struct value;
 /* How deep tables may be in each other. */
 #define TOML_DEPTH_MAX 64
 
-/* Fails with ERR_UNSUPPORTED, and names the key of what TOML cannot represent. */
+/* Fails with ERR_UNSUPPORTED, and names the key of a value without a TOML form. */
 int toml_print(struct arena *arena, struct buf *out, const struct value *v, struct err *err);
 
 #endif

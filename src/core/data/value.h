@@ -7,8 +7,8 @@
  * then never changes: it may be shared by any number of readers and threads.
  * (Interpreters build their own lists and maps with the same calls.)
  *
- * Values born from text know where: file, line and column. Others have a NULL
- * source and line 0.
+ * Values read from text know their place: file, line and column. Others have a NULL source and line
+ * 0.
  *
  * Equality and order are those of Python: 1 == 1.0 == true, and only numbers
  * compare across kinds. Maps keep the order of insertion; keys are scalars.
@@ -49,7 +49,7 @@ enum value_flag {
     VALUE_UNSIGNED = 32, /* the same, as an unsigned one */
 };
 
-/* A document, or a tagged part of one. Values point to it. */
+/* A document, or a tagged part of one; values point to it. */
 struct value_source {
     const char *file;
     struct str text; /* the whole document, for carets; may be a NULL view */
@@ -88,7 +88,7 @@ struct value {
 struct value_list {
     size_t count, cap;
     struct value *items;
-    const void *owner; /* the owner, who may still change it; NULL: nobody */
+    const void *owner; /* the owner, who may still change it; NULL: none */
 };
 
 struct value_pair {
@@ -100,8 +100,8 @@ struct value_map {
     struct value_pair *pairs; /* in order of insertion */
     uint32_t *slots;          /* hash index, made when there are more than a few pairs */
     size_t slot_cap;
-    bool ordered;      /* its order was written down and counts: core/data/yaml_dump.h */
-    const void *owner; /* the owner, who may still change it; NULL: nobody */
+    bool ordered;      /* its order is significant: core/data/yaml_dump.h */
+    const void *owner; /* the owner, who may still change it; NULL: none */
 };
 
 /* --- making --------------------------------------------------------------- */
@@ -170,26 +170,26 @@ void value_list_add_all(struct arena *arena, struct value_list *list,
                         const struct value_list *more);
 
 struct value_map *value_map_new(struct arena *arena, size_t expected);
-/* Another map, for a copy of `model`, with whether its order counts. */
+/* A new map like `model`, which says whether the order is significant. */
 struct value_map *value_map_new_like(struct arena *arena, const struct value_map *model);
 /* Add, or replace in its place. */
 void value_map_set(struct arena *arena, struct value_map *map, struct value key,
                    struct value value);
-/* Add a key that is known not to be there: without a search. */
+/* Add a key that is not in the map yet: no search. */
 void value_map_append(struct arena *arena, struct value_map *map, struct value key,
                       struct value value);
-/* Later pairs move up. False when there was none. */
+/* Later pairs move up. False when there is no such key. */
 bool value_map_remove(struct value_map *map, const struct value *key);
 
-/* A copy of all of it, texts included, that shares nothing with `v`. */
+/* A deep copy, texts included, that shares nothing with `v`. */
 struct value value_copy(struct arena *arena, const struct value *v);
 
 /* --- looking -------------------------------------------------------------- */
 
 /* Borrowed from the map; NULL when there is none, or when `v` is not a map. */
 const struct value *value_map_find(const struct value_map *map, const struct value *key);
-/* The same of a text. `*place` is where it was the last time, mostly in another map of the same
- * form: it is looked for there first. */
+/* The same for a text key. `*place` is a hint where to look first, mostly from another map of the
+ * same form; it is updated. */
 const struct value *value_map_find_near(const struct value_map *map, struct str key,
                                         uint32_t *place);
 const struct value_pair *value_map_find_pair(const struct value_map *map, const struct value *key);
@@ -213,7 +213,7 @@ static inline bool value_is(const struct value *v, enum value_kind kind)
 }
 /* VALUE_STR or VALUE_BYTES. */
 bool value_is_textual(const struct value *v);
-/* Python's idea of true: not null, false, zero, empty. */
+/* True as in Python: not null, false, zero or empty. */
 bool value_is_true(const struct value *v);
 bool value_equal(const struct value *a, const struct value *b);
 /* Sets -1, 0 or 1; returns -1 when the two have no order. */
@@ -227,10 +227,9 @@ const char *value_tag(const struct value *v);
 const char *value_kind_name(enum value_kind kind);
 const char *value_describe(const struct value *v);
 
-/* Where it was written; no file and line 0 when it was not. */
+/* The place where it was written; no file and line 0 when it was not. */
 struct place value_place(const struct value *v);
-/* The value of this key of a map, else the value itself: what a diagnostic about a key points at.
- */
+/* The value of this key of a map, else the value itself: the place for a diagnostic about a key. */
 const struct value *value_point(const struct value *v, const char *key);
 /* diag_add at the value, with its source line. Returns -1. */
 int value_diag(struct diags *diags, const struct value *v, const char *fmt, ...) PRINTF_LIKE(3, 4);

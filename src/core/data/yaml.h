@@ -29,7 +29,7 @@ struct arena;
 struct diags;
 struct value;
 
-/* How plain scalars are read: core/data/scalar.h has the rules. */
+/* The reading of plain scalars; core/data/scalar.h has the rules. */
 enum yaml_dialect {
     YAML_DIALECT_1_1,  /* `yes` is true, `0644` is octal, `2024-01-31` is a time */
     YAML_DIALECT_1_2,  /* the core schema: `yes` is text, `0644` is 644, `0o644` is octal */
@@ -38,12 +38,12 @@ enum yaml_dialect {
 /* The dialect of a file of states or settings: Salt's when its name ends in ".sls", else 1.1. */
 enum yaml_dialect yaml_dialect_of(const char *path);
 
-/* Limits, where the options do not say otherwise. */
+/* Default limits. */
 #define YAML_SIZE_MAX   ((size_t)10 << 20) /* bytes of a text */
 #define YAML_DEPTH_MAX  128                /* lists and maps inside one another */
 #define YAML_NODES_MAX  1000000           /* values of a text; those of aliases are counted again */
 #define YAML_SCALAR_MAX ((size_t)4 << 20) /* bytes of one scalar */
-/* More depth than this is never allowed, since readers of a tree recurse. */
+/* The maximum depth, since readers of a tree recurse. */
 #define YAML_DEPTH_CEILING 1000
 
 /* For callers that keep tags as they are, or look at each one themselves. */
@@ -55,7 +55,7 @@ struct yaml_options {
     /* 0: the limits above */
     size_t size_max, nodes_max, scalar_max;
     uint32_t depth_max;
-    const char *const *tags; /* local tags that mean something, until NULL; NULL: none does */
+    const char *const *tags; /* local tags that are kept, until NULL; NULL: none */
     bool lasting;            /* the text lives as long as the arena: values may point to it */
     bool unordered;          /* the order of keys does not count: maps are not marked as ordered */
 };

@@ -26,12 +26,12 @@
 
 struct arena;
 
-/* Lists and maps inside one another; what is nested more deeply is refused. */
+/* Lists and maps inside one another; deeper nesting is refused. */
 #define YAML_BLOCK_DEPTH_MAX 64
-/* Items of what is in brackets on one line, their ends included; a line with more is refused. */
+/* Items in brackets on one line, their ends included; a line with more is refused. */
 #define YAML_BLOCK_FLOW_MAX 64
-/* A line closes and opens no more than all levels, and has a key and a value; before it an empty
- * value may end, and after it the document. */
+/* A line closes and opens at most all levels, and has a key and a value; an empty value may end
+ * before it, and the document after it. */
 #define YAML_BLOCK_ITEMS_MAX (2 * YAML_BLOCK_DEPTH_MAX + YAML_BLOCK_FLOW_MAX + 8)
 
 struct yaml_block_item {
@@ -68,7 +68,7 @@ struct yaml_block {
 /* `text` ends in NUL, has passed yaml_text_check, and has no line ends but '\n'. */
 void yaml_block_init(struct yaml_block *block, struct arena *arena, struct str text);
 
-/* The next event; there is nothing in it to free. `ret_kept` says whether its text is in the arena.
+/* The next event; nothing in it needs freeing. `ret_kept` is true when its text is in the arena.
  * False: the text needs libyaml. */
 bool yaml_block_next(struct yaml_block *block, yaml_event_t *ret, bool *ret_kept);
 

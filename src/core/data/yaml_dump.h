@@ -1,5 +1,5 @@
 /*
- * yaml_dump - a value tree as PyYAML dumps it, for files that Salt wrote before.
+ * yaml_dump - a value tree in PyYAML's layout, for files that Salt used to write.
  *
  * Block style, keys sorted, lists not indented below their key, lines folded at 80 columns,
  * quotes where YAML 1.1 would read a word as something else. core/data/yaml_print.h is for
@@ -15,10 +15,10 @@ struct buf;
 struct err;
 struct value;
 
-/* Lines, each with its line end; `arena` is scratch. Fails with ERR_UNSUPPORTED for what YAML
- * cannot express, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
+/* Lines, each with its line end; `arena` is scratch. Fails with ERR_UNSUPPORTED for values without
+ * a YAML form, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err);
-/* The same with the options that PyYAML has. */
+/* The same with the options of PyYAML. */
 struct yaml_dump_style {
     int indent, width;
     bool flow, unsorted;
@@ -27,8 +27,8 @@ struct yaml_dump_style {
 };
 int yaml_dump_styled(struct arena *arena, struct buf *out, const struct value *v,
                      const struct yaml_dump_style *style, struct err *err);
-/* The same as Salt's filters dump it: maps that count as ordered (core/data/value.h) keep their
- * order, and `flow` has braces and brackets instead of lines. Fails alike. */
+/* The same in the style of Salt's filters: maps with a significant order (core/data/value.h) keep
+ * it, and `flow` has braces and brackets instead of lines. Fails alike. */
 int yaml_dump_ordered(struct arena *arena, struct buf *out, const struct value *v, bool flow,
                       struct err *err);
 

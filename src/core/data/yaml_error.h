@@ -1,5 +1,5 @@
 /*
- * yaml_error - mistakes in YAML syntax, explained so that the writer sees what to do.
+ * yaml_error - YAML syntax errors, explained so that the author can fix them.
  *
  * libyaml knows the place but speaks of tokens and simple keys. Here its problem,
  * the characters at the place and the line around it become a message, with the source line, a hint
@@ -16,7 +16,7 @@
 struct diags;
 struct yaml_parser_s;
 
-/* The last scalar that came before the mistake, in characters from the beginning of the text. */
+/* The last scalar before the mistake, in characters from the beginning of the text. */
 struct yaml_last {
     size_t start, end;
     bool quoted;
@@ -26,8 +26,8 @@ struct yaml_last {
 void yaml_error_explain(const struct yaml_parser_s *parser, const char *file, struct str text,
                         const struct yaml_last *last, struct diags *diags);
 
-/* When the map at byte `offset`, or the one that it is the first key of, is an expression without
- * quotes (`{{ x }}`), add a diagnostic that says so. False when it is not. */
+/* When the map at byte `offset` (or the one whose first key is there) is an expression without
+ * quotes (`{{ x }}`), add a diagnostic for it. False when it is not. */
 bool yaml_error_explain_braces(const char *file, struct str text, size_t offset,
                                struct diags *diags);
 

@@ -21,11 +21,11 @@ struct yaml_map {
 };
 
 void yaml_map_init(struct yaml_map *map, struct arena *arena, struct diags *diags);
-/* A pair. A key that is there already is a mistake. */
+/* Add a pair. A duplicate key is a mistake. */
 void yaml_map_add(struct yaml_map *map, const struct value *key, const struct value *value);
-/* The value of `<<`: a map, or a list of maps of which the first is strongest. */
+/* Add the value of `<<`: a map, or a list of maps, the first of which is strongest. */
 void yaml_map_merge(struct yaml_map *map, const struct value *key, const struct value *value);
-/* Own pairs over the merged ones, each in the place of what it overrides. */
+/* Own pairs over the merged ones, each in the place of the pair that it overrides. */
 struct value_map *yaml_map_finish(const struct yaml_map *map);
 
 #endif

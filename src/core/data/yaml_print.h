@@ -1,11 +1,10 @@
 /*
  * yaml_print - a value tree as YAML that reads back as the same tree, in every dialect.
  *
- * The block style has two blanks for each level, texts of several lines as literal
- * blocks, and quotes only where a word would be read as something else. The flow
- * style is one line, for use inside other texts. Local tags are kept, bytes are
- * !!binary and times !!timestamp, since not every dialect knows a bare time. Secrets
- * are printed: hiding them is up to the caller.
+ * The block style has two blanks for each level, texts of several lines as literal blocks, and
+ * quotes only where a plain word would have another meaning. The flow style is one line, for use
+ * inside other texts. Local tags are kept, bytes are !!binary and times !!timestamp, since not
+ * every dialect knows a bare time. Secrets are printed: hiding them is up to the caller.
  *
  * Both append to a buffer whose maximum is the caller's.
  */

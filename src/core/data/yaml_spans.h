@@ -1,5 +1,5 @@
 /*
- * yaml_spans - where the scalars with a tag are in a text, so that they can be replaced in it.
+ * yaml_spans - the places of tagged scalars in a text, to replace them there.
  *
  *     db:
  *       password: !encrypted hunter2      start and end, value "hunter2", path "db.password"
@@ -36,8 +36,8 @@ struct yaml_spans {
     VEC(struct yaml_span) list; /* in the order of the text */
 };
 
-/* All nodes with one of `tags`, which end with NULL. Fails with ERR_INVALID, with the line and
- * without words of the text. */
+/* All nodes with one of `tags`, a list that ends with NULL. Fails with ERR_INVALID; the error has
+ * the line but no text of the document. */
 int yaml_find_tagged(struct arena *arena, struct str text, const char *const *tags,
                      struct yaml_spans *ret_spans, struct err *err);
 

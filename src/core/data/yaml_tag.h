@@ -1,5 +1,5 @@
 /*
- * yaml_tag - what the tags of the YAML core (!!str, !!int, !!binary...) make of a scalar.
+ * yaml_tag - the core tags of YAML (!!str, !!int, !!binary...) on a scalar.
  */
 #ifndef CORE_DATA_YAML_TAG_H
 #define CORE_DATA_YAML_TAG_H
@@ -11,7 +11,7 @@ struct arena;
 struct err;
 struct value;
 
-/* What "!!" stands for. */
+/* The long form of "!!". */
 #define YAML_TAG_CORE "tag:yaml.org,2002:"
 
 /* `text` as the core tag `name` ("int") reads it; a VALUE_STR borrows it. Fails with ERR_INVALID

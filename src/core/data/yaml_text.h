@@ -1,5 +1,5 @@
 /*
- * yaml_text - the text of a document before and beside its syntax.
+ * yaml_text - the text of a document: bytes, lines, places.
  *
  * libyaml counts characters and takes five kinds of line ends; people and editors
  * count lines by '\n'. Here offsets become places, and all bytes are checked before
@@ -28,16 +28,16 @@ struct yaml_cursor {
         0, 0, 1, 1                                                                                 \
     }
 
-/* Move to character `index`; restarts at the beginning when that is behind. */
+/* Move to character `index`; starts over when that is before the current place. */
 void yaml_cursor_move(struct yaml_cursor *cursor, struct str text, size_t index);
 
-/* Where byte `offset` is. */
+/* The place of byte `offset`. */
 struct place yaml_text_place(const char *file, struct str text, size_t offset);
 
-/* The line of byte `offset`, and the offset at which it begins. */
+/* The line of byte `offset`, and its own offset. */
 struct str yaml_text_line(struct str text, size_t offset, size_t *ret_start);
 
-/* How many blanks a line begins with. */
+/* The number of blanks that a line begins with. */
 size_t yaml_text_indent(struct str line);
 
 #endif

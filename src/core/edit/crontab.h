@@ -1,5 +1,5 @@
 /*
- * crontab - the table of a user: entries, environment, comments.
+ * crontab - a user's crontab: entries, environment, comments.
  *
  * One of our entries follows a line with its label, and maybe comments:
  *
@@ -31,7 +31,7 @@ struct crontab_entry {
     bool disabled;
 };
 
-/* Where an entry is. */
+/* The place of an entry. */
 struct crontab_block {
     size_t at, size;    /* bytes of the text, with the end of the last line */
     bool marked;        /* it has a label */
@@ -50,7 +50,7 @@ enum crontab_field {
 };
 #define CRONTAB_FIELDS (CRONTAB_DAYWEEK + 1)
 
-/* Is it a field of a schedule: "*", numbers and names that there are, ranges, steps, lists? */
+/* Is it a field of a schedule: "*", valid numbers and names, ranges, steps, lists? */
 bool crontab_is_field(struct str text, enum crontab_field field);
 
 /* False for anything else: comments, environment, blank lines. */
@@ -58,15 +58,15 @@ bool crontab_parse(struct str line, struct crontab_entry *ret_entry);
 
 /* The next block from `from` on; false when there is none. */
 bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block);
-/* The block with this label; else the first one without label that runs this command, blanks
- * aside. An empty command finds labels only. */
+/* The block with this label; else the first one without a label that runs this command, ignoring
+ * blanks. An empty command finds labels only. */
 bool crontab_find(struct str text, struct str label, struct str command,
                   struct crontab_block *ret_block);
 
 /* The first line that sets a variable, without its end; a NULL view when there is none. */
 struct str crontab_variable(struct str text, struct str name);
-/* The text in which `line` is the only one that sets the variable: in the place of the first one
- * there was, else before everything, since it applies to what comes after it. A NULL view: none. */
+/* The text with `line` as the only one that sets the variable: in the place of the first one, else
+ * before everything, since it applies to the lines after it. A NULL view: none. */
 void crontab_set_variable(struct str text, struct str name, struct str line, struct buf *out);
 
 /* The lines of a block. A comment may have several lines. */

@@ -1,13 +1,13 @@
 /*
  * edit - changes to the text of a configuration file, as functions of text.
  *
- * Each takes the text and what it should contain, appends the edited text to
- * `out`, and reports what it found. A text that is already right is returned byte for byte, and
- * editing an edited text changes nothing more, so that states are idempotent. (edit_replace keeps
- * the second promise as far as the pattern allows: see there.)
+ * Each takes the text and what it should contain, appends the edited text to `out`, and reports
+ * what it found. A correct text is returned byte for byte, and editing an edited text changes
+ * nothing more, so that states are idempotent. (For edit_replace that depends on the pattern: see
+ * there.)
  *
- * Line ends ("\n" or "\r\n") are those of the text; so is a missing one at its end,
- * unless something is added after it.
+ * Line ends ("\n" or "\r\n") are those of the text. A missing one at its end stays missing, unless
+ * something is added after it.
  *
  * All fail with ERR_LIMIT when `out` is full. Threads: any; a pattern is used by
  * one at a time.
@@ -24,13 +24,12 @@ struct buf;
 struct err;
 struct matcher;
 
-/* What a text may grow to. */
+/* Maximum size of an edited text. */
 #define EDIT_SIZE_MAX ((size_t)64 << 20)
 
 /* --- whole lines at the ends ------------------------------------------------------ */
 
-/* Each chunk is one or more lines that belong together: it is present when its lines follow one
- * another in the text. */
+/* Each chunk is one or more lines: it is present when its lines follow one another in the text. */
 struct edit_chunks {
     const struct str *p;
     size_t n;
@@ -40,8 +39,8 @@ struct edit_chunks {
     const void *user;
 };
 
-/* Add the missing chunks at the end, or before the first line; `ret_lines` is how many
- * lines that were. */
+/* Add the missing chunks at the end, or before the first line. `ret_lines` is the number of lines
+ * added. */
 int edit_append(struct str text, const struct edit_chunks *chunks, struct buf *out,
                 size_t *ret_lines, struct err *err);
 int edit_prepend(struct str text, const struct edit_chunks *chunks, struct buf *out,
@@ -63,9 +62,9 @@ struct edit_line {
     struct str content; /* one line, or several that are inserted together */
     struct str
         match; /* a pattern, or a part of a line when it is not a valid one; empty: the content */
-    struct str before, after; /* the same, for where to insert; `after` wins */
+    struct str before, after; /* the same, for the place to insert at; `after` wins */
     enum edit_location location;
-    bool indent; /* a content without blanks in front takes those of the line beside it */
+    bool indent; /* indent the content like the line beside it, unless it has blanks in front */
 };
 
 int edit_line(struct str text, const struct edit_line *args, struct buf *out, struct err *err);
@@ -76,15 +75,15 @@ struct edit_replace {
     const struct matcher *pattern;
     struct str repl;                      /* with \1 \g<name> $1 ${1} ${name}, and \n \t \\ \$ */
     bool literal;                         /* nothing in repl is special */
-    size_t count;                         /* at most so many; 0: all */
+    size_t count;                         /* maximum number of matches; 0: all */
     bool append, prepend;                 /* add not_found when nothing matched; append wins */
-    struct str not_found;                 /* what to add; a NULL view: repl as it is */
+    struct str not_found;                 /* the text to add; a NULL view: repl as it is */
     bool (*is_stopped)(const void *user); /* the edit ends with ERR_CANCELED; NULL: never */
     const void *user;
 };
 
-/* A match that is already part of its replacement is left alone: `foo` to `foobar` settles
- * after one time. `ret_found` is how many matches there were. */
+/* A match that is already part of its replacement is left alone: `foo` to `foobar` settles after
+ * one time. `ret_found` is the number of matches. */
 int edit_replace(struct str text, const struct edit_replace *args, struct buf *out,
                  size_t *ret_found, struct err *err);
 

@@ -22,20 +22,20 @@ struct fstab_entry {
     int64_t dump, pass;
 };
 
-/* "\040" is a blank: one field as it is meant, and as it is written. */
+/* "\040" is a blank: decode and encode a field. */
 const char *fstab_decode(struct arena *arena, struct str field);
 void fstab_encode(struct str text, struct buf *out);
 
-/* The next entry of the text, which is cut off it; false when there is none. */
+/* Take the next entry off the text; false when there is none. */
 bool fstab_next(struct arena *arena, struct str *text, struct fstab_entry *ret_entry);
 /* The last entry of a mount point; false when there is none. */
 bool fstab_find(struct arena *arena, struct str text, const char *folder,
                 struct fstab_entry *ret_entry);
-/* The last entry that `like` would replace: of its mount point, or of its device and kind. Its kind
- * may be NULL: any. */
+/* The last entry that `like` would replace: by mount point, or by device and kind. Its kind may be
+ * NULL: any. */
 bool fstab_find_like(struct arena *arena, struct str text, const struct fstab_entry *like,
                      struct fstab_entry *ret_entry);
-/* The text with this entry, in the place of the one there was, else at the end. */
+/* The text with this entry: in the place of the one that it replaces, else at the end. */
 void fstab_set(struct str text, const struct fstab_entry *entry, struct buf *out);
 /* The text without entries of the mount point. */
 void fstab_remove(struct str text, const char *folder, struct buf *out);

@@ -28,8 +28,8 @@ bool keyfile_is_type(struct str word);
 
 /* The first line with this blob, without its end; a NULL view when there is none. */
 struct str keyfile_find(struct str text, struct str blob);
-/* The text in which `line` is the only one with this blob: in the place of the first one there
- * was, else at the end. An empty line: none. */
+/* The text with `line` as the only one with this blob: in the place of the first one, else at the
+ * end. An empty line: none. */
 void keyfile_set(struct str text, struct str blob, struct str line, struct buf *out);
 
 #endif

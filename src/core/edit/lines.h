@@ -29,16 +29,16 @@ struct line {
 /* The next line; false at the end of the text. */
 bool lines_next(struct str *rest, struct line *ret_line);
 
-/* How the lines of a text end: as its first one does, else "\n". */
+/* The line end of a text: that of its first line, else "\n". */
 struct str lines_end_of(struct str text);
 
-/* Blanks (space and tab) at the beginning. */
+/* The blanks (space and tab) at the beginning. */
 struct str lines_indent(struct str line);
 
-/* The next word of a line, which moves past it; empty at its end. */
+/* Take the next word off a line; empty at its end. */
 struct str lines_word(struct str *rest);
 
-/* Equal; with `ignore_blanks`, any run of blanks equals any other and those at both ends are
+/* Equal lines; with `ignore_blanks`, any run of blanks equals any other, and those at both ends are
  * ignored. */
 bool lines_equal(struct str a, struct str b, bool ignore_blanks);
 
@@ -58,8 +58,8 @@ void lines_finish(struct buf *out, struct str end);
 
 /* Is `line` about `what`? */
 typedef bool lines_is_fn(struct str line, struct str what);
-/* Append the text with `line` as the only one about `what`: where the first one was, else at the
- * end. An empty `line`: none is left. */
+/* Append the text with `line` as the only one about `what`: in the place of the first one, else at
+ * the end. An empty `line`: none. */
 void lines_put(struct buf *out, struct str text, lines_is_fn *is_about, struct str what,
                struct str line);
 

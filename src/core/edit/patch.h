@@ -23,7 +23,7 @@ struct arena;
 struct buf;
 struct err;
 
-/* Lines of context at each end that may be wrong, at most. */
+/* Maximum fuzz: lines of context at each end that may be wrong. */
 #define PATCH_FUZZ_MAX 2
 
 struct patch_line {
@@ -34,14 +34,14 @@ struct patch_line {
 
 struct patch_hunk {
     size_t line;                 /* of the patch, for messages */
-    struct str raw;              /* all of it, as it was written */
+    struct str raw;              /* the whole part, as written */
     size_t old_start, new_start; /* from 1; 0 when that side has no lines */
     size_t old_count, new_count;
     VEC(struct patch_line) lines;
 };
 
 struct patch_part {
-    struct str old_name, new_name; /* "/dev/null": there is no such file on that side */
+    struct str old_name, new_name; /* "/dev/null": no file on that side */
     VEC(struct patch_hunk) hunks;
 };
 
@@ -49,28 +49,28 @@ struct patch {
     VEC(struct patch_part) parts;
 };
 
-/* Fails with ERR_INVALID and the line of the patch. What is around the parts is ignored. */
+/* Fails with ERR_INVALID and the line of the patch. Text around the parts is ignored. */
 int patch_parse(struct arena *arena, struct str text, struct patch *ret, struct err *err);
 
-/* Does the part make a file, or remove it? */
+/* Does the part create or remove its file? */
 bool patch_creates(const struct patch_part *part);
 bool patch_removes(const struct patch_part *part);
-/* The name of the file without so many folders; a NULL view when nothing is left of it. */
+/* The name of the file without its first folders; a NULL view when nothing is left. */
 struct str patch_name(const struct patch_part *part, size_t strip);
 
-/* Append what the part makes of `text`, or, with `reverse`, what it was made of. False when a hunk
- * does not fit: `out` is then unchanged, and `reterr_hunk` its number. `fuzz` is how much context
- * may be wrong. */
+/* Append `text` with the part applied, or with `reverse` reverted. False when a hunk does not fit:
+ * `out` is then unchanged, and `reterr_hunk` is the hunk's number. `fuzz` is the context that may
+ * be wrong. */
 bool patch_apply(struct str text, const struct patch_part *part, bool reverse, size_t fuzz,
                  struct buf *out, size_t *reterr_hunk);
 
 enum patch_verdict {
     PATCH_APPLIED, /* already: `out` is the text itself */
-    PATCH_FITS,    /* `out` is what it makes of the text */
+    PATCH_FITS,    /* `out` is the patched text */
     PATCH_MISFITS, /* `reterr_hunk` is the first that does not fit */
 };
-/* Find out which. An applied patch is found by reverting it, with as little fuzz as possible: so a
- * patch that was applied is not applied again, also when it would fit a second time. */
+/* Find out which. An applied patch is found by reverting it with as little fuzz as possible, so it
+ * is not applied again, even when it would fit a second time. */
 enum patch_verdict patch_try(struct str text, const struct patch_part *part, struct buf *out,
                              size_t *reterr_hunk);
 

@@ -1,5 +1,5 @@
 /*
- * cycle - why a graph has no order.
+ * cycle - the cycles of a graph that has no order.
  *
  * A cycle is shown with its members in order, each before the next and the last
  * before the first, so that a user sees which edge to cut. It begins with its

@@ -1,5 +1,5 @@
 /*
- * dag - which things must happen before which others.
+ * dag - an order of things: which must happen before which.
  *
  * Nodes are the numbers 0..count-1; the caller keeps what they stand for. An edge
  * says that one node comes before another. It has a type, a small number chosen by
@@ -8,11 +8,10 @@
  *
  *     dag_new -> dag_edge... -> dag_seal -> dag_after, dag_before
  *
- * After dag_seal the graph never changes, and everything else reads it:
- * core/graph/levels.h (waves), core/graph/cycle.h (what is wrong when there are none),
- * core/graph/reach.h (all that depends on a set, or that it depends on).
- * All take time linear in nodes and edges, recurse nowhere, and give the same
- * answer for the same edges in any order.
+ * After dag_seal the graph never changes, and everything else reads it: core/graph/levels.h
+ * (waves), core/graph/cycle.h (why there are none), core/graph/reach.h (everything that depends on
+ * a set, or that it depends on). All take time linear in nodes and edges, recurse nowhere, and give
+ * the same answer for the same edges in any order.
  *
  * Memory: belongs to the arena. Threads: one until dag_seal, then any number.
  */
@@ -63,8 +62,8 @@ uint32_t dag_count(const struct dag *dag);
 /* Different edges of a sealed graph. */
 size_t dag_edge_count(const struct dag *dag);
 
-/* The neighbours of a node in a sealed graph: those it must wait for, those that wait for it, or
- * whichever lies that way. */
+/* The neighbours of a node in a sealed graph: the nodes it waits for, the nodes that wait for it,
+ * or those in the given direction. */
 struct dag_links dag_before(const struct dag *dag, uint32_t node);
 struct dag_links dag_after(const struct dag *dag, uint32_t node);
 struct dag_links dag_links(const struct dag *dag, uint32_t node, enum dag_way way);

@@ -1,5 +1,5 @@
 /*
- * levels - the waves in which nodes may happen.
+ * levels - the waves of a graph.
  *
  * A node that waits for nothing is in level 0; any other is one level after the
  * last of those it waits for. Nodes of a level do not wait for each other.
@@ -28,7 +28,7 @@ struct levels {
     uint32_t resolved;      /* nodes that have a level */
     const uint32_t *of;     /* the level of each node; LEVELS_NONE on or after a cycle */
     const uint32_t *order;  /* the resolved nodes, by level, then by number */
-    const uint32_t *starts; /* where each level begins in `order`; one more for the end */
+    const uint32_t *starts; /* the start of each level in `order`; one more for the end */
 };
 
 /* For VEC_EACH (&nodes, node). */

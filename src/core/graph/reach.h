@@ -1,5 +1,5 @@
 /*
- * reach - a set of nodes, and all that is connected to it.
+ * reach - a set of nodes and everything connected to it.
  *
  * Along the edges: everything that depends on the set, near or far. Against them:
  * everything the set depends on.
@@ -34,7 +34,7 @@ bool reach_add(struct reach *reach, uint32_t node);
 bool reach_has(const struct reach *reach, uint32_t node);
 uint32_t reach_count(const struct reach *reach);
 
-/* Add every node that a path of edges of these types leads to from the set. */
+/* Add every node on a path of edges of these types from the set. */
 void reach_extend(struct reach *reach, const struct dag *dag, enum dag_way way, uint32_t types);
 
 /* The first node of the set that is `from` or more; REACH_END when there is none. */

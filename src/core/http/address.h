@@ -1,5 +1,5 @@
 /*
- * address - where a server of ours listens: "127.0.0.1:9091", "[::1]:9091", ":8443" for all
+ * address - the listen address of a server: "127.0.0.1:9091", "[::1]:9091", ":8443" for all
  * addresses.
  *
  *     int fd = address_listen("127.0.0.1:9091", &port, err);
@@ -18,10 +18,10 @@ struct sockaddr;
 
 /* Can a server listen there? Fails with ERR_INVALID. */
 int address_check(const char *text, struct err *err);
-/* A socket that listens, non-blocking and close-on-exec, which the caller closes; or -1. Port 0 is
+/* A listening socket, non-blocking and close-on-exec, which the caller closes; or -1. Port 0 picks
  * a free one. */
 int address_listen(const char *text, uint16_t *ret_port, struct err *err);
-/* A socket that is connected or about to be, as above; loopback for an address without a host. */
+/* A socket that is connected or connecting, as above; loopback for an address without a host. */
 int address_connect(const char *text, struct err *err);
 
 /* The host of an address as text; an IPv4 address inside IPv6 as IPv4. "unknown" for others. */

@@ -1,9 +1,9 @@
 /*
- * core - what the files of the server share: listeners, connections, requests, streams. For
- * src/core/http alone.
+ * core - the inside of the server: listeners, connections, requests, streams. For src/core/http
+ * only.
  *
  * A server is a listening socket and engines of the library, each with one certificate. All engines
- * but the newest stop accepting, and go with their last connection.
+ * but the newest stop accepting, and end with their last connection.
  */
 #ifndef CORE_HTTP_CORE_H
 #define CORE_HTTP_CORE_H
@@ -22,7 +22,7 @@ struct http_engine {
     struct MHD_Daemon *daemon;
     struct watch watch;
     struct timer timer;
-    char problem[HTTP_ENGINE_TEXT]; /* what the library said last */
+    char problem[HTTP_ENGINE_TEXT]; /* the last message of the library */
     struct http_engine *next;       /* older */
 };
 
@@ -36,7 +36,7 @@ struct http_server {
     struct http_stream *streams;
 };
 
-/* One connection: what it has to do next must be done in time. */
+/* A connection, with the deadline of its next step. */
 struct http_line {
     struct http_server *server;
     struct timer deadline;
@@ -53,7 +53,7 @@ struct http_header_line {
 struct http_exchange {
     struct http_request request;
     struct arena arena;
-    struct http_server *server; /* NULL: it is gone */
+    struct http_server *server; /* NULL: the server is gone */
     struct MHD_Connection *connection;
     struct http_engine *engine;
     const struct http_route *route;
@@ -72,12 +72,12 @@ struct http_stream {
     struct http_engine *engine;
     struct buf out;
     bool is_suspended, is_ended;
-    http_closed_fn *closed; /* NULL: nobody is interested */
+    http_closed_fn *closed; /* NULL: no callback */
     void *self;
     struct http_stream *next, **back;
 };
 
-/* Let the library act on what has changed, in the next turn. */
+/* Let the library handle changes in the next turn. */
 void http_engine_wake(struct http_engine *engine);
 
 /* Callbacks of the library. */
@@ -87,20 +87,20 @@ enum MHD_Result http_on_request(void *self, struct MHD_Connection *connection, c
 void http_on_completed(void *self, struct MHD_Connection *connection, void **slot,
                        enum MHD_RequestTerminationCode reason);
 
-/* `connection` must do what it does next within `ns`; 0: no limit. */
+/* The next step of `connection` must happen within `ns`; 0: no limit. */
 void http_line_expect(struct MHD_Connection *connection, int64_t ns);
 
-/* Headers that every answer has, and those that were set for this one. */
+/* Add the headers of every answer, and those set for this one. */
 void http_add_headers(const struct http_exchange *exchange, struct MHD_Response *response,
                       const char *type, const char *cache);
-/* The exchange has this answer; the response is the library's from now on. */
+/* Give the exchange its answer; the library owns the response afterwards. */
 void http_exchange_finish(struct http_exchange *exchange, unsigned status,
                           struct MHD_Response *response);
 
-/* Free one that nobody waits for. */
+/* Free an exchange whose client is gone. */
 void http_exchange_drop(struct http_exchange *exchange);
 
-/* The server ends: let everything go that waits. */
+/* The server ends: release everything that waits. */
 void http_exchanges_abandon(struct http_server *server);
 void http_streams_abandon(struct http_server *server);
 

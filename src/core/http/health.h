@@ -5,7 +5,7 @@
  *                         .component = "master", .version = VERSION, .checks = print_checks,
  *                         .metrics = metrics, .self = self }, err);
  *
- * Alive as long as it answers. Ready unless a check is down: 503 then; degraded is still ready.
+ * /healthz always answers 200. /readyz is 503 when a check is down; degraded is still ready.
  *
  * Memory: health_free; texts are borrowed. Threads: the loop's.
  */
@@ -24,7 +24,7 @@ enum health_status { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
 
 #define HEALTH_TEXT_MAX 1024
 
-/* What a daemon says about itself, one check after the other. */
+/* The report of a daemon, one check after the other. */
 struct health_report;
 /* `message` may be NULL; the text is copied. */
 void health_report_add(struct health_report *report, const char *name, enum health_status status,
@@ -34,9 +34,10 @@ struct health_options {
     struct loop *loop;
     const char *address;
     const char *component, *version;
-    /* Says how it is, with health_report_add. */
+    /* Reports the checks with health_report_add. */
     void (*checks)(void *self, struct health_report *report);
-    /* Before metrics are printed: sets what is not counted when it happens; may be NULL. */
+    /* Called before metrics are printed, to set those that are not counted as they happen; may be
+     * NULL. */
     void (*measure)(void *self, struct metrics *metrics);
     struct metrics *metrics;
     void *self;

@@ -9,9 +9,9 @@
  *     metrics = metrics_new(rows, ARRAY_LEN(rows));
  *     metrics_add(metrics, METRIC_JOBS, 1, "complete", NULL);
  *
- * A row without labels is there from the start, with 0; one with labels appears with its first
- * value. Label values may come from outside: after METRICS_SERIES_MAX of them a row counts all new
- * ones under "other".
+ * A row without labels exists from the start, with 0; a row with labels appears with its first
+ * value. Label values may come from outside: after METRICS_SERIES_MAX of them a row counts new ones
+ * as "other".
  *
  * Memory: metrics_free; rows are borrowed. Threads: one.
  */
@@ -39,7 +39,7 @@ struct metric {
 struct metrics *metrics_new(const struct metric *rows, size_t count);
 void metrics_free(struct metrics *metrics);
 
-/* Values of labels are in the order of the row; NULL for those that it does not have. */
+/* Label values are in the order of the row; NULL for labels that it does not have. */
 void metrics_add(struct metrics *metrics, size_t row, double amount, const char *first,
                  const char *second);
 void metrics_set(struct metrics *metrics, size_t row, double value, const char *first,

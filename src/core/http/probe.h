@@ -1,5 +1,5 @@
 /*
- * probe - one page of a daemon on this machine, for commands that ask how it is.
+ * probe - fetch one page of a daemon on this machine, for status commands.
  *
  *     struct probe_answer answer;
  *     probe_get(arena, "127.0.0.1:9091", "/readyz", 5 * CLOCK_SECOND, &answer, err);
@@ -23,8 +23,8 @@ struct probe_answer {
     struct str body;
 };
 
-/* Fails with ERR_TIMEOUT when it takes longer than `timeout` (nanoseconds), and with the reason
- * when nobody listens. */
+/* Fails with ERR_TIMEOUT after `timeout` (nanoseconds), and with the reason when the connection is
+ * refused. */
 int probe_get(struct arena *arena, const char *address, const char *path, int64_t timeout,
               struct probe_answer *ret, struct err *err);
 

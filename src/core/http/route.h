@@ -1,5 +1,5 @@
 /*
- * route - does a request go to a route?
+ * route - matches a request against a route.
  *
  * Pure. Memory: views into what was given. Threads: any.
  */
@@ -10,9 +10,10 @@
 
 #include "core/base/str.h"
 
-/* Segment by segment; "{...}" in the pattern is any segment that is not empty, and the name. */
+/* Segment by segment; "{...}" in the pattern matches any non-empty segment, which becomes the name.
+ */
 bool http_route_matches_path(const char *pattern, const char *path, struct str *ret_name);
-/* A route of GET serves HEAD. */
+/* A GET route also serves HEAD. */
 bool http_route_matches_method(const char *wanted, const char *given);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * data_dir - where zester keeps what it knows of this machine, unless told otherwise.
+ * data_dir - the default data folder of zester on this machine.
  *
  * /var/lib/zester for root; for others $XDG_STATE_HOME/zester, else ~/.local/state/zester.
  */

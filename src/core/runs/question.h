@@ -1,8 +1,8 @@
 /*
- * question - how did these states end? Asked of the agent of this machine, or of the record itself
- * when no agent runs: 'zester --local' writes the same one.
+ * question - how did these states end? The agent of this machine answers, or the record itself when
+ * no agent runs: 'zester --local' writes the same record.
  *
- * Memory: the arena. Threads: any; standing_ask blocks, for some seconds at most.
+ * Memory: the arena. Threads: any; standing_ask blocks for a few seconds at most.
  */
 #ifndef CORE_RUNS_QUESTION_H
 #define CORE_RUNS_QUESTION_H
@@ -14,7 +14,7 @@
 #include "core/data/record.h"
 #include "core/runs/standing.h"
 
-/* Names of one question: an answer has room for as many. */
+/* Maximum names in one question: its answer must fit a packet. */
 #define STANDING_NAMES_MAX 64
 
 struct standing_question {
@@ -28,11 +28,11 @@ struct standing_reply {
 };
 extern const struct record_type standing_reply_type;
 
-/* Is this packet a question, and not something else that agents are sent? */
+/* Is this packet a question, and not another message for the agent? */
 bool standing_is_question(const struct value *packet);
 
-/* The answers from the record in this folder, in the order of the names; what is wrong with the
- * record is in the reply. */
+/* The answers from the record in this folder, in the order of the names; a damaged record is
+ * reported in the reply. */
 void standing_reply(struct arena *arena, const char *data_dir, const struct param_strs *names,
                     struct standing_reply *ret);
 

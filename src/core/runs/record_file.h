@@ -24,7 +24,7 @@ struct record_file {
     enum fs_sync sync; /* of a write */
 };
 
-/* Fails with ERR_LIMIT when the record is too large. With FS_SYNC, a file that has this content is
+/* Fails with ERR_LIMIT when the record is too large. With FS_SYNC, a file with the same content is
  * left alone. */
 int record_file_write(const struct record_file *file, const void *record, struct err *err);
 /* Fails with ERR_NOT_FOUND when there is no file. */

@@ -1,9 +1,9 @@
 /*
- * standing - how each state of this machine ended when it last ran, for services that wait for one.
+ * standing - the last result of each state of this machine, for services that wait for one.
  *
- * A run replaces the marks of its own states and of its reference ("highstate", "web.nginx"); marks
- * of others stay, up to STANDING_MARKS of each kind. One file in the data folder, replaced whole,
- * and only when a mark in it is different. Dry runs leave it alone.
+ * A run replaces the marks of its own states and of its reference ("highstate", "web.nginx"); other
+ * marks stay, up to STANDING_MARKS of each kind. One file in the data folder, replaced whole, and
+ * only when a mark changes. Dry runs leave it alone.
  *
  *     standing_keep after a run -> standing_read -> standing_find
  *
@@ -21,7 +21,7 @@ struct arena;
 struct err;
 
 #define STANDING_FILE "standing"
-/* Bytes of the file; marks of states and of references; bytes of a name and of an error. */
+/* Limits: bytes of the file; marks of states and of references; bytes of a name and of an error. */
 #define STANDING_MAX      ((size_t)32 << 20)
 #define STANDING_MARKS    50000
 #define STANDING_NAME_MAX 512
@@ -33,7 +33,7 @@ struct standing_mark {
     const char *name;          /* "file.managed:/etc/motd", or the reference of a run */
     bool success;              /* of the last run */
     struct value_time changed; /* when it last changed something; 0: never */
-    const char *error;         /* why it failed; "": it did not */
+    const char *error;         /* why it failed; "" when it did not */
 };
 
 struct standing_marks {
@@ -42,27 +42,27 @@ struct standing_marks {
 
 struct standing {
     struct standing_marks states, runs;
-    struct str succeeded; /* a checksum of names that all have success; a NULL view: none */
+    struct str succeeded; /* a checksum of the names if all of them succeeded; a NULL view: none */
 };
 
-/* What one who waits for a state knows of it. */
+/* The answer for one who waits for a state. */
 struct standing_answer {
-    const char *name; /* as it was asked for */
+    const char *name; /* as asked */
     bool known;       /* it has run here */
     bool success;
     struct value_time changed;
     const char *error;
 };
 
-/* Take over the marks of a run. `changed` of those that changed nothing is 0: the earlier one
- * stays. */
+/* Store the marks of a run. A mark that changed nothing has `changed` 0 and keeps the earlier time.
+ */
 int standing_keep(const char *data_dir, const struct standing *ended, struct err *err);
 
-/* All of them; nothing has run here when there is no file. */
+/* Read all marks; none when there is no file. */
 int standing_read(struct arena *arena, const char *data_dir, struct standing *ret, struct err *err);
 
-/* `name` is "highstate", a state ("file.managed:/etc/motd"), the ID of states, or another
- * reference. States of one ID must all have succeeded. Borrows from the marks. */
+/* `name` is "highstate", a state ("file.managed:/etc/motd"), a state ID, or another reference. All
+ * states of one ID must have succeeded. Borrows from the marks. */
 struct standing_answer standing_find(const struct standing *standing, const char *name);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * sql_table - rows of ours as a table that SQLite reads and nobody writes: what a table is, and the
- * module that shows it to SQLite.
+ * sql_table - our rows as a read-only SQLite table: its description, and the module that shows it
+ * to SQLite.
  *
  * Its owner gives the names of its columns and four functions. A scan hands out rows in the order
- * of their ids, which are its first column, and may leave out rows that are outside of the bounds;
- * SQLite checks them again. A hidden column holds the row itself for whoever asked (sql_query.h).
+ * of their ids, which are its first column, and may leave out rows outside of the bounds; SQLite
+ * checks them again. A hidden column holds the row itself for the caller (sql_query.h).
  *
  * Memory: tables are constants of their owner; `self` must outlive the query.
  * Threads: one at a time for each query.
@@ -22,12 +22,12 @@
 struct err;
 struct sqlite3;
 
-/* What a scan can use of a condition on a column. */
+/* How a scan can use a condition on a column. */
 enum sql_push {
     SQL_PUSH_NONE,
     SQL_PUSH_ID,   /* the first column, and only it */
-    SQL_PUSH_TIME, /* a number that may be compared with one */
-    SQL_PUSH_NAME, /* a text that may be one of several */
+    SQL_PUSH_TIME, /* a number, compared with bounds */
+    SQL_PUSH_NAME, /* a text, one of several */
 };
 
 struct sql_column {
@@ -35,10 +35,10 @@ struct sql_column {
     enum sql_push push;
 };
 
-/* What the rows of a scan must be; numbers are inclusive. */
+/* Bounds of the rows of a scan; numbers are inclusive. */
 struct sql_bounds {
     int64_t id_min, id_max, time_min, time_max;
-    bool has_names; /* one of these, then; borrowed for the call */
+    bool has_names; /* one of these texts; borrowed for the call */
     VEC(const char *) names;
 };
 
@@ -62,11 +62,11 @@ struct sql_table {
     void (*close)(void *scan);
 };
 
-/* The hidden column of every table, and the type of the pointer in it. */
+/* The hidden column of every table, and the type of its pointer. */
 #define SQL_TABLE_ROW_COLUMN "zester_row"
 #define SQL_TABLE_ROW_TYPE   "zester_row"
 
-/* A table in a database; `late(owner)` is asked for each row, true ends the scan. */
+/* Add a table to a database. `late(owner)` is called for each row; true ends the scan. */
 struct sql_table_use {
     const struct sql_table *table;
     void *self;

@@ -1,5 +1,5 @@
 /*
- * sqlite_api - SQLite, loaded when it is first needed, so that programs start fast.
+ * sqlite_api - SQLite, loaded on first use, so that programs start fast.
  *
  * Only the types and numbers of its header are used; the functions come from this table, filled
  * by dlopen. For the other files of this folder.

@@ -31,84 +31,81 @@ struct blocking_query {
     char error[ERR_TEXT_SIZE];
 };
 
-static void drop_inquiry(struct blocking_query *blocking_query)
+static void release_query(struct blocking_query *query)
 {
-    if (atomic_fetch_sub(&blocking_query->holders, 1) > 1)
+    if (atomic_fetch_sub(&query->holders, 1) > 1)
         return;
-    (void)pthread_mutex_destroy(&blocking_query->mutex);
-    (void)pthread_cond_destroy(&blocking_query->answered);
-    buf_done(&blocking_query->request);
-    buf_done(&blocking_query->reply);
-    free(blocking_query);
+    (void)pthread_mutex_destroy(&query->mutex);
+    (void)pthread_cond_destroy(&query->answered);
+    buf_done(&query->request);
+    buf_done(&query->reply);
+    free(query);
 }
 
-void blocking_query_answer(struct blocking_query *blocking_query, struct str reply,
-                           const char *error)
+void blocking_query_answer(struct blocking_query *query, struct str reply, const char *error)
 {
-    (void)pthread_mutex_lock(&blocking_query->mutex);
-    blocking_query->is_done = true;
-    buf_add_str(&blocking_query->reply, reply);
-    (void)snprintf(blocking_query->error, sizeof(blocking_query->error), "%s", error);
-    (void)pthread_cond_signal(&blocking_query->answered);
-    (void)pthread_mutex_unlock(&blocking_query->mutex);
-    drop_inquiry(blocking_query);
+    (void)pthread_mutex_lock(&query->mutex);
+    query->is_done = true;
+    buf_add_str(&query->reply, reply);
+    (void)snprintf(query->error, sizeof(query->error), "%s", error);
+    (void)pthread_cond_signal(&query->answered);
+    (void)pthread_mutex_unlock(&query->mutex);
+    release_query(query);
 }
 
-static void on_query_message(struct loop_message *loop_message)
+static void on_query_message(struct loop_message *message)
 {
-    struct blocking_query *blocking_query =
-        container_of(loop_message, struct blocking_query, loop_message);
+    struct blocking_query *query = container_of(message, struct blocking_query, loop_message);
 
-    blocking_query->fn(blocking_query, blocking_query->self, buf_view(&blocking_query->request));
+    query->fn(query, query->self, buf_view(&query->request));
 }
 
-static struct blocking_query *new_inquiry(const struct blocking_query_question *question)
+static struct blocking_query *new_query(const struct blocking_query_question *question)
 {
-    struct blocking_query *blocking_query = mem_zalloc(sizeof(*blocking_query));
+    struct blocking_query *query = mem_zalloc(sizeof(*query));
 
-    blocking_query->fn = question->fn;
-    blocking_query->self = question->self;
-    blocking_query->request = (struct buf)BUF_INIT(BUF_NO_LIMIT);
-    blocking_query->reply = (struct buf)BUF_INIT(BUF_NO_LIMIT);
-    buf_add_str(&blocking_query->request, question->request);
-    (void)pthread_mutex_init(&blocking_query->mutex, NULL);
-    (void)pthread_cond_init(&blocking_query->answered, NULL);
-    atomic_init(&blocking_query->holders, 2);
-    return blocking_query;
+    query->fn = question->fn;
+    query->self = question->self;
+    query->request = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    query->reply = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    buf_add_str(&query->request, question->request);
+    (void)pthread_mutex_init(&query->mutex, NULL);
+    (void)pthread_cond_init(&query->answered, NULL);
+    atomic_init(&query->holders, 2);
+    return query;
 }
 
 /* Until it is answered, or too late. With the mutex. */
-static void wait_for_answer(struct blocking_query *blocking_query,
+static void wait_for_answer(struct blocking_query *query,
                             const struct blocking_query_question *question)
 {
     const int64_t end = clock_after(clock_now(), question->timeout);
 
-    while (!blocking_query->is_done && clock_now() < end &&
+    while (!query->is_done && clock_now() < end &&
            !(question->cancel && cancel_is_raised(question->cancel))) {
         const int64_t until = clock_wall() + SLICE_NS;
         const struct timespec at = { .tv_sec = until / CLOCK_SECOND,
                                      .tv_nsec = until % CLOCK_SECOND };
 
-        (void)pthread_cond_timedwait(&blocking_query->answered, &blocking_query->mutex, &at);
+        (void)pthread_cond_timedwait(&query->answered, &query->mutex, &at);
     }
 }
 
-int blocking_query_ask(struct loop_messages *loop_messages,
+int blocking_query_ask(struct loop_messages *messages,
                        const struct blocking_query_question *question, struct arena *arena,
                        struct str *ret_reply, struct err *err)
 {
-    struct blocking_query *blocking_query = new_inquiry(question);
+    struct blocking_query *query = new_query(question);
     int rc = 0;
 
-    loop_message_send(loop_messages, &blocking_query->loop_message, on_query_message);
-    (void)pthread_mutex_lock(&blocking_query->mutex);
-    wait_for_answer(blocking_query, question);
-    if (!blocking_query->is_done || blocking_query->error[0])
-        rc = err_set(err, ERR_TIMEOUT, "%s",
-                     blocking_query->error[0] ? blocking_query->error : "no answer in time");
+    loop_message_send(messages, &query->loop_message, on_query_message);
+    (void)pthread_mutex_lock(&query->mutex);
+    wait_for_answer(query, question);
+    if (!query->is_done || query->error[0])
+        rc = err_set(err, ERR_TIMEOUT, "%s", query->error[0] ? query->error : "no answer in time");
     else
-        *ret_reply = arena_str(arena, buf_view(&blocking_query->reply));
-    (void)pthread_mutex_unlock(&blocking_query->mutex);
-    drop_inquiry(blocking_query);
+        *ret_reply = arena_str(arena, buf_view(&query->reply));
+    (void)pthread_mutex_unlock(&query->mutex);
+    release_query(query);
     return rc;
 }

@@ -1,10 +1,10 @@
 /*
- * blocking query - a worker asks the thread of a loop, and waits for the answer.
+ * blocking_query - a worker asks the thread of a loop, and waits for the answer.
  *
- *     worker   blocking_query_ask(errands, &(struct blocking_query_question){ fn, self, request,
- * ... }, ...) loop     fn(blocking query, self, request) -> blocking_query_answer, at once or later
+ *     worker   blocking_query_ask(messages, &question, ...)
+ *     loop     fn(query, self, request) -> blocking_query_answer, at once or later
  *
- * An answer that comes when nobody waits for it is dropped.
+ * An answer that comes after the worker stopped waiting is dropped.
  *
  * Memory: questions and answers are copied. Threads: as above.
  */
@@ -21,24 +21,22 @@ struct err;
 struct loop_messages;
 struct blocking_query;
 
-typedef void blocking_query_fn(struct blocking_query *blocking_query, void *self,
-                               struct str request);
+typedef void blocking_query_fn(struct blocking_query *query, void *self, struct str request);
 
 struct blocking_query_question {
     blocking_query_fn *fn;
     void *self;
     struct str request;
     int64_t timeout;             /* nanoseconds */
-    const struct cancel *cancel; /* ends the wait; NULL: nothing does */
+    const struct cancel *cancel; /* ends the wait; NULL: never */
 };
 
-/* Fails with ERR_TIMEOUT, also with the error of the answer. */
-int blocking_query_ask(struct loop_messages *loop_messages,
+/* Fails with ERR_TIMEOUT, for an answer with an error as well. */
+int blocking_query_ask(struct loop_messages *messages,
                        const struct blocking_query_question *question, struct arena *arena,
                        struct str *ret_reply, struct err *err);
 
-/* Once. `error` "": it is an answer. */
-void blocking_query_answer(struct blocking_query *blocking_query, struct str reply,
-                           const char *error);
+/* Must be called once. An empty `error` means success. */
+void blocking_query_answer(struct blocking_query *query, struct str reply, const char *error);
 
 #endif

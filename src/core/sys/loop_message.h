@@ -1,13 +1,12 @@
 /*
- * loop message - a function call sent to the loop of another thread.
+ * loop_message - a function call sent to the loop of another thread.
  *
- *     struct job { struct loop_message loop message; ... };
- *     loop_messages_open(&loop messages, loop);                 in the thread of the loop
- *     loop_message_send(&loop messages, &job->loop message, fn);      from any thread:
- * fn(&job->loop message) there
+ *     struct reply { struct loop_message message; ... };
+ *     loop_messages_open(&messages, loop);                    in the thread of the loop
+ *     loop_message_send(&messages, &reply->message, fn);      from any thread
  *
- * Errands run in the order in which they were sent, from the loop. fn owns the memory of its
- * loop message; sending allocates nothing.
+ * fn(&reply->message) then runs in the loop; messages run in the order in which they were sent.
+ * `fn` owns the memory of its message; sending allocates nothing.
  *
  * Threads: any may send; the rest is for the thread of the loop.
  */
@@ -20,7 +19,7 @@
 struct err;
 struct loop_message;
 
-typedef void loop_message_fn(struct loop_message *loop_message);
+typedef void loop_message_fn(struct loop_message *message);
 
 struct loop_message {
     struct mail mail;
@@ -32,13 +31,13 @@ struct loop_messages {
     struct watch watch;
 };
 
-int loop_messages_open(struct loop_messages *loop_messages, struct loop *loop, struct err *err);
-/* Runs what is queued; nobody may send after it. */
-void loop_messages_close(struct loop_messages *loop_messages);
+int loop_messages_open(struct loop_messages *messages, struct loop *loop, struct err *err);
+/* Runs the queued messages; no thread may send afterwards. */
+void loop_messages_close(struct loop_messages *messages);
 
-void loop_message_send(struct loop_messages *loop_messages, struct loop_message *loop_message,
+void loop_message_send(struct loop_messages *messages, struct loop_message *message,
                        loop_message_fn *fn);
-/* Run those that are there now, instead of waiting for the loop. */
-void loop_messages_run(struct loop_messages *loop_messages);
+/* Run the queued messages now, instead of waiting for the loop. */
+void loop_messages_run(struct loop_messages *messages);
 
 #endif

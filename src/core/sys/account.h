@@ -51,12 +51,12 @@ const char *account_describe(struct arena *arena, uid_t uid);
 int account_groups(struct arena *arena, const struct account *account,
                    struct account_gids *ret_gids, struct err *err);
 
-/* A name, or a number whether or not it is in use. Fails with ERR_NOT_FOUND. */
+/* A name or a number, in use or not. Fails with ERR_NOT_FOUND for an unknown name. */
 int account_parse_user(const char *text, uid_t *ret_uid, struct err *err);
 int account_parse_group(const char *text, gid_t *ret_gid, struct err *err);
 
-/* "user", "user:group", ":group", and "user:" for the user with the login group. A part that is
- * left out is (uid_t)-1 or (gid_t)-1. */
+/* "user", "user:group", ":group", and "user:" for the user with the login group. A missing part is
+ * (uid_t)-1 or (gid_t)-1. */
 struct account_owner {
     uid_t uid;
     gid_t gid;

@@ -20,21 +20,20 @@ struct err;
 struct cancel {
     int fd; /* readable once raised; never read from it */
     atomic_bool raised;
-    int child_registry; /* the list of programs that may be canceled (core/sys/child_registry.h); 0:
-                           none */
+    int child_registry; /* list of cancelable programs (core/sys/child_registry.h); 0: none */
 };
 
 int cancel_init(struct cancel *cancel, struct err *err);
 void cancel_done(struct cancel *cancel);
-/* Moves what `from` has, which was never raised and is no longer used; making one costs more. */
+/* Move `from`, which was never raised and is no longer used; cheaper than making a new one. */
 void cancel_move(struct cancel *to, struct cancel *from);
 void cancel_raise(struct cancel *cancel);
 bool cancel_is_raised(const struct cancel *cancel);
 /* -1 for a NULL token, which poll ignores. */
 int cancel_fd(const struct cancel *cancel);
 
-/* The token that long work of this thread checks from now on, such as walks and copies; NULL:
- * none. Returns the previous one, which the caller restores. */
+/* The token that long work of this thread (walks, copies) checks from now on; NULL: none. Returns
+ * the previous one, which the caller restores. */
 const struct cancel *cancel_heed(const struct cancel *cancel);
 /* Fails with ERR_CANCELED when that token is raised. */
 int cancel_check(struct err *err);
@@ -43,8 +42,7 @@ int cancel_check(struct err *err);
  *
  *     cancel_begin -> rc = work() -> cancel_end(rc)
  *
- * Work that saw a raised token was cut short: it did not succeed, even if it says so, and has
- * failed with ERR_CANCELED, whatever it made of the error. */
+ * Work that saw a raised token was cut short: it fails with ERR_CANCELED, whatever it returned. */
 void cancel_begin(void);
 int cancel_end(int rc, struct err *err);
 

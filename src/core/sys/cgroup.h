@@ -1,9 +1,9 @@
 /*
  * cgroup - a group of processes that none of them can leave.
  *
- * Only the unified hierarchy (cgroup v2) is used, wherever it is mounted; beside
- * v1 it is often at /sys/fs/cgroup/unified. Groups are made below the one that
- * this process is in, or below any folder that the caller was given.
+ * Only the unified hierarchy (cgroup v2) is used, wherever it is mounted; beside v1 it is often at
+ * /sys/fs/cgroup/unified. Groups are made below the one that this process is in, or below any
+ * folder of the caller.
  *
  *     cgroup_home -> cgroup_create -> start processes in it
  *                 -> cgroup_kill -> cgroup_wait -> cgroup_remove -> cgroup_done
@@ -34,8 +34,8 @@ struct cgroup {
         NULL, -1, -1                                                                               \
     }
 
-/* The folder of the group that this process is in; NULL when there is no unified hierarchy or we
- * may not make groups there. */
+/* The folder of the group that this process is in; NULL without a unified hierarchy or the right to
+ * make groups there. */
 int cgroup_home(struct arena *arena, const char **ret_path, struct err *err);
 
 /* A group below the folder `parent`. An existing one is opened. */
@@ -45,11 +45,11 @@ void cgroup_done(struct cgroup *cgroup);
 
 /* Kill every process in it and in groups below. Returns at once. */
 int cgroup_kill(const struct cgroup *cgroup, struct err *err);
-/* Does it, or a group below, hold a process that is not a zombie? */
+/* Is there a process in it, or in a group below, that is not a zombie? */
 int cgroup_is_populated(const struct cgroup *cgroup, bool *ret_populated, struct err *err);
 /* Wait until it is empty; fails with ERR_TIMEOUT at `deadline` of clock_real. */
 int cgroup_wait(const struct cgroup *cgroup, int64_t deadline, struct err *err);
-/* Remove the group and those below; fails with EBUSY while one holds a process. */
+/* Remove the group and those below; fails with EBUSY while a process is in one. */
 int cgroup_remove(const struct cgroup *cgroup, struct err *err);
 
 /* The processes in it, not those in groups below. */

@@ -1,5 +1,5 @@
 /*
- * child - what happens between clone and exec.
+ * child - a process between clone and exec.
  *
  * The parent prepares everything: every text, number and table that the child
  * needs is in a struct child before it is born. The child makes system calls
@@ -18,7 +18,7 @@
 struct err;
 struct process_spec;
 
-/* Where a child failed; named in the parent's error. */
+/* The step at which a child failed; named in the parent's error. */
 enum child_step {
     CHILD_NONE,
     CHILD_GROUP,
@@ -53,7 +53,7 @@ struct child {
     char *const *argv;
     char *const *env;
     const char *const *candidates; /* paths to try for the program; ends in NULL */
-    const char **script; /* the shell, room for a path, the arguments: for what is not a binary */
+    const char **script; /* for a script without "#!": the shell, room for a path, the arguments */
     struct child_fd *fds;
     size_t fd_count;
     const struct process_limit *limits;

@@ -25,7 +25,7 @@ struct timespec;
 int64_t clock_now(void);
 int64_t clock_wall(void);
 
-/* Monotonic time of the kernel, whatever is installed. */
+/* Monotonic time of the kernel, even while a fake clock is installed. */
 int64_t clock_real(void);
 
 /* Processor time of the calling thread: stands still while others run. */
@@ -34,7 +34,7 @@ int64_t clock_thread(void);
 /* `now` + `ns`, or CLOCK_NEVER when that overflows. */
 int64_t clock_after(int64_t now, int64_t ns);
 
-/* What is left until `deadline` of clock_real, for ppoll; NULL for CLOCK_NEVER. */
+/* The time left until `deadline` of clock_real, for ppoll; NULL for CLOCK_NEVER. */
 const struct timespec *clock_left(int64_t deadline, struct timespec *room);
 
 /* From now on both clocks stand still until a test advances them. */

@@ -1,8 +1,8 @@
 /*
  * crash_point - a step at which tests of crashes end a daemon as kill -9 would.
  *
- * In the programs that users run this does nothing. Those that are built for tests are linked with
- * tests/faults/points/crash_point.c instead, which says how a step is chosen.
+ * Does nothing in released programs. Test programs are linked with
+ * tests/faults/points/crash_point.c instead, which documents how a step is chosen.
  *
  * Threads: any.
  */

@@ -1,5 +1,5 @@
 /*
- * curl_api - libcurl, loaded when it is first needed, so that programs start fast.
+ * curl_api - libcurl, loaded on first use, so that programs start fast.
  *
  * Only the types and numbers of curl's header are used; the functions come from this table, filled
  * by dlopen. For core/sys/fetch.c and core/sys/post.c.

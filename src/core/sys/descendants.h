@@ -1,11 +1,11 @@
 /*
- * descendants - a process and all that descend from it.
+ * descendants - a process and all its descendants.
  *
- * For children started with `reaper`: as long as such a child lives, everything
- * below it stays below it, also what has left its session and lost its parent.
- * So the descendants can be found, and ended, without a control group.
+ * For children started with `reaper`: while such a child lives, its descendants stay below it, even
+ * those that left its session and lost their parent. So they can be found and ended without a
+ * control group.
  *
- * Threads: any; one at a time for each descendants.
+ * Threads: any; one at a time for each process.
  */
 #ifndef CORE_SYS_DESCENDANTS_H
 #define CORE_SYS_DESCENDANTS_H
@@ -25,7 +25,7 @@ int descendants_kill(const struct process *root, struct err *err);
 struct descendants_pids {
     VEC(pid_t) list;
 };
-/* Everybody below `root`, without itself, as far as they can be seen now. Never blocks. */
+/* All descendants of `root` that can be seen now, without itself. Never blocks. */
 void descendants_list(pid_t root, struct arena *arena, struct descendants_pids *ret_pids);
 /* The children of `parent` alone. */
 void descendants_children(pid_t parent, struct arena *arena, struct descendants_pids *ret_pids);

@@ -1,18 +1,18 @@
 /*
- * draft_log - the names of drafts that a run makes, on disk before it makes them.
+ * draft_log - the names of a run's drafts, written to disk before the drafts are made.
  *
- * A process that is killed leaves its drafts (core/sys/draft.h) where they are. The next one that
- * opens the log removes them: those names in those very folders, and no others, whatever else is
- * called like a draft. A folder with everything in it goes only when it is the one that was made:
- * its number is added to the log once there is one.
+ * A killed process leaves its drafts (core/sys/draft.h) behind. Its successor removes them when it
+ * opens the log: those names in those very folders, and no other file with such a name. A folder is
+ * removed with its content only if it is the very one that was made: its inode number is added to
+ * the log once it exists.
  *
- * The caller holds a lock, so that a log that is there is the one of a process that ended.
+ * The caller holds a lock, so an existing log belongs to a process that has ended.
  *
  *     draft_log_open -> { draft_log_add [-> draft_log_add_folder] }... -> draft_log_close
  *
- * The file has a text for each draft, with a NUL at its end: number of the folder, name, number of
- * the draft when that is a folder, path of the folder. It is not synced: a machine that loses power
- * may forget the last drafts.
+ * The file has a NUL-terminated text for each draft: inode of the folder, name, inode of the draft
+ * if it is a folder, path of the folder. It is not synced: after a power failure the last drafts
+ * may be missing from it.
  *
  * Threads: any.
  */
@@ -23,16 +23,16 @@ struct draft_log;
 struct err;
 struct site;
 
-/* Removes what an earlier process left. The file is created with the first draft. */
+/* Removes the drafts of an earlier process. The file is created with the first draft. */
 struct draft_log *draft_log_open(const char *path);
 /* A draft called `name` will be made in the folder of the site. */
 int draft_log_add(struct draft_log *log, const struct site *site, const char *name,
                   struct err *err);
-/* The folder that was found at the site is a draft. */
+/* The folder found at the site is a draft. */
 int draft_log_add_folder(struct draft_log *log, const struct site *site, struct err *err);
-/* A draft could not be removed: it is tried again when the log is closed. */
+/* Removing a draft failed: try again when the log is closed. */
 void draft_log_keep(struct draft_log *log);
-/* Every draft is gone, and so is the file, unless one could not be removed. NULL is fine. */
+/* Removes the file if every draft is gone. NULL is fine. */
 void draft_log_close(struct draft_log *log);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * fd - open files as numbers: closing them, filling them, how many there may be.
+ * fd - file descriptors: closing, reading, writing, their limit.
  *
  *     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
  *
@@ -17,7 +17,7 @@ struct rlimit;
 
 /* Close, unless it is none, and set it to none. */
 void fd_close(int *fd);
-/* Hand the number out and forget it. */
+/* Return the number and forget it. */
 int fd_take(int *fd);
 
 /* A local that closes itself. */
@@ -27,16 +27,16 @@ int fd_take(int *fd);
 int fd_write(int fd, const void *data, size_t size, struct err *err);
 /* Read up to `size` bytes, less only at the end. */
 int fd_read(int fd, void *data, size_t size, size_t *ret_size, struct err *err);
-/* What one call of the system returns; 0 bytes are the end. */
+/* One read(2); 0 bytes are the end. */
 int fd_read_some(int fd, void *data, size_t size, size_t *ret_size, struct err *err);
 
-/* Allow this process as many open files as the hard limit allows: a thousand children with pipes
- * need thousands. Children are started with the limit that was there before. */
+/* Raise the limit of open files to the hard limit: a thousand children with pipes need thousands.
+ * Children start with the old limit. */
 void fd_limit_raise(void);
-/* Keep so many of them free from now on, a quarter at most; 0: none. Only after the limit was
- * raised: what must not fail then has room where everything else gets EMFILE. */
+/* Reserve this many of them from now on, a quarter at most; 0: none. Only after the limit was
+ * raised: critical operations have room left where all others get EMFILE. */
 void fd_limit_spare(size_t count);
-/* What the limit was before it was raised; false when it never was. */
+/* The limit before it was raised; false when it never was. */
 bool fd_limit_before(struct rlimit *ret_limit);
 
 #endif

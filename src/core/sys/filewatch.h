@@ -1,14 +1,13 @@
 /*
- * filewatch - report when files that match a pattern are made, changed, touched or removed.
+ * filewatch - reports when files that match a pattern are made, changed, touched or removed.
  *
- * One inotify instance serves all (a user may have few of them): each folder below
- * the roots of a pattern is watched once, for all who want it. New folders are
- * picked up, with what is in them by then; a root that lies below the folder from
- * which patterns are taken may come and go, any other must be there. The first change of a burst
- * starts a window of FILEWATCH_WINDOW, at the end of which the callback comes, once, with the path
- * that began it. When the kernel dropped changes everything is looked at anew and counts as
- * changed. A large tree is looked at in slices, one in each turn of the loop, so that others go on
- * meanwhile: changes count from when their folder was reached.
+ * One inotify instance serves all (a user may have few of them): each folder below the roots of a
+ * pattern is watched once, for all watches. New folders are added with their content; a root below
+ * the base folder of the patterns may come and go, any other must exist. The first change of a
+ * burst starts a window of FILEWATCH_WINDOW; at its end the callback runs once, with the path of
+ * that change. When the kernel drops changes, everything is scanned again and counts as changed. A
+ * large tree is scanned in slices, one in each turn of the loop: changes are seen once their folder
+ * was reached.
  *
  *     filewatch_hub_init -> filewatch_start -> fn... -> filewatch_stop -> filewatch_hub_done
  *
@@ -33,25 +32,25 @@ struct filewatch_folder;
 
 #define FILEWATCH_WINDOW      (500 * INT64_C(1000000))
 #define FILEWATCH_FOLDERS_MAX 100000
-/* Names that are looked at in one turn of the loop. */
+/* Names to scan in one turn of the loop. */
 #define FILEWATCH_SLICE 2048
 
 struct filewatch_hub {
     struct loop *loop;
-    int fd; /* -1: nobody watches */
+    int fd; /* -1: no watch */
     struct watch watch;
     struct map folders; /* by watch descriptor */
     VEC(struct filewatch *) watches;
 };
 
 typedef void filewatch_fn(struct filewatch *watch, const char *path);
-/* What had to be left for later cannot be watched. */
+/* Reports a folder whose watch failed after the start. */
 typedef void filewatch_fail_fn(struct filewatch *watch, const struct err *err);
 
-/* A folder that is still to be looked at. */
+/* A folder still to be scanned. */
 struct filewatch_task {
     char *path;
-    bool is_new; /* files in it were made just now */
+    bool is_new; /* it was just made, and the files in it are changes */
 };
 
 struct filewatch {
@@ -60,21 +59,21 @@ struct filewatch {
     filewatch_fail_fn *fail;
     struct arena arena;
     struct pathglob_set globs;
-    const char *folder; /* from which patterns are taken */
+    const char *folder; /* the base folder of the patterns */
     struct rights rights;
     struct timer timer;
-    const char *path; /* that began the window */
+    const char *path; /* the path that began the window */
     VEC(struct filewatch_task) todo;
-    struct timer more; /* the next slice of it */
+    struct timer more; /* the next slice of the scan */
 };
 
-/* What to watch: patterns, taken from `folder`, as far as these rights reach; NULL: our own. */
+/* What to watch: patterns below `folder`, as far as these rights reach; NULL: our own. */
 struct filewatch_wish {
     const char *folder;
     const char *const *patterns;
     size_t count;
     const struct rights *rights;
-    filewatch_fn *fn;        /* is called after changes */
+    filewatch_fn *fn;        /* called after changes */
     filewatch_fail_fn *fail; /* or NULL */
 };
 

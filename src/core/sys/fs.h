@@ -1,13 +1,12 @@
 /*
  * fs - files, folders and links by path, for our own data and for reading.
  *
- * What belongs to somebody else is changed through core/sys/site.h, whose walk nobody can lead
- * elsewhere; changes here use the same code, but follow every link.
+ * Files of other users are changed through core/sys/site.h, whose walk cannot be redirected;
+ * changes here use the same code, but follow every link.
  *
- * "Not there" is a result when reading (a NULL view, FS_NONE) and not an error
- * when removing. Errors name the path and the operation. What others may
- * read is replaced whole: they see the old or the new, also when the machine
- * stops in the middle (core/sys/draft.h does the work).
+ * "Not there" is a result when reading (a NULL view, FS_NONE) and not an error when removing.
+ * Errors name the path and the operation. Shared files are replaced whole: readers see the old or
+ * the new content, even if the machine stops in the middle (core/sys/draft.h does the work).
  *
  * Memory: results are in the arena. Threads: any.
  */
@@ -48,24 +47,24 @@ struct fs_info {
     uint64_t size;
     int64_t atime; /* nanoseconds of wall time */
     int64_t mtime; /* the same */
-    int64_t ctime; /* the same, of the last change of any kind; nobody can set it */
-    int64_t born;  /* the same, when it was made; 0: not known */
+    int64_t ctime; /* the same, of the last change of any kind; cannot be set */
+    int64_t born;  /* the same, of its creation; 0: unknown */
     dev_t device;
     ino_t inode;
     nlink_t links;
     dev_t node; /* what a block or char device stands for */
 };
 
-/* Which file or folder it is, whatever its name. `born` tells it from a later one that has the
- * same inode number; all zero: not known. */
+/* Identifies a file or folder, whatever its name. `born` tells it from a later one with the same
+ * inode number; all zero: unknown. */
 struct fs_id {
     int64_t device, inode, born;
 };
 struct fs_id fs_id_of(const struct fs_info *info);
-/* False when either is not known. */
+/* False when either is unknown. */
 bool fs_id_is(const struct fs_id *id, const struct fs_info *info);
 
-/* In a mode, owner or group: what is there now, or the default for something new. */
+/* As a mode, owner or group: keep the current one, or the default for something new. */
 #define FS_KEEP     ((uint32_t)-1)
 #define FS_NEW_MODE 0644
 
@@ -82,37 +81,37 @@ struct fs_attr {
 
 enum fs_sync {
     FS_SYNC,    /* on disk, file and folder, before the call returns */
-    FS_NO_SYNC, /* never torn for readers; may be lost when the machine stops */
+    FS_NO_SYNC, /* readers never see a torn file; it may be lost when the machine stops */
 };
 
 struct fs_replace_options {
     struct fs_attr attr;
     enum fs_sync sync;
-    bool follow; /* replace what a symbolic link leads to, not the link */
-    bool fresh;  /* fail when there is something already */
-    bool as_is;  /* `attr` means nothing: the draft has its owner, mode and attributes already */
-    bool record; /* a file of our own: nobody has given it extended attributes */
+    bool follow; /* replace the target of a symbolic link, not the link */
+    bool fresh;  /* fail when the name exists */
+    bool as_is;  /* ignore `attr`: the draft has its owner, mode and attributes already */
+    bool record; /* a file of our own, without extended attributes of users */
     const struct fs_info
-        *seen; /* what the content was made from: fail when the file is another now */
+        *seen; /* the source of the content: fail when the file is another one now */
 };
 
-/* Follows links, or does not. What is not there is FS_NONE. */
+/* With and without following links. A missing file is FS_NONE. */
 int fs_stat(const char *path, struct fs_info *ret_info, struct err *err);
 int fs_lstat(const char *path, struct fs_info *ret_info, struct err *err);
 
-/* The whole file, NUL-terminated (not counted); a NULL view when it is not there. Fails with
+/* The whole file, NUL-terminated (not counted); a NULL view when it does not exist. Fails with
  * ERR_LIMIT above `max` bytes. */
 int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
             struct err *err);
-/* All that comes from an open descriptor, which stays open; `name` is for messages. */
+/* The rest of an open descriptor, which stays open; `name` is for messages. */
 int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,
                struct err *err);
-/* A file for reading; -1 when it is not there. `ret_info` is of what was opened. */
+/* Open a file for reading; -1 when it does not exist. `ret_info` is that of the open file. */
 int fs_open(const char *path, int *ret_fd, struct fs_info *ret_info, struct err *err);
-/* The hash of an open file from its beginning, piece by piece; can be canceled (cancel_heed). */
+/* The hash of an open file from its beginning, in pieces; can be canceled (cancel_heed). */
 int fs_hash_fd(int fd, const char *name, const struct digest *digest, char *ret_hex,
                struct err *err);
-/* Where a symbolic link points; NULL when there is none, or when it is not a link. */
+/* The target of a symbolic link; NULL when there is none, or when it is not a link. */
 int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err);
 
 /* The names in a folder, without "." and "..", in byte order. */
@@ -120,49 +119,49 @@ struct fs_names {
     VEC(const char *) list;
 };
 int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, struct err *err);
-/* Of an open folder, which stays open; `name` is for messages. */
+/* The same for an open folder, which stays open; `name` is for messages. */
 int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *ret_names,
                struct err *err);
 
-/* Give `path` this content in one step. No options: keep mode, owner and extended attributes of
- * what is there, and sync. */
+/* Give `path` this content in one step. No options: keep mode, owner and extended attributes of the
+ * old file, and sync. */
 int fs_replace(const char *path, struct str content, const struct fs_replace_options *options,
                struct err *err);
-/* The same, but a file with exactly this content is left alone: nothing is written, and a full
- * disk does not matter. */
+/* The same, but a file with exactly this content is not written, so a full disk does not matter
+ * then. */
 int fs_keep(const char *path, struct str content, const struct fs_replace_options *options,
             struct err *err);
-/* A new file; fails with EEXIST when something is there. Synced. */
+/* A new file; fails with EEXIST when the name exists. Synced. */
 int fs_write(const char *path, struct str content, mode_t mode, struct err *err);
-/* The content of `from`, in one step, shared with it where the file system can. A new file gets the
- * mode of `from`. */
+/* Copy `from` in one step, with shared blocks where the file system can. A new file gets the mode
+ * of `from`. */
 int fs_copy(const char *from, const char *path, const struct fs_replace_options *options,
             struct err *err);
 
-/* A folder with all folders above it, those with mode 0755. One that is there keeps its mode. */
+/* A folder with all folders above it, those with mode 0755. An existing one keeps its mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct err *err);
 int fs_rename(const char *from, const char *to, struct err *err);
-/* Remove a file or link, or an empty folder; not there is fine. For trees: core/sys/tree.h. */
+/* Remove a file or link, or an empty folder; a missing one is fine. For trees: core/sys/tree.h. */
 int fs_unlink(const char *path, struct err *err);
 
 /* Access and modification time, wall nanoseconds, of a link itself. */
 int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err);
 
-/* Make what happened to the names in a folder durable. */
+/* Make changes to the names in a folder durable. */
 int fs_sync_folder(const char *path, struct err *err);
-/* All that was written to the file system of a folder is on disk: one call for any number of files.
- * Reports writes that failed later, too. */
+/* Sync the whole file system of a folder: one call for any number of files. Reports earlier write
+ * errors as well. */
 int fs_sync_system(const char *folder, struct err *err);
 
-/* A name that nobody else uses for a file in the making. */
+/* A unique name for a draft. */
 #define FS_TEMP_NAME_SIZE 32
 void fs_temp_name(char name[FS_TEMP_NAME_SIZE]);
 /* Is it such a name? A killed process may have left one. */
 bool fs_is_temp_name(const char *name);
-/* For walks: what is called `name` in an open folder, or with "" the descriptor itself. Follows no
- * link. Returns -1 with errno. */
+/* For walks: the entry `name` of an open folder, or with "" the descriptor itself. Follows no link.
+ * Returns -1 with errno. */
 int fs_look_at(int folder, const char *name, struct fs_info *ret_info);
-/* What fstat returned; `born` is not known. */
+/* Convert the result of fstat; `born` is unknown. */
 struct stat;
 void fs_info_from(const struct stat *st, struct fs_info *ret_info);
 

@@ -1,9 +1,8 @@
 /*
- * handle - finds a file again by what it is, whatever its name is by then.
+ * handle - finds a file again after it was renamed.
  *
- * A handle is bytes that the file system gives out for an inode. It leads to that file as long as
- * one of its names is left. Only root may use it, and not every file system has it: then there is
- * none.
+ * A handle is bytes that the file system returns for an inode. It finds that file as long as the
+ * file has a name. Only root may use handles, and not every file system has them.
  *
  * Threads: any.
  */
@@ -14,9 +13,9 @@
 
 struct arena;
 
-/* The handle of what is open; a NULL view when there is none. */
+/* The handle of an open file; a NULL view when there is none. */
 struct str handle_take(struct arena *arena, int fd);
-/* The file, for reading; -1 when it is gone or may not be opened like this. `folder` is an open
+/* Open the file for reading; -1 when it is gone or must not be opened this way. `folder` is an open
  * folder of the same file system. */
 int handle_open(int folder, struct str handle);
 

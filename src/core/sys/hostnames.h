@@ -1,5 +1,5 @@
 /*
- * hostnames - by which names and addresses other machines may know this one, for certificates.
+ * hostnames - the names and addresses of this machine, for certificates.
  *
  * Its host name, "localhost", loopback, the addresses of interfaces that are up, and what the
  * caller adds. Nothing is looked up. Memory: the arena. Threads: any.
@@ -22,14 +22,14 @@ struct hostnames {
     VEC(const char *) ips;
 };
 
-/* One more; what is known already, or is one too many, is dropped. */
+/* Add a name or address; duplicates, and names beyond the limit, are dropped. */
 void hostnames_add(struct hostnames *names, const char *name);
 void hostnames_add_own(struct hostnames *names);
 /* The host name of this machine; "" when it has none. */
 const char *hostnames_own(struct arena *arena);
 /* An IPv4 or IPv6 address? */
 bool hostnames_is_address(const char *text);
-/* A name or address that only this machine can use for itself? */
+/* Can only this machine itself use this name or address? */
 bool hostnames_is_loopback(const char *host);
 
 #endif

@@ -24,13 +24,13 @@ struct err;
 struct loop;
 
 struct loop *loop_new(struct err *err);
-/* What is still watched is forgotten. NULL is fine. */
+/* Remaining watches are forgotten. NULL is fine. */
 void loop_free(struct loop *loop);
-/* Until loop_stop. */
+/* Runs until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/* One turn: the events that are there now, without waiting, then the steps. For tests. */
+/* One turn without waiting: the pending events, then the steps. For tests. */
 void loop_turn(struct loop *loop);
 
 struct timers *loop_timers(struct loop *loop);
@@ -48,7 +48,7 @@ enum watch_event {
 struct watch;
 typedef void watch_fn(struct watch *watch, uint32_t events);
 
-/* Zero is one that watches nothing. */
+/* Zero watches nothing. */
 struct watch {
     struct loop *loop;
     int fd;
@@ -59,9 +59,9 @@ struct watch {
 /* Call `fn` as long as `fd` is ready for one of `events`. Fails for plain files. */
 int watch_start(struct watch *watch, struct loop *loop, int fd, uint32_t events, watch_fn *fn,
                 struct err *err);
-/* Wait for something else from now on. */
+/* Change the events to wait for. */
 int watch_change(struct watch *watch, uint32_t events, struct err *err);
-/* Before the fd is closed. Not started is fine. */
+/* Call it before closing the fd. Not started is fine. */
 void watch_stop(struct watch *watch);
 
 /* --- steps and signals ------------------------------------------------------------ */
@@ -72,8 +72,8 @@ typedef void loop_signal_fn(void *self, int signo);
 /* Call `fn(self)` after the callbacks of each turn, for as long as the loop lives. */
 void loop_on_step(struct loop *loop, loop_fn *fn, void *self);
 /* Call `fn` for each signal, in the loop, for as long as the loop lives. The signal is blocked in
- * the calling thread and in those that it starts later; no other thread may have it unblocked, and
- * no other loop may handle it. */
+ * the calling thread and in threads that it starts later; every other thread must block it, and no
+ * other loop may handle it. */
 int loop_on_signal(struct loop *loop, int signo, loop_signal_fn *fn, void *self, struct err *err);
 
 #endif

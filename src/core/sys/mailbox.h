@@ -1,9 +1,9 @@
 /*
  * mailbox - messages from many threads to one.
  *
- * A message is a struct mail inside the sender's struct; posting allocates
- * nothing. The reader takes all that there is at once. `fd` is readable exactly
- * while there is mail: a loop watches it, a thread calls mailbox_wait.
+ * A message is a struct mail inside the sender's struct; posting allocates nothing. The reader
+ * takes all mail at once. `fd` is readable exactly while there is mail: a loop watches it, a thread
+ * calls mailbox_wait.
  *
  *     mailbox_init -> { mailbox_post | mailbox_wait, mailbox_take }... -> mailbox_done
  *
@@ -32,7 +32,7 @@ struct mailbox {
 
 /* At most `max` messages; 0: no limit. */
 int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err);
-/* Nobody may use it afterwards; mail that was not taken still belongs to its sender. */
+/* The mailbox must not be used afterwards; remaining mail still belongs to its sender. */
 void mailbox_done(struct mailbox *mailbox);
 
 /* False when the box is full; the message then still belongs to the sender. */

@@ -22,19 +22,19 @@ struct newfile {
     mode_t mode;
 };
 
-/* The folder is made, with mode 0700, when it is not there. Fails with ERR_BUSY, and `why` in its
- * text, when one of the files exists; what was written is removed on failure. */
+/* The folder is created, with mode 0700, when it is missing. Fails with ERR_BUSY, and `why` in its
+ * text, when one of the files exists; on failure the new files are removed. */
 int newfiles_write(const char *folder, const struct newfile *files, size_t count, const char *why,
                    struct err *err);
 
-/* Remove what newfiles_write has written, when a later step fails. */
+/* Remove the files of newfiles_write, when a later step fails. */
 void newfiles_remove(const char *folder, const struct newfile *files, size_t count);
 
-/* Rename those that exist to NAME and `suffix`, to make room for new ones; on failure none is.
- * ERR_BUSY: that name is taken. */
+/* Rename existing files to NAME and `suffix`, to make room for new ones; on failure none is
+ * renamed. ERR_BUSY: that name is taken. */
 int newfiles_set_aside(const char *folder, const struct newfile *files, size_t count,
                        const char *suffix, struct err *err);
-/* The way back. */
+/* Rename them back. */
 void newfiles_put_back(const char *folder, const struct newfile *files, size_t count,
                        const char *suffix);
 

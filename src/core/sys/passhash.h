@@ -1,7 +1,7 @@
 /*
  * passhash - hashes of passwords, as in /etc/shadow.
  *
- * The library that makes them is loaded when it is first needed.
+ * The library is loaded on first use.
  *
  * Threads: any.
  */

@@ -1,5 +1,5 @@
 /*
- * pool - workers for code that blocks; as many as that needs, and no more.
+ * pool - worker threads for code that blocks; no more of them than needed.
  *
  * A few workers (one for each core) run jobs. When a worker announces that it will
  * block, another may run in its place, so a thousand jobs that each wait for a
@@ -23,45 +23,44 @@ struct err;
 struct pool;
 
 #define POOL_LIMIT      2048
-#define POOL_STACK_SIZE ((size_t)2 << 20) /* address space; what is used takes memory */
+#define POOL_STACK_SIZE ((size_t)2 << 20) /* address space; only the used part takes memory */
 #define POOL_IDLE_NS    (5 * INT64_C(1000000000))
 
-/* Zero is the default of each. */
+/* Zero means the default. */
 struct pool_options {
     unsigned limit;    /* workers, blocked ones included */
     unsigned active;   /* of those, how many may run at once; default: one for each core */
     size_t stack_size; /* of a worker */
     int64_t idle;      /* nanoseconds without work before a worker ends */
-    bool lazy;         /* no worker without work: for what a daemon does now and then */
+    bool lazy;         /* no worker without work, for occasional work of a daemon */
 };
 
 typedef void pool_fn(void *arg);
 
-/* One worker is started at once and stays, so that submitting never fails. With `lazy` there is
- * none until there is work, and where none can be started the work is done by who submits it. */
+/* One worker starts at once and stays, so that submitting never fails. With `lazy` there is none
+ * until there is work; if none can be started, the submitter does the work itself. */
 struct pool *pool_new(const struct pool_options *options, struct err *err);
-/* Waits for jobs that have begun; those that have not are dropped. NULL is fine. */
+/* Waits for running jobs; queued ones are dropped. NULL is fine. */
 void pool_free(struct pool *pool);
 
-/* `fn(arg)` will run in a worker, in the order of submission as far as workers are free. */
+/* `fn(arg)` will run in a worker; jobs start in the order of submission. */
 void pool_submit(struct pool *pool, pool_fn *fn, void *arg);
-/* Wait until every job is done, those that jobs submit included. Not for a job to call. */
+/* Wait until every job is done, including jobs submitted by jobs. Must not be called by a job. */
 void pool_drain(struct pool *pool);
 
-/* The calling thread does a part of the same work, and counts as one of those that run at once,
- * while it does not block, until it leaves. It may be a worker of another pool. Leaving without
- * having joined is fine. */
+/* The calling thread takes part in the work and counts as a running worker, except while it blocks,
+ * until it leaves. It may be a worker of another pool. Leaving without having joined is fine. */
 void pool_join(struct pool *pool);
 void pool_leave(void);
 
-/* This worker waits for something that needs no core, until the end. Pairs may nest; outside of a
- * pool they do nothing. */
+/* This worker waits, and needs no core, between begin and end. Pairs may nest; outside of a pool
+ * they do nothing. */
 void pool_block_begin(void);
 void pool_block_end(void);
 /* Call `fn` whenever this thread is about to block, until it is called with NULL. */
 void pool_watch_blocks(pool_fn *fn, void *arg);
 
-/* Workers there are now, and the most there have been. */
+/* The current number of workers, and the highest so far. */
 struct pool_count {
     unsigned workers, blocked, idle, peak;
 };

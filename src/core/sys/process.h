@@ -1,19 +1,19 @@
 /*
  * process - start a program, watch it, end it.
  *
- * A spec says everything about the child; what is zero has a safe default: our
- * environment and folder, /dev/null for all three streams, no other open file.
- * The child begins with default signal actions and no blocked signal; only the SIGHUP that nohup
- * has made us ignore stays ignored (core/sys/inherited.h).
+ * A spec describes the child; zero fields have a safe default: our environment and folder,
+ * /dev/null for all three streams, no other open file. The child starts with default signal actions
+ * and no blocked signal; only a SIGHUP that nohup made us ignore stays ignored
+ * (core/sys/inherited.h).
  *
  *     process_start -> { poll or loop on pidfd, process_signal } -> process_wait
  *                   -> process_done
  *     process_run    all of that at once, with captured output
  *
- * A child is identified by its pidfd, so a reused process number is never
- * mistaken for it. What fails before the program runs (no such program, no
- * such folder, no permission to change the user) is an error of process_start that
- * names the step. Threads: any may start; one at a time for each process.
+ * A child is identified by its pidfd, so a reused process number is never mistaken for it. A
+ * failure before the program runs (no such program, no such folder, no permission to change the
+ * user) is an error of process_start that names the step. Threads: any may start; one at a time for
+ * each process.
  */
 #ifndef CORE_SYS_PROCESS_H
 #define CORE_SYS_PROCESS_H
@@ -34,10 +34,10 @@ struct err;
 
 enum process_stream_kind {
     PROCESS_NULL,    /* /dev/null */
-    PROCESS_INHERIT, /* what we have */
+    PROCESS_INHERIT, /* our own stream */
     PROCESS_PIPE,    /* our end is in struct process */
     PROCESS_FD,      /* `fd`, which stays ours */
-    PROCESS_STDOUT,  /* standard error goes where standard output goes */
+    PROCESS_STDOUT,  /* standard error joins standard output */
 };
 
 struct process_stream {
@@ -45,7 +45,7 @@ struct process_stream {
     int fd;
 };
 
-/* Our `fd` is the child's `as`, which must be above 2. */
+/* Our `fd` becomes the child's `as`, which must be above 2. */
 struct process_fd {
     int fd, as;
 };
@@ -83,17 +83,17 @@ struct process_spec {
     const struct process_limit *limits;
     size_t limit_count;
     enum process_group group;
-    const struct cgroup *cgroup; /* born in there */
+    const struct cgroup *cgroup; /* the cgroup it starts in */
     bool has_umask;
     mode_t umask;
     bool no_new_privs;
     int child_registry; /* an open list to which the child adds itself before it runs; 0: none */
     bool reaper;        /* orphans below the child become its children, not init's */
-    int parent_death;   /* the signal it gets when the thread that starts it ends; 0: none */
+    int parent_death;   /* the signal it gets when its parent thread ends; 0: none */
 };
 
-/* One line of such a list. A child that is not in it when we die dies too: a later process can find
- * all that we started. */
+/* One line of such a list. A child that is not yet in it dies with us, so a later process can find
+ * all our children. */
 struct process_birth {
     int64_t pid;
     int64_t time; /* nanoseconds since boot, sleep included */
@@ -101,17 +101,17 @@ struct process_birth {
 
 struct process {
     pid_t pid;
-    int pidfd;        /* readable when it has ended */
+    int pidfd;        /* readable once the process has ended */
     int in, out, err; /* our ends of pipes; -1: none */
 };
 
-/* How it ended. */
+/* The end of a process. */
 struct process_status {
     int code;  /* exit status, or -1 */
     int signo; /* signal that killed it, or 0 */
 };
 
-/* The program runs when this returns. */
+/* Returns once the program runs. */
 int process_start(const struct process_spec *spec, struct process *ret_process, struct err *err);
 
 /* Has it ended? Never blocks; an end is reported once. */
@@ -120,47 +120,47 @@ int process_reap(int pidfd, bool *ret_ended, struct process_status *ret_status, 
 int process_wait(const struct process *process, int64_t deadline, struct process_status *ret_status,
                  struct err *err);
 
-/* To the process alone. One that has ended is not an error. */
+/* Signal the process alone. One that has ended is not an error. */
 int process_signal(const struct process *process, int signo, struct err *err);
 
-/* Close what is open; does not end the child. */
+/* Close its descriptors; does not end the child. */
 void process_done(struct process *process);
 
 /* --- start, capture, wait ------------------------------------------------------------ */
 
-/* What a run may take. Zero is a default that is safe. */
+/* Limits of a run. Zero means a safe default. */
 struct process_bounds {
     int64_t timeout;   /* nanoseconds; 0: none */
     size_t output_max; /* kept of each stream; 0: PROCESS_OUTPUT_MAX */
     enum fence_kind fence;
     struct str input; /* for standard input; a NULL view leaves spec->in as it is */
-    /* A program that must not be torn away from its work, such as a package manager: on cancel and
-     * timeout it has a moment to end by itself, then it alone gets this signal, and after so long
-     * all are killed. 0: at once. */
+    /* For a program that must not be interrupted, such as a package manager: on cancel and timeout
+     * it has a moment to end by itself, then it alone gets this signal, and after `stop_time` all
+     * processes are killed. 0: at once. */
     int stop_signal;
     int64_t stop_time; /* nanoseconds */
 };
 
 #define PROCESS_OUTPUT_MAX ((size_t)16 << 20)
-/* The moment before a stop_signal: most programs that change a system take less. */
+/* The moment before a stop_signal: most programs that change a system finish sooner. */
 #define PROCESS_STOP_WAIT_NS (300 * INT64_C(1000000))
-/* After the program has ended, how long to wait for the end of its output while something that it
- * left in the background holds the pipes. */
+/* How long to wait for the end of the output after the program has ended, while a background
+ * process holds the pipes. */
 #define PROCESS_DRAIN_NS (50 * INT64_C(1000000))
 
 struct process_result {
     struct process_status status;
     struct str out, err;             /* the first `output_max` bytes */
-    size_t out_dropped, err_dropped; /* bytes read but not kept */
-    bool timed_out, canceled;        /* either: the whole tree was killed and is gone, or has ended
-                                      * after a stop_signal, or was never started */
+    size_t out_dropped, err_dropped; /* bytes read and dropped */
+    bool timed_out, canceled; /* either: the whole tree was killed and is gone, or ended after a
+                                 stop_signal, or was never started */
     int64_t duration;
 };
 
 /* Run to the end. Both output streams are captured unless the spec says PROCESS_STDOUT or gives
- * them an fd; the child leads a new session. Blocks; a pool worker is marked as blocked
- * meanwhile. What the program deliberately leaves in the background keeps running. Timeout and
- * cancel are results, not errors. Texts are in the arena. */
+ * them an fd; the child leads a new session. Blocks; a pool worker is marked as blocked meanwhile.
+ * Background processes that the program leaves on purpose keep running. Timeout and cancel are
+ * results, not errors. Texts are in the arena. */
 int process_run(const struct process_spec *spec, const struct process_bounds *bounds,
                 const struct cancel *cancel, struct arena *arena, struct process_result *ret_result,
                 struct err *err);

@@ -1,14 +1,14 @@
 /*
- * program - where a program is, as the shell would find it.
+ * program - finds a program in PATH, as the shell does.
  */
 #ifndef CORE_SYS_PROGRAM_H
 #define CORE_SYS_PROGRAM_H
 
 struct arena;
 
-/* Its path; NULL when there is none that may be run. A name with a slash is looked at as it is. */
+/* The path; NULL when no such program can be run. A name with a slash is not searched for. */
 const char *program_find(struct arena *arena, const char *name);
-/* The same for one of ours: beside the program that runs, else as above. */
+/* The same for one of our own programs: first beside the running one, then as above. */
 const char *program_find_beside(struct arena *arena, const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * quota - how many programs run at once: as many as descriptors and the process limit allow.
+ * quota - limits the programs that run at once to what descriptors and the process limit allow.
  *
- * Each program that is waited for needs a few descriptors here. When there are too few for all, the
- * next one waits until another has ended, instead of failing.
+ * Each running program needs a few of our descriptors. When they run out, the next program waits
+ * until another has ended, instead of failing.
  *
  *     quota_enter -> start -> { quota_retry -> start }... -> quota_leave
  *
@@ -17,14 +17,13 @@
 struct cancel;
 struct err;
 
-/* How many programs, or states that have files open, may be in work at once; at least one. */
+/* Maximum number of programs, or of states with open files, at work at once; at least one. */
 unsigned quota_most(void);
 
-/* A wait for one of those that run. ERR_CANCELED when `cancel`, which may be NULL, is raised
- * first. */
+/* Wait until there is room. ERR_CANCELED when `cancel`, which may be NULL, is raised first. */
 int quota_enter(const struct cancel *cancel, struct err *err);
-/* It could not be started, for the reason in `err`. True after a wait, when another try may
- * succeed: others have ended, or threads have made room. `began` is when the first try was. */
+/* Starting failed for the reason in `err`. True after a wait, when another try may succeed:
+ * programs have ended, or threads have made room. `began` is the time of the first try. */
 bool quota_retry(const struct cancel *cancel, int64_t began, const struct err *err);
 void quota_leave(void);
 

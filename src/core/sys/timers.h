@@ -1,10 +1,10 @@
 /*
- * timers - deadlines in order, and what to call when they have passed.
+ * timers - deadlines in order, each with a callback.
  *
- * A timer lives in its owner's struct. The set knows nothing about loops or
- * clocks: its driver (sys/loop, or a test with a fake clock) reads the next deadline and passes the
- * time. What is due is collected first and called then, so a callback may set and clear any timer,
- * its own included; one that it sets is not called in the same round.
+ * A timer lives in its owner's struct. The set knows nothing about loops or clocks: its driver
+ * (sys/loop, or a test with a fake clock) reads the next deadline and passes the time. Due timers
+ * are collected before they are called, so a callback may set and clear any timer, its own
+ * included; a timer set in a callback does not run in the same round.
  *
  *     timers_init -> timer_set... -> { timers_next, timers_run }... -> timers_done
  *
@@ -23,7 +23,7 @@ struct timer;
 
 typedef void timer_fn(struct timer *timer);
 
-/* Zero is a timer that is not set. */
+/* Zero is an unset timer. */
 struct timer {
     int64_t deadline;
     timer_fn *fn;
@@ -39,10 +39,10 @@ struct timers {
 };
 
 void timers_init(struct timers *timers);
-/* Timers that are still set are forgotten. */
+/* Timers still set are forgotten. */
 void timers_done(struct timers *timers);
 
-/* Call `fn` once `deadline` has passed; a timer that is set already moves. */
+/* Call `fn` once `deadline` has passed; a timer already set moves. */
 void timer_set(struct timers *timers, struct timer *timer, int64_t deadline, timer_fn *fn);
 /* Not set is fine. */
 void timer_clear(struct timers *timers, struct timer *timer);
@@ -50,7 +50,7 @@ bool timer_is_set(const struct timer *timer);
 
 /* The earliest deadline, or CLOCK_NEVER. */
 int64_t timers_next(const struct timers *timers);
-/* Call what is due at `now`, the earliest first; returns how many. */
+/* Call the timers due at `now`, earliest first; returns how many. */
 size_t timers_run(struct timers *timers, int64_t now);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * trim - give memory back that a program needed to start, or for a task, and does not need now.
+ * trim - returns memory to the system that a program needed to start, or for a finished task.
  *
- * Free memory of the heap goes back to the system, and pages of the program and its libraries that
- * were only read are let go: they come back by themselves, from the cache of the system, when they
- * are used again. Nothing that was written is touched.
+ * Free heap memory goes back to the system, and unmodified pages of the program and its libraries
+ * are released: the kernel loads them again when they are used. Modified pages stay.
  *
  * Threads: any; others may run meanwhile.
  */

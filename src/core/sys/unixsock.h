@@ -1,5 +1,5 @@
 /*
- * unixsock - sockets in the file system: listening, connecting, and who is on the other side.
+ * unixsock - Unix sockets: listening, connecting, and the user at the other end.
  *
  * Memory: paths are borrowed. Threads: any, but unixsock_listen changes the umask for a moment.
  */
@@ -13,18 +13,18 @@ struct err;
 struct unixsock {
     const char *path;
     int type;           /* SOCK_STREAM, SOCK_SEQPACKET */
-    const char *advice; /* what to do about a path that is too long; or NULL */
+    const char *advice; /* a hint for a path that is too long; or NULL */
 };
 
-/* A listening socket with this mode. One that nobody listens on is replaced; anything else at its
- * place is refused. Whoever finds the socket finds somebody who listens. */
+/* A listening socket with this mode. A dead socket is replaced; any other file at its path is
+ * refused. The socket is visible only once it listens. */
 int unixsock_listen(const struct unixsock *at, unsigned mode, int *ret_fd, struct err *err);
 
-/* A connected socket that does not block. Fails with ERR_NOT_FOUND when nobody listens, and with
- * ERR_TIMEOUT when there is no place in the queue for some seconds. */
+/* A connected, non-blocking socket. Fails with ERR_NOT_FOUND when nothing listens, and with
+ * ERR_TIMEOUT when the queue is full for some seconds. */
 int unixsock_connect(const struct unixsock *to, int *ret_fd, struct err *err);
 
-/* Who is on the other side. */
+/* The process at the other end. */
 struct unixsock_peer {
     uid_t uid;
     gid_t gid;

@@ -1,11 +1,10 @@
 /*
- * compile - names become slots, filters and tests become functions.
+ * compile - turns names into slots, filters and tests into functions.
  *
- * The second pass over a parsed template, scope by scope: first all names of a
- * scope are entered into its symbols in the order of the text (compile_names.c),
- * then its nodes are completed and the scopes inside it follow (compile.c). What
- * the evaluator would otherwise do each time is done here once: constants are
- * folded, functions found, signatures parsed.
+ * The second pass over a parsed template, scope by scope: first all names of a scope are entered
+ * into its symbols in the order of the text (compile_names.c), then its nodes are completed and the
+ * scopes inside it follow (compile.c). Repeated work of the evaluator is done here once: constants
+ * are folded, functions found, signatures parsed.
  *
  * Memory: the arena of the template. Threads: one.
  */
@@ -18,11 +17,11 @@ struct diags;
 struct symbols;
 struct template;
 
-/* Complete the tree. Unknown filters and tests are mistakes, unless they are inside an `if`: then
- * they fail when they run, as in Jinja2. */
+/* Complete the tree. Unknown filters and tests are mistakes, except inside an `if`: there they fail
+ * when they run, as in Jinja2. */
 int compile_template(struct template *template, struct diags *diags);
 
-/* Enter what an expression reads, what a target assigns, what statements do, into `symbols`; inner
+/* Enter the names that expressions read, targets assign and statements use into `symbols`; inner
  * scopes are skipped. */
 void compile_names_of(struct symbols *symbols, const struct node *node);
 void compile_names_of_all(struct symbols *symbols, struct nodes nodes);

@@ -15,7 +15,7 @@
 #include "core/data/value.h"
 #include "language/jinja/render.h"
 
-/* As of now, for reading. */
+/* The current state, for reading. */
 void *container_find_copy(const struct render *render, const void *original);
 static inline const struct value_list *container_list(struct render *render, const struct value *v)
 {
@@ -31,7 +31,7 @@ static inline const struct value_map *container_map(struct render *render, const
     return copy ? copy : v->map;
 }
 
-/* For changing: the same one when the rendering made it, else its copy. */
+/* For changing: the container itself when the rendering made it, else its copy. */
 struct value_list *container_change_list(struct render *render, const struct value *v);
 struct value_map *container_change_map(struct render *render, const struct value *v);
 

@@ -22,7 +22,7 @@ struct diags;
 struct err;
 struct template;
 
-/* Methods that filters call by a literal name: found once for each place that uses it. */
+/* Methods that filters call by a literal name: looked up once for each call site. */
 #define ENV_METHODS 64
 
 struct env_method {
@@ -38,18 +38,18 @@ struct jinja {
     struct signatures signatures;
     struct map loaded;              /* name -> template, from the loader */
     struct map given;               /* name -> template, from jinja_render */
-    VEC(struct template *) retired; /* replaced while a rendering ran */
+    VEC(struct template *) retired; /* replaced during a rendering, and still in use */
     uint32_t running;               /* renderings under way: a host function may start another */
     uint64_t serial;                /* of the newest rendering */
     struct env_method methods[ENV_METHODS]; /* by the address of the name */
     struct arena values; /* of the outermost rendering; kept between renderings */
 };
 
-/* The template of that name through the loader. `ret` is NULL when there is none. Fails, with the
- * reason in `diags`, when it cannot be loaded or parsed. */
+/* Load the template of that name. `ret` is NULL when there is none. Fails, with the reason in
+ * `diags`, when it cannot be loaded or parsed. */
 int env_load(struct jinja *jinja, struct str name, struct template **ret, struct diags *diags);
 
-/* What a template finds under a name that neither it nor its context has; absent: nothing. */
+/* The value of a name that neither the template nor its context has; absent: nothing. */
 struct value env_global(struct jinja *jinja, struct name *name);
 
 #endif

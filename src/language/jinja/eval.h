@@ -33,7 +33,7 @@ struct template;
 
 enum { EVAL_BREAK = 1, EVAL_CONTINUE = 2 };
 
-/* How deep expressions and statements may nest at run time, calls included: what the stack holds.
+/* Maximum nesting of expressions and statements at run time, calls included: what fits the stack.
  */
 #define EVAL_LEVELS_MAX 3000
 
@@ -43,18 +43,18 @@ struct activation {
     struct value slots[];
 };
 
-/* What changes when another function, template or block begins to run. */
+/* The state that changes when another function, template or block begins to run. */
 struct running {
     const struct code *code;
     struct activation *activation;
     struct context *context;
     const struct template *template;
-    const struct template **parent; /* what the template extends, once it does */
+    const struct template **parent; /* the template it extends, once it does */
     bool autoescape;
 };
 
 struct eval {
-    struct render render; /* first: operations know only this part */
+    struct render render; /* first member: operations know only this part */
     struct running now;
     struct buf *out;
     const struct template *main; /* the one that was given to jinja_render */
@@ -64,7 +64,7 @@ struct eval {
     uint32_t levels;
     struct str captured;                   /* the text that a filter without a value works on */
     VEC(struct template_module *) modules; /* imported without context: run once */
-    struct trace *trace;                   /* where the output comes from; NULL: not recorded */
+    struct trace *trace; /* records the origin of the output; NULL: not recorded */
 };
 
 /* Run `template` with the map `base`; appends to `out`. */
@@ -76,7 +76,7 @@ struct eval *eval_of(struct render *render);
 
 /* --- running code ------------------------------------------------------------------ */
 
-/* A function begins: fresh variables. `outer` is where it was defined. */
+/* Begin a function: fresh variables. `outer` is the function that defines it. */
 void eval_activate(struct eval *eval, const struct code *code, struct activation *outer);
 static inline struct value *eval_slot(const struct eval *eval, struct slot slot)
 {
@@ -88,18 +88,18 @@ static inline struct value *eval_slot(const struct eval *eval, struct slot slot)
     }
     return &activation->slots[slot.slot];
 }
-/* A scope begins: fill its variables. */
+/* Begin a scope: fill its variables. */
 void eval_enter(struct eval *eval, const struct scope *scope);
-/* A scope ends: functions that still refer to its variables find nothing. */
+/* End a scope: functions that still refer to its variables find nothing. */
 void eval_exit(struct eval *eval, const struct scope *scope);
 
-/* The state to come back to; eval_return notes nothing and cannot fail. */
+/* The state to restore later; eval_return records nothing and cannot fail. */
 struct running eval_save(const struct eval *eval);
 void eval_return(struct eval *eval, struct running saved, uint32_t at);
 
-/* Say that there are too many levels, or that the stack ends. */
+/* Report too many levels, or the end of the stack. */
 int eval_fail_deep(struct eval *eval);
-/* One level deeper; fails when there are too many, or when the stack ends. */
+/* One level deeper; fails with too many levels, or at the end of the stack. */
 static inline int eval_descend(struct eval *eval)
 {
     if (eval->levels >= EVAL_LEVELS_MAX || stack_is_low())
@@ -112,31 +112,30 @@ static inline void eval_ascend(struct eval *eval)
     eval->levels--;
 }
 
-/* The template body, then that of its parent. The context is set by the caller. */
+/* Run the template body, then that of its parent. The context is set by the caller. */
 int eval_template(struct eval *eval, const struct template *template);
 int eval_body(struct eval *eval, struct nodes body);
 int eval_assign(struct eval *eval, const struct node *target, const struct value *value);
-/* The same, and export what was assigned. */
+/* The same, and export the assigned names. */
 int eval_assign_toplevel(struct eval *eval, const struct node *target, const struct value *value);
-/* Write a value that must be text already. */
+/* Write a value that must already be text. */
 int eval_write_text(struct eval *eval, const struct value *value);
 
-/* Text written since `start` as a value, cut off the output. */
+/* Cut the text written since `start` off the output, as a value. */
 struct value eval_capture(struct eval *eval, size_t start, bool safe);
 
 /* --- expressions ---------------------------------------------------------------------- */
 
 int eval_expression(struct eval *eval, const struct node *node, struct value *ret);
-/* Something of `owner` is asked for by `node`: a failure is reported there, or, when there is no
- * owner, at the name that is missing. */
+/* `node` reads a part of `owner`: a failure is reported at `node`, or, without an owner, at the
+ * missing name. */
 static inline void eval_point(struct eval *eval, const struct node *node,
                               const struct node *owner_node, const struct value *owner)
 {
     eval->render.at = value_is_undefined(owner) ? owner_node->at : node->at;
 }
-/* The value where it is, as far as that is possible (a variable, a constant, a value of a map),
- * else in `room`; NULL: it failed. It is valid until another expression is evaluated, which may
- * change what it is part of. */
+/* The value in place, if possible (a variable, a constant, a value of a map), else in `room`; NULL:
+ * it failed. Valid until another expression is evaluated, which may change its container. */
 const struct value *eval_reference(struct eval *eval, const struct node *node, struct value *room);
 int eval_truth(struct eval *eval, const struct node *node, bool *ret);
 
@@ -148,7 +147,7 @@ struct eval_args {
     struct value_pair few_named[EVAL_ARGS_FEW];
 };
 
-/* `extra`, unless NULL, is one more argument by name: the caller of a call block. */
+/* `extra`, unless NULL, is one more named argument: the caller of a call block. */
 int eval_arguments(struct eval *eval, const struct args *args, const struct value_pair *extra,
                    struct eval_args *ret);
 int eval_call(struct eval *eval, const struct node_call *node, const struct value_pair *extra,
@@ -164,7 +163,7 @@ int eval_call_block(struct eval *eval, const struct node_macro *node);
 
 int eval_extends(struct eval *eval, const struct node_unary *node);
 int eval_block(struct eval *eval, const struct node_block *node);
-/* What `self` is in the running context. */
+/* The value of `self` in the running context. */
 struct value eval_self(struct eval *eval);
 
 int eval_include(struct eval *eval, const struct node_include *node);

@@ -4,8 +4,8 @@
  *     "%s is %5.2f" % (name, number)             format_percent
  *     "{} is {:>8.2f}".format(name, number)      format_braces
  *
- * The texts of errors are Python's. When the format is markup, what is put in is
- * escaped and the result is markup. Widths and precisions are limited to FORMAT_WIDTH_MAX.
+ * The texts of errors are Python's. When the format is markup, its values are escaped and the
+ * result is markup. Widths and precisions are limited to FORMAT_WIDTH_MAX.
  */
 #ifndef LANGUAGE_JINJA_FORMAT_H
 #define LANGUAGE_JINJA_FORMAT_H
@@ -15,7 +15,7 @@
 struct buf;
 struct render;
 
-/* The widest field and the most digits after the point that a format may have. */
+/* Maximum field width, and maximum digits after the point. */
 #define FORMAT_WIDTH_MAX     1000000
 #define FORMAT_PRECISION_MAX 1000
 
@@ -24,14 +24,14 @@ int format_percent(struct render *render, const struct value *format, const stru
                    struct value *ret);
 
 /* `args` by number, `named` (which may be NULL) by name. Attributes and items of fields are looked
- * up as a template does, so the sandbox holds. */
+ * up as in a template, so the sandbox holds. */
 int format_braces(struct render *render, const struct value *format, const struct value_list *args,
                   const struct value_map *named, struct value *ret);
 
 /* format(v, spec): one value by the format-spec mini-language, appended to `out`. */
 int format_value(struct render *render, const struct value *v, struct str spec, struct buf *out);
 
-/* ascii(v): repr(v) with everything beyond ASCII escaped. */
+/* ascii(v): repr(v) with all other characters escaped. */
 int format_ascii(struct render *render, const struct value *v, struct buf *out);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * function - filters, tests, globals and methods, one table line each.
  *
- * A signature names the arguments as a template author may: by place or by
- * name. Calls are bound to it once, in one place, so the C function receives
- * exactly the arguments it names, in order:
+ * A signature names the arguments as a template author may: by place or by name. Calls are bound to
+ * it in one place, so the C function receives exactly the named arguments, in order:
  *
  *     "value, width=4, first=false, *rest, **named"
  *
@@ -25,7 +24,7 @@
 struct arena;
 struct render;
 
-/* What a call site passes. */
+/* The arguments at a call site. */
 struct function_call {
     const struct value *args;
     size_t count;
@@ -51,11 +50,11 @@ struct function {
     const char *summary; /* for `zester doc jinja` */
 };
 
-/* Bind and call. Fails as Python would: missing, unexpected, or given twice. */
+/* Bind and call. Fails as in Python: missing, unexpected, or duplicate argument. */
 int function_call(struct render *render, const struct function *function, void *user,
                   const struct function_call *call, struct value *ret);
 
-/* An argument that was not given: an object that is NULL. */
+/* A missing argument: an object that is NULL. */
 static inline bool value_is_absent(const struct value *v)
 {
     return v->kind == VALUE_OBJECT && !v->object;
@@ -74,7 +73,7 @@ int test_apply(struct render *render, struct str name, const struct value *value
 
 /* A function as a value that a template can call. */
 struct value function_value(struct render *render, const struct function *function, void *user);
-/* The same in memory that outlives a rendering. */
+/* The same, in memory that outlives a rendering. */
 struct value function_value_in(struct arena *arena, const struct function *function, void *user);
 
 #endif

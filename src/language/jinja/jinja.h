@@ -40,7 +40,7 @@ struct value;
 /* Named limits; 0 takes the default. Reaching one is an error that names it. */
 struct jinja_limits {
     size_t template_bytes; /* text of one template: 4 MiB */
-    size_t output_bytes;   /* what one rendering writes: 64 MiB */
+    size_t output_bytes;   /* output of one rendering: 64 MiB */
     size_t memory_bytes;   /* values made by one rendering: 512 MiB */
     uint32_t nesting;      /* depth of expressions and blocks: 200 */
     uint32_t recursion;    /* depth of calls, includes and loops at run time: 200 */
@@ -51,57 +51,58 @@ struct jinja_limits {
 struct jinja_options {
     bool
         lenient; /* an undefined value prints as nothing, as in plain Jinja2; else it is an error */
-    bool salt;   /* every template is Salt's, not only those whose names end in ".sls" */
+    bool salt;   /* every template uses Salt's dialect, not only names that end in ".sls" */
     bool autoescape; /* texts are escaped for HTML unless they are safe */
     bool trim_blocks, lstrip_blocks;
     bool drop_trailing_newline;
     struct jinja_limits limits;
     const struct builtins *builtins; /* filters and so on; NULL: none */
 
-    /* Find the text of a template that another one names. `ret_text` stays a NULL view when there
-     * is none; the text must live as long as the environment, `arena` is a place for it. */
+    /* Find the text of a template by name. `ret_text` stays a NULL view when there is none; the
+     * text must live as long as the environment, and may be put into `arena`. */
     int (*load)(void *user, struct str name, struct arena *arena, struct str *ret_text,
                 struct err *err);
-    /* The context of the host for a template that is imported without context, a map in `arena`:
-     * its location, and what every template sees. NULL: such a template sees globals only. */
+    /* The host's context for a template imported without context, a map in `arena`: its location,
+     * and what every template sees. NULL: such a template sees globals only. */
     const struct value *(*about)(void *user, const char *template, struct arena *arena);
     bool (*is_stopped)(void *user); /* whether to end now, with an error; NULL: never */
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
     uint64_t (*random)(void *user); /* for `random` and `shuffle`; NULL: they are errors */
-    /* A function of the host is about to be called, or a built-in one that looks at the machine;
-     * NULL: nobody listens. */
+    /* Called before a host function, or a built-in one that reads the machine, is called; NULL: no
+     * callback. */
     void (*asked)(void *user, const char *function);
     void *user;
 };
 
-/* Is there nothing to render: no tag, and no line end that would be changed? Then the text is its
- * own result, with its last newline. */
+/* Is the text its own result, except for its last newline? It has no tag, and no line end that
+ * would be changed. */
 bool jinja_is_plain(struct str text);
 
 struct jinja *jinja_new(const struct jinja_options *options);
 void jinja_free(struct jinja *jinja);
 
-/* A function of the host, a global of every template. `functions` ends with a line without name and
- * is borrowed; the functions get `user`. Later ones hide earlier ones of the same name. */
+/* Add host functions under `name`, a global of every template. `functions` ends with a line without
+ * a name and is borrowed; the functions get `user`. Later ones hide earlier ones of the same name.
+ */
 void jinja_add_functions(struct jinja *jinja, const struct function *functions, void *user);
 
-/* A value that every template sees unless its context has one of that name; borrowed. Objects may
- * be made with object_value: `salt['cmd.run']('x')`. Replaces an earlier one of the same name. */
+/* Add a value that every template sees unless its context has the name; borrowed. Objects may be
+ * made with object_value: `salt['cmd.run']('x')`. Replaces an earlier one of the same name. */
 void jinja_add_global(struct jinja *jinja, const char *name, struct value value);
 
-/* Render `text`; `name` is what errors call it. `context` is a map. */
+/* Render `text`; `name` is its name in errors. `context` is a map. */
 int jinja_render(struct jinja *jinja, const char *name, struct str text,
                  const struct value *context, struct buf *out, struct diags *diags);
 
-/* The same, and `trace` (language/jinja/trace.h) records where the output comes from. */
+/* The same; `trace` (language/jinja/trace.h) records the origin of the output. */
 int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
                         const struct value *context, struct buf *out, struct trace *trace,
                         struct diags *diags);
 
-/* Only parse: all syntax errors that can be found without running. With `known`, the names that
- * the context will have, a list that ends in NULL: each use of a name, too, that neither the
- * context nor a global nor the template itself defines, wherever it does. A name that is tested for
- * being defined or has a default is not a mistake, and what `{% block %}`s use is not looked at. */
+/* Only parse: report all syntax errors that can be found without running. `known`, a list that ends
+ * in NULL, has the names of the context: then each use of a name that neither the context, a global
+ * nor the template defines is a mistake as well. Exceptions: a name that is tested for being
+ * defined or has a default, and names used in `{% block %}`s. */
 int jinja_check(struct jinja *jinja, const char *name, struct str text, const char *const *known,
                 struct diags *diags);
 

@@ -8,8 +8,8 @@
  *
  *     lex_init -> lex_next... until TOKEN_EOF
  *
- * After TOKEN_ERROR, `error` says what is wrong at the token; lex_skip_tag
- * continues after the tag.
+ * After TOKEN_ERROR, `error` describes the mistake at the token; lex_skip_tag continues after the
+ * tag.
  */
 #ifndef LANGUAGE_JINJA_LEX_H
 #define LANGUAGE_JINJA_LEX_H
@@ -65,10 +65,10 @@ enum token_kind {
 struct lex_token {
     enum token_kind kind;
     uint32_t at;     /* byte offset of its first byte */
-    struct str text; /* as written; of data: what is left of it */
+    struct str text; /* as written; of data: the part that remains */
 };
 
-/* Brackets open at the same time in one tag. */
+/* Maximum open brackets in one tag. */
 #define LEX_BRACKETS_MAX 1000
 
 struct lex {
@@ -86,10 +86,10 @@ struct lex {
 /* Line ends of `text` are \n. */
 void lex_init(struct lex *lex, struct str text, bool trim_blocks, bool lstrip_blocks);
 struct lex_token lex_next(struct lex *lex);
-/* Skip the tag that contains byte `from`, whatever is in it. */
+/* Skip the tag around byte `from`, whatever its content. */
 void lex_skip_tag(struct lex *lex, uint32_t from);
 
-/* As Jinja2 names it in messages: "end of print statement", "name", "+". */
+/* Jinja2's name of a token, for messages: "end of print statement", "name", "+". */
 const char *token_kind_name(enum token_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * literal - numbers and texts as a template writes them.
+ * literal - numbers and texts as written in a template.
  *
  * Numbers may hold underscores; integers may be binary, octal or hexadecimal.
  * Texts have Python's escapes: \n \x41 \u20ac \101 and a backslash before a line
@@ -15,7 +15,7 @@
 
 struct arena;
 
-/* False: it does not fit 64 bits. `text` is what the lexer gave. */
+/* False when it does not fit 64 bits. `text` comes from the lexer. */
 bool literal_integer(struct str text, int64_t *ret);
 double literal_float(struct str text);
 

@@ -1,8 +1,8 @@
 /*
- * markup - texts that are safe for HTML, and what joining makes of the others.
+ * markup - texts that are safe for HTML, and joining them with others.
  *
- * A text with VALUE_SAFE is what markupsafe calls Markup. Whatever is put together
- * with it is escaped first, and the result is safe.
+ * A text with VALUE_SAFE is what markupsafe calls Markup. Text joined with it is escaped first, and
+ * the result is safe.
  */
 #ifndef LANGUAGE_JINJA_MARKUP_H
 #define LANGUAGE_JINJA_MARKUP_H

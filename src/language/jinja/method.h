@@ -1,5 +1,5 @@
 /*
- * method - what texts, lists, maps and numbers can do: "a".upper(), l.append(x).
+ * method - methods of texts, lists, maps and numbers: "a".upper(), l.append(x).
  *
  * The first argument of every method is the object itself. A method that was
  * looked up but not yet called is a value, bound to its object.

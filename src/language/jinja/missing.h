@@ -1,10 +1,10 @@
 /*
- * missing - what to try when a variable is undefined.
+ * missing - hints for undefined variables.
  *
- * Called only once a rendering has failed because of it. In this order: a template
- * of the same folder that defines the name and from which it was not imported; a variable that was
- * set in a loop and ended with it; one of the main template, which an import without context does
- * not see; else the nearest name that is in scope.
+ * Called only after a rendering has failed. In this order: a template of the same folder that
+ * defines the name, but was not imported; a variable that was set in a loop and ended with it; a
+ * variable of the main template, which an import without context does not see; else the nearest
+ * name in scope.
  */
 #ifndef LANGUAGE_JINJA_MISSING_H
 #define LANGUAGE_JINJA_MISSING_H

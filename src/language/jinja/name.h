@@ -1,9 +1,9 @@
 /*
  * name - identifiers, each stored once for an environment.
  *
- * Two identifiers are the same when their pointers are. A name also remembers
- * what the running rendering found under it in its context, so that the hash
- * table is searched once per rendering and not once per use.
+ * Two identifiers are the same when their pointers are. A name also caches its value in the context
+ * of the running rendering, so that the hash table is searched once per rendering and not once per
+ * use.
  *
  * Memory: the arena of the environment. Threads: as the environment.
  */
@@ -16,7 +16,7 @@
 struct builtins;
 struct function;
 
-/* Names that mean something in a loop, macro or block without being assigned. */
+/* Names with a meaning in a loop, macro or block without being assigned. */
 enum name_special {
     NAME_LOOP = 1,
     NAME_SELF = 2,
@@ -31,8 +31,8 @@ struct name {
     const struct builtins *builtins;
     const struct function *methods[VALUE_KINDS]; /* of that name */
     uint8_t special;                             /* a name_special, or 0 */
-    uint64_t serial;                             /* the rendering that `found` belongs to */
-    struct value found;                          /* absent: looked for and not there */
+    uint64_t serial;                             /* the rendering of `found` */
+    struct value found;                          /* absent: looked up and not found */
     struct value global;                         /* of the host or built in; absent: none */
     bool global_known;
 };
@@ -44,9 +44,9 @@ struct name_table {
 };
 
 void names_init(struct name_table *names, struct arena *arena, const struct builtins *builtins);
-/* The name with this text, created when it is new. */
+/* The name with this text, created if new. */
 struct name *names_get(struct name_table *names, struct str text);
-/* The method of that name, or NULL: builtins_method without the search. */
+/* The method of that name, or NULL: builtins_method with a cache. */
 const struct function *name_method(const struct name *name, const struct value *v);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * node - the tree of a template, as the parser makes it and the compiler ends it.
+ * node - the tree of a template: built by the parser, completed by the compiler.
  *
  * Every node begins with a `struct node`; its kind says which struct it is. The
  * parser leaves variables as names. The compiler (compile.h) turns them into
  * slots: each function (body, block, macro, recursive loop) has an array of
  * slots, and a variable is `up` functions outwards, slot `slot`.
  *
- * A scope is what runs when a loop turn, `with`, block or macro begins: its
- * loads fill slots from the context, from an outer variable, or with nothing.
+ * A scope begins with a loop turn, `with`, block or macro: its loads fill slots from the context,
+ * from an outer variable, or with nothing.
  *
  * Memory: the arena of the template. Never changed once compiled.
  */
@@ -67,7 +67,7 @@ enum node_kind {
 };
 #define NODE_KINDS (NODE_CONTINUE + 1)
 
-/* Trees may not be deeper than this, however flat the text looks ("a+a+a+..."). */
+/* Maximum depth of trees, however flat the text looks ("a+a+a+..."). */
 #define NODE_DEPTH_MAX 1000
 
 struct node {
@@ -86,17 +86,17 @@ struct nodes {
 
 /* --- what the compiler adds ---------------------------------------------------- */
 
-/* A variable: so many functions outwards, then that slot. */
+/* A variable: `up` functions outwards, slot `slot`. */
 struct slot {
     uint16_t up;
     uint32_t slot;
 };
 
-/* A function: where its slots are counted. */
+/* A function, the owner of slots. */
 struct code {
     struct code *outer;
     uint32_t slots;
-    bool captured; /* functions inside it may look into its slots after it has ended */
+    bool captured; /* inner functions may read its slots after it has ended */
 };
 
 enum load_kind { LOAD_PARAM, LOAD_RESOLVE, LOAD_ALIAS, LOAD_MISSING };
@@ -190,7 +190,7 @@ struct node_call {
     struct args args;
 };
 
-/* Parameters of a function whose arguments may be plain: they stay on the stack while the value is
+/* Parameters of a function with plain arguments: they stay on the stack while the value is
  * evaluated. */
 #define NODE_PLAIN_MAX 5
 
@@ -198,7 +198,7 @@ struct node_apply { /* filter, test */
     struct node node;
     struct node *value; /* NULL: the text of the block around it */
     struct str name;
-    const struct function *function; /* NULL: not known, an error when it runs */
+    const struct function *function; /* NULL: unknown, an error at run time */
     const struct signature *signature;
     struct args args;
     bool plain; /* all arguments are given by place, and they fit */
@@ -207,7 +207,7 @@ struct node_apply { /* filter, test */
 struct node_cond {
     struct node node;
     struct node *test, *then, *otherwise; /* otherwise may be NULL: */
-    const char *missing;                  /* then this describes the undefined result */
+    const char *missing;                  /* this then describes the undefined result */
 };
 
 struct node_member {
@@ -239,7 +239,7 @@ struct node_if {
 struct node_for {
     struct node node;
     struct node *target, *iter, *test;
-    struct node *test_target; /* the target once more, for the variables of the test */
+    struct node *test_target; /* the target again, for the variables of the test */
     struct nodes body, otherwise;
     bool recursive, uses_loop;
     int32_t loop_slot; /* -1: `loop` is not used */
@@ -253,7 +253,7 @@ struct node_set {
     bool toplevel; /* the template exports it */
 };
 
-/* What a text is turned into before it is assigned. */
+/* The conversion of a text before it is assigned. */
 enum decode { DECODE_TEXT, DECODE_YAML, DECODE_JSON };
 
 struct node_set_block {
@@ -261,7 +261,7 @@ struct node_set_block {
     struct node *target, *filter; /* filter may be NULL */
     struct nodes body;
     struct scope scope;
-    bool toplevel, load; /* load: `decode` says of what */
+    bool toplevel, load; /* load: `decode` is the format */
     uint8_t decode;
 };
 
@@ -306,7 +306,7 @@ struct node_import {
     struct node *template;
     struct node_name *target;
     bool with_context, toplevel;
-    bool load; /* import_yaml and its kin: the text is what counts */
+    bool load; /* import_yaml and its kin: uses the text */
     uint8_t decode;
     struct locals locals;
 };
@@ -330,7 +330,7 @@ struct node_block {
     struct nodes body;
     struct scope scope;
     struct code *code;
-    struct locals locals; /* scoped: what it may see */
+    struct locals locals; /* scoped: the variables it may see */
 };
 
 struct node_autoescape {

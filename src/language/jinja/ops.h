@@ -1,5 +1,5 @@
 /*
- * ops - what Python's operators and built-ins do, on our values.
+ * ops - Python's operators and built-ins on our values.
  *
  * Every function behaves as Jinja2 on CPython does for the same template, with
  * three differences: integers have 64 bits and overflow is an error, dates are a
@@ -27,11 +27,11 @@ int op_compare(struct render *render, enum op_compare op, const struct value *a,
 /* `~`: the texts of all parts joined; safe text wins and escapes the others. */
 int op_concat(struct render *render, const struct value *parts, size_t count, struct value *ret);
 int op_truth(struct render *render, const struct value *v, bool *ret);
-/* May it be the key of a map? Fails with "unhashable type: 'list'". */
+/* Can it be the key of a map? Fails with "unhashable type: 'list'". */
 int op_check_key(struct render *render, const struct value *key);
 
-/* `a.name`: attribute first, then item, as Jinja2; `a[key]`: item first, then attribute. Gives an
- * undefined value when there is neither. Methods of texts, lists and maps are found here. */
+/* `a.name`: attribute first, then item, as in Jinja2; `a[key]`: item first, then attribute. Returns
+ * an undefined value when there is neither. Methods of texts, lists and maps are found here. */
 int op_attribute(struct render *render, const struct value *v, struct str name, struct value *ret);
 int op_item(struct render *render, const struct value *v, const struct value *key,
             struct value *ret);
@@ -44,22 +44,22 @@ int op_slice(struct render *render, const struct value *v, const struct value *s
 int op_call(struct render *render, const struct value *callee, const struct function_call *call,
             struct value *ret);
 
-/* The items as a list that may not be changed: a list itself, the characters of a text, the keys of
- * a map, or what an object provides. Fails with "'int' object is not iterable". */
+/* The items as a list that must not be changed: a list itself, the characters of a text, the keys
+ * of a map, or the items of an object. Fails with "'int' object is not iterable". */
 int op_list(struct render *render, const struct value *v, const struct value_list **ret);
 bool op_is_iterable(const struct value *v);
 int op_length(struct render *render, const struct value *v, size_t *ret);
 
-/* str(v) appended to `out`, and the same as a value; repr(v) for what is inside lists. */
+/* Append str(v) to `out`, or return it as a value; repr(v) is for items of lists. */
 int op_print(struct render *render, const struct value *v, struct buf *out);
 int op_text(struct render *render, const struct value *v, struct str *ret);
 int op_repr(struct render *render, const struct value *v, struct buf *out);
-/* What goes into the output: str(v), escaped when autoescape is on and `v` is not safe. */
+/* The output for a value: str(v), escaped when autoescape is on and `v` is not safe. */
 int op_output(struct render *render, const struct value *v, struct buf *out);
 /* HTML-escape text. */
 void op_escape(struct str text, struct buf *out);
 
-/* "int", "str", "dict": as Python names the type; for messages. */
+/* Python's name of the type, for messages: "int", "str", "dict". */
 const char *op_type_name(const struct value *v);
 
 /* Temporary text, in the memory of the rendering. */

@@ -24,7 +24,7 @@ struct template;
 #define PARSE_BLOCKS_MAX 2000
 #define PARSE_ARGS_MAX   1000
 
-/* A block that is open: its tag, where it began, and what may end it. */
+/* An open block: its tag, its place, and its possible ends. */
 struct parse_block {
     struct parse_block *outer;
     struct str tag;
@@ -43,12 +43,12 @@ struct parse {
     bool stopped;   /* parsing cannot continue */
     uint32_t depth; /* of expressions and blocks */
     uint32_t depth_max;
-    uint32_t fors;        /* `for` around this, at any distance */
+    uint32_t fors;        /* inside a `for`, at any distance */
     uint32_t loops;       /* loops that `break` can leave */
     uint8_t uses, hidden; /* name_special: read since the body began; assigned before */
     bool extends;         /* a template is extended somewhere */
     bool scoped;          /* a scoped block was seen */
-    uint32_t closed;      /* 1 + place of the newest tag whose end was found */
+    uint32_t closed;      /* 1 + place of the newest tag with a known end */
     size_t mistakes;
     struct parse_block *open;
     VEC(struct node_block *) blocks;
@@ -65,7 +65,7 @@ int parse_template(struct parse *parse, struct template *template, struct diags 
 
 /* --- tokens ------------------------------------------------------------------------ */
 
-/* The token that was current; the next one is current then. */
+/* Returns the current token and advances. */
 struct lex_token parse_next(struct parse *parse);
 const struct lex_token *parse_look(struct parse *parse);
 bool parse_at(const struct parse *parse, enum token_kind kind);
@@ -75,7 +75,7 @@ bool parse_skip_word(struct parse *parse, const char *word);
 /* Take a token of that kind, or fail with "expected token 'x', got 'y'". */
 bool parse_expect(struct parse *parse, enum token_kind kind);
 bool parse_expect_word(struct parse *parse, const char *word);
-/* The current token, as Jinja2 names it. */
+/* Jinja2's name of the current token. */
 struct str parse_describe(const struct parse *parse);
 
 /* --- mistakes ------------------------------------------------------------------------ */
@@ -91,12 +91,12 @@ void parse_leave(struct parse *parse);
 void *parse_node(struct parse *parse, enum node_kind kind, size_t size, uint32_t at);
 #define PARSE_NODE(parse, kind, type, at)                                                          \
     ((struct type *)parse_node((parse), (kind), sizeof(struct type), (at)))
-/* `parent` holds `child`, which may be NULL. False: the tree is too deep. */
+/* Make `child`, which may be NULL, part of `parent`. False: the tree is too deep. */
 bool parse_holds(struct parse *parse, struct node *parent, const struct node *child);
 bool parse_holds_all(struct parse *parse, struct node *parent, struct nodes children);
 struct nodes parse_list_end(struct parse *parse, const struct parse_list *list);
 struct name *parse_name(struct parse *parse, struct str text);
-/* Take a name. NULL: there is none, which is reported. */
+/* Take a name. NULL: there is none; that has been reported. */
 struct name *parse_take_name(struct parse *parse);
 
 /* NULL when a part is NULL or the tree is too deep, which has been reported. */
@@ -112,7 +112,7 @@ struct node *parse_list_node(struct parse *parse, enum node_kind kind, uint32_t 
 struct node *parse_expression(struct parse *parse);
 struct node *parse_expression_without_if(struct parse *parse);
 struct node *parse_primary(struct parse *parse);
-/* `node`, which may be NULL, with what follows it: . [] (), then | and `is`. */
+/* `node`, which may be NULL, with its suffixes: . [] (), then | and `is`. */
 struct node *parse_postfix(struct parse *parse, struct node *node);
 struct node *parse_filter_expr(struct parse *parse, struct node *node);
 
@@ -121,19 +121,19 @@ enum {
     TUPLE_WITHOUT_IF = 2, /* `if` ends it: the list of a loop */
     TUPLE_PARENS = 4,     /* in parentheses, so it may be empty */
 };
-/* Expressions with commas between them. `end` is a word that ends it, or NULL. */
+/* Expressions with commas between them. `end` is a word that ends the list, or NULL. */
 struct node *parse_tuple(struct parse *parse, int flags, const char *end);
 
-/* What can be assigned to: a name or names in tuples. `end` as above. */
+/* A target of an assignment: a name or names in tuples. `end` as above. */
 struct node *parse_target(struct parse *parse, enum node_use use, const char *end);
 struct node_name *parse_target_name(struct parse *parse, enum node_use use);
 /* `|name(args)...` on `value`, which may be NULL for the text of a block. `inline`: begins with the
- * name. Returns `value` when there is no filter; fails with parse->failing set. */
+ * name. Returns `value` without a filter; fails with parse->failing set. */
 struct node *parse_filters(struct parse *parse, struct node *value, bool is_inline);
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-/* Text and tags up to one of the `ends` tags, whose name is current then. `tag` opened it. */
+/* Text and tags up to one of the `ends` tags, which is then the current token. `tag` opened it. */
 bool parse_body(struct parse *parse, struct lex_token tag, const char *const *ends,
                 struct nodes *ret);
 /* The same, and takes the end tag. */

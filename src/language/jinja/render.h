@@ -1,5 +1,5 @@
 /*
- * render - one rendering: what every operation needs while a template runs.
+ * render - one rendering: the state of a running template.
  *
  * Evaluator, filters and methods receive it. It owns the memory of the values
  * that the rendering makes, counts against the limits, and keeps the first error
@@ -15,7 +15,7 @@
 #include "core/data/yaml.h"
 #include "language/jinja/jinja.h"
 
-/* What kind of Jinja2 exception it would be. */
+/* The matching kind of Jinja2 exception. */
 enum render_error {
     RENDER_SYNTAX,
     RENDER_UNDEFINED,
@@ -25,7 +25,7 @@ enum render_error {
     RENDER_HOST, /* a function of the host failed */
 };
 
-struct container_overlay; /* changed copies of containers of the context, see container.h */
+struct container_overlay; /* changed copies of context containers, see container.h */
 struct regex_cache;
 struct template; /* a parsed template, see template.h */
 
@@ -35,13 +35,13 @@ struct render {
     struct arena *arena; /* temporary values, freed after the rendering */
     struct container_overlay *overlay;
     struct regex_cache *regexes;     /* compiled patterns, see regex.h */
-    const struct template *template; /* whose node runs now, and where it is in its text: */
-    uint32_t at;                     /* render_fail makes a place of both */
+    const struct template *template; /* The running node, and its place in the text: */
+    uint32_t at;                     /* render_fail turns both into a place */
     enum yaml_dialect yaml; /* of import_yaml, load_yaml: as the main template's name says */
-    bool autoescape;        /* as of now: {% autoescape %} changes it */
+    bool autoescape;        /* the current mode: {% autoescape %} changes it */
     uint32_t depth;         /* of calls and loops at run time */
     uint64_t steps;
-    uint64_t next_look; /* at how many steps to check clock and memory again */
+    uint64_t next_look; /* the step count of the next check of clock and memory */
     int64_t deadline;
 
     bool failed;
@@ -49,7 +49,7 @@ struct render {
     struct place error_place;
     const struct template *error_template;
     const char *error_text, *error_hint;
-    /* Adds a hint to the error of an undefined variable; NULL: there is none to give. */
+    /* Adds a hint to the error of an undefined variable; NULL: none. */
     void (*explain)(struct render *render, struct str name);
     VEC(struct diag_note) notes; /* the includes and calls that led to the error, innermost first */
 };
@@ -59,19 +59,19 @@ void render_init(struct render *render, struct jinja *jinja, const struct jinja_
                  struct arena *arena);
 
 /* Keep the first error; returns -1. */
-/* The function looks at more than its arguments: tell the host. */
+/* The function reads more than its arguments: notify the host. */
 void render_ask_host(const struct render *render, const char *function);
 
 int render_fail(struct render *render, enum render_error error, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-/* The place of the node that runs now. */
+/* The place of the running node. */
 struct place render_place(const struct render *render);
-/* While unwinding: what was running. */
+/* While unwinding: the name of what was running. */
 void render_note(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* A hint for the error just kept. */
+/* Add a hint to the error just kept. */
 void render_hint(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* The limits that are expensive to check; render_step does so now and then. */
+/* Check the expensive limits; render_step calls it now and then. */
 int render_check(struct render *render);
 /* Count `n` steps of work (a loop turn, a call, a kilobyte made) against steps, memory and time. */
 static inline int render_step(struct render *render, uint64_t n)
@@ -79,7 +79,7 @@ static inline int render_step(struct render *render, uint64_t n)
     render->steps += n;
     return render->steps >= render->next_look ? render_check(render) : 0;
 }
-/* One level deeper; every success is followed by render_leave. */
+/* One level deeper; after success the caller must call render_leave. */
 int render_enter(struct render *render);
 void render_leave(struct render *render);
 

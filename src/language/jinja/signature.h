@@ -1,9 +1,8 @@
 /*
  * signature - "value, width=4, *rest, **named", parsed once.
  *
- * A call is bound to a signature as Python binds one: by place, by name, by
- * default; what is left goes to `*rest` and `**named` or is an error that reads
- * as Python's.
+ * A call is bound to a signature as Python binds one: by place, by name, by default; the rest goes
+ * to `*rest` and `**named` or is an error in Python's words.
  *
  * Memory: the arena given to signature_new. Threads: read only once made.
  */
@@ -14,7 +13,7 @@
 
 struct arena;
 
-/* None of our functions has more. */
+/* The most parameters that any of our functions has. */
 #define SIGNATURE_MAX 16
 
 enum signature_kind { PARAM_REQUIRED, PARAM_DEFAULT, PARAM_OPTIONAL };
@@ -28,15 +27,15 @@ struct signature_param {
 struct signature {
     uint32_t count;    /* by place or by name */
     bool rest, named;  /* `*rest` and `**named` follow */
-    uint32_t bound;    /* values that a bound call has */
-    uint32_t required; /* how many at the front have no default */
+    uint32_t bound;    /* the number of values of a bound call */
+    uint32_t required; /* the number of leading ones without a default */
     struct signature_param params[SIGNATURE_MAX];
 };
 
-/* Our own tables write signatures: one that cannot be read is our mistake and ends the process. */
+/* Signatures are our own: an invalid one is a bug and ends the process. */
 const struct signature *signature_new(struct arena *arena, const char *text);
 
-/* The signatures of functions that were called, so that each is parsed once. */
+/* The signatures of called functions, so that each is parsed once. */
 struct signatures {
     struct arena *arena;
     struct signatures_entry *entries;
@@ -47,8 +46,8 @@ void signatures_init(struct signatures *signatures, struct arena *arena);
 const struct signature *signatures_get(struct signatures *signatures,
                                        const struct function *function);
 
-/* Fill `args`, which has room for SIGNATURE_MAX. `first`, unless NULL, comes before all others:
- * what was piped, tested, or is the object of a method. `name` is for messages. */
+/* Fill `args`, which has room for SIGNATURE_MAX. `first`, unless NULL, comes before all others: the
+ * piped or tested value, or the object of a method. `name` is for messages. */
 int signature_bind(const struct signature *signature, struct render *render, const char *name,
                    const struct value *first, const struct function_call *call, struct value *args);
 

@@ -1,5 +1,5 @@
 /*
- * symbols - which variable a name means, by Jinja2's rules.
+ * symbols - resolves names to variables by Jinja2's rules.
  *
  * A scope belongs to a template body, block, macro, loop turn, `with`, `filter`,
  * block `set`, `call` or `autoescape`. `if` has none. In a scope a name is
@@ -30,11 +30,11 @@ struct name;
 
 struct symbol {
     struct name *name;
-    struct code *code; /* whose slot it is */
+    struct code *code; /* the owner of the slot */
     uint32_t slot;
-    uint8_t load; /* a load_kind: how it starts */
+    uint8_t load; /* a load_kind: its initial value */
     bool stored;
-    struct code *alias_code; /* LOAD_ALIAS: what it starts as */
+    struct code *alias_code; /* LOAD_ALIAS: the variable it starts as */
     uint32_t alias_slot;
 };
 
@@ -50,7 +50,7 @@ struct symbols {
     struct symbols *base;   /* of a branch: its base */
     struct code *code;
     struct symbol_table table;
-    struct symbol_table *slots; /* every name of the scope, in whatever branch: one slot each */
+    struct symbol_table *slots; /* every name of the scope, in all branches: one slot each */
 };
 
 struct symbols *symbols_new(struct arena *arena, struct symbols *parent, struct code *code);
@@ -64,14 +64,14 @@ struct symbols *symbols_branch(struct symbols *symbols);
 /* Join the branches of an `if`, a missing `else` included. */
 void symbols_join(struct symbols *symbols, struct symbols *const *branches, size_t count);
 
-/* NULL when neither the scope nor one around it has it. */
+/* NULL when neither the scope nor an outer one has it. */
 const struct symbol *symbols_find(const struct symbols *symbols, const struct name *name);
-/* From a function inside: how far out and where. */
+/* From an inner function: how far out, and which slot. */
 struct slot symbols_slot(const struct code *from, const struct code *code, uint32_t slot);
 
-/* What must happen when the scope begins. */
+/* The loads to do when the scope begins. */
 void symbols_loads(const struct symbols *symbols, struct scope *ret);
-/* All variables assigned here and around. */
+/* All variables assigned here or in outer scopes. */
 void symbols_locals(const struct symbols *symbols, struct locals *ret);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * template - a parsed template: its text, its tree, its blocks.
  *
- * Made by template_new from text, then never changed; any number of renderings
- * may run it. Positions in the tree are byte offsets into `text`; places with
- * line and column are computed only for messages.
+ * Made by template_new from text, then never changed; any number of renderings may run it.
+ * Positions in the tree are byte offsets into `text`; line and column are computed only for
+ * messages.
  *
  * Memory: a template owns an arena with all its parts. Threads: one.
  */
@@ -22,8 +22,8 @@ struct template
     struct jinja *jinja;
     const char *name;
     struct str text;     /* line ends are \n */
-    struct str original; /* as it was given */
-    VEC(uint32_t) lines; /* where each line but the first begins */
+    struct str original; /* the original text */
+    VEC(uint32_t) lines; /* the start of each line but the first */
     struct nodes body;
     struct code code; /* of the body, as a function */
     struct scope scope;
@@ -31,8 +31,8 @@ struct template
     int32_t self_slot; /* of `self`; -1: not used */
     struct node_block **blocks;
     size_t block_count;
-    VEC(const struct node_name *) free_names; /* reads of what it does not define, without blocks */
-    VEC(const struct name *) asked_names;     /* those that it tests for being defined */
+    VEC(const struct node_name *) free_names; /* reads of undefined names, without blocks */
+    VEC(const struct name *) asked_names;     /* names that it tests for being defined */
     bool has_extends;                         /* output must ask whether a parent was named */
     struct arena arena;
 };
@@ -47,7 +47,7 @@ struct place template_place(const struct template *template, uint32_t at);
 /* The same for a diagnostic, which may outlive the template. */
 struct place template_diag_place(const struct template *template, uint32_t at,
                                  const struct diags *diags);
-/* Whether it was made of exactly this text. */
+/* Was it made from exactly this text? */
 bool template_is(const struct template *template, struct str text);
 
 #endif

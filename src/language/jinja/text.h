@@ -1,5 +1,5 @@
 /*
- * text - texts that a rendering makes: collected in a buffer, kept in its arena.
+ * text - texts made by a rendering: collected in a buffer, kept in its arena.
  *
  *     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
  *     buf_add_text(&out, "...");
@@ -15,19 +15,19 @@
 
 struct render;
 
-/* Bytes of one text value, and items of one list, that a template may make in one step. */
+/* Maximum bytes of one text value, and items of one list, that a template makes in one step. */
 #define TEXT_MAX  ((size_t)64 << 20)
 #define ITEMS_MAX ((size_t)4 << 20)
 
 /* The content as a value with these flags (VALUE_SAFE); counts it against the limits. */
 int text_finish(struct render *render, const struct buf *out, uint8_t flags, struct value *ret);
-/* Fails when `bytes` (or `items`) are more than one value may have; counts them otherwise. */
+/* Fails when `bytes` (or `items`) exceed the maximum of one value; counts them otherwise. */
 int text_expect(struct render *render, size_t bytes);
 int text_expect_items(struct render *render, size_t items);
 
-/* A part of `whole`, which must have come from a value: shared where that is possible. */
+/* A part of `whole`, the text of a value: shared if possible. */
 struct value text_part(struct render *render, const struct value *whole, size_t at, size_t n);
-/* A short text of ASCII in lower case, as most are; false: it is another one. */
+/* Is it a short ASCII text in lower case, as most are? False: another text. */
 bool text_lower(struct render *render, const struct value *v, struct value *ret);
 /* One character as a text; `c` must be ASCII. */
 struct str text_ascii(unsigned char c);

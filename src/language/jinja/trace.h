@@ -1,11 +1,10 @@
 /*
- * trace - where the text of a rendering comes from.
+ * trace - the origin of rendered text.
  *
- * While a template runs, every piece of its own text that is written leaves a
- * mark. Afterwards a place in the output can be traced to a place in a template:
- * exactly when it was the template's own text, else to the expression or block
- * that wrote it. So a mistake in rendered YAML is shown in the file that a person
- * can edit.
+ * While a template runs, every piece of its text that is written leaves a mark. Afterwards a place
+ * in the output can be traced to a place in a template: the exact one for the template's own text,
+ * else the expression or block that wrote it. So a mistake in rendered YAML is shown in its source
+ * file.
  *
  * Memory: the arena of the trace; templates must live as long as the trace is used.
  */
@@ -46,8 +45,8 @@ void trace_add(struct trace *trace, size_t out, const struct template *template,
 /* The output was cut to `out` bytes. */
 void trace_cut(struct trace *trace, size_t out);
 
-/* Where byte `out` of the output comes from, and the text of that template. False when it is
- * unknown. The file's name belongs to the template. */
+/* The origin of byte `out` of the output, and the text of that template. False when it is unknown.
+ * The file's name belongs to the template. */
 bool trace_find(const struct trace *trace, size_t out, struct place *ret_place,
                 struct str *ret_text);
 

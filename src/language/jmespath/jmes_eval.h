@@ -1,8 +1,8 @@
 /*
  * jmes_eval - evaluates the tree of a JMESPath expression.
  *
- * Results share parts of the data, so that a small expression can make a value
- * which is huge when it is walked. Everything that walks counts its steps.
+ * Results share parts of the data, so a small expression can make a value that takes very long to
+ * walk. Every walk counts its steps.
  */
 #ifndef LANGUAGE_JMESPATH_JMES_EVAL_H
 #define LANGUAGE_JMESPATH_JMES_EVAL_H
@@ -17,19 +17,19 @@ struct jmes_node;
 struct jmes_eval {
     struct arena *arena;
     struct str text; /* the expression, for columns */
-    size_t at;       /* of the call that runs, for its errors */
+    size_t at;       /* of the running call, for its errors */
     uint64_t *steps;
     struct err *err;
 };
 
-/* What `node` finds in `current`. */
+/* Evaluate `node` in `current`. */
 int jmes_eval_node(struct jmes_eval *eval, const struct jmes_node *node,
                    const struct value *current, struct value *ret);
 /* Count `n` steps; fails with ERR_LIMIT. */
 int jmes_eval_step(struct jmes_eval *eval, uint64_t n);
 /* Count a step for each item of `v`, at any depth. */
 int jmes_eval_walk(struct jmes_eval *eval, const struct value *v);
-/* Equality of JSON: unlike in Python, true is not 1. */
+/* Equality as in JSON: unlike in Python, true is not 1. */
 int jmes_eval_equal(struct jmes_eval *eval, const struct value *a, const struct value *b,
                     bool *ret);
 

@@ -8,8 +8,8 @@
  * pipes and the standard functions. As in the library that Salt uses, texts are
  * ordered by < and >, and a literal in backticks that is not JSON is a text.
  *
- * A mistake in the expression, or a function called with values it does not accept, is
- * an error that begins with its column. Length, nesting and work have limits.
+ * A mistake in the expression, or a wrong argument of a function, is an error that begins with its
+ * column. Length, nesting and work have limits.
  *
  * Memory: the result lives in the arena and shares parts of the data. Threads: any.
  */
@@ -27,11 +27,11 @@ struct value;
 #define JMESPATH_LENGTH_MAX 16384             /* bytes of an expression */
 #define JMESPATH_DEPTH_MAX  200               /* of expressions inside expressions */
 #define JMESPATH_STEPS_MAX  UINT64_C(2000000) /* items visited, or 64 bytes of text made */
-#define JMESPATH_TEXT_MAX   ((size_t)4 << 20) /* bytes of a text that a function makes */
+#define JMESPATH_TEXT_MAX   ((size_t)4 << 20) /* maximum bytes of a text made by a function */
 
 struct jmespath {
     struct arena *arena;
-    uint64_t steps; /* done so far; searches add to it, and fail past JMESPATH_STEPS_MAX */
+    uint64_t steps; /* the number of steps so far */
 };
 
 /* What `expression` finds in `data`; null when there is nothing. Fails with ERR_INVALID, or with

@@ -1,10 +1,9 @@
 /*
  * chunk - a piece of code from a document: compiled once, run often.
  *
- * The text of a chunk is a part of a text value, whose place in its document
- * makes the messages. Lua's messages are reworded: without the internal names of
- * chunks, with the line of the document, with the name of what was nil
- * and a suggestion.
+ * The text of a chunk is a part of a text value, whose place in its document makes the messages.
+ * Lua's messages are reworded: without internal chunk names, with the line of the document, with
+ * the name of the nil value and a suggestion.
  *
  * Inside src/language/lua/ only. The caller has begun a run (limits_begin).
  */
@@ -17,7 +16,7 @@ struct diags;
 struct sandbox;
 struct value;
 
-/* Longer texts are refused: compiling has no steps that could be counted. */
+/* Longer texts are refused: the steps of compiling cannot be counted. */
 #define CHUNK_TEXT_MAX ((size_t)256 << 10)
 
 enum chunk_kind {

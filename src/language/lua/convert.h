@@ -31,10 +31,10 @@ struct err;
 /* Push a copy. May raise. */
 void convert_push(lua_State *L, const struct value *v);
 
-/* A scalar at `index` as a key that borrows its text; false when it cannot be one. */
+/* The scalar at `index` as a key that borrows its text; false when it cannot be a key. */
 bool convert_key(lua_State *L, int index, struct value *ret_key);
 
-/* What is at `index`, in the arena. Never raises; the stack is left as it was. */
+/* The value at `index`, in the arena. Never raises; the stack stays the same. */
 int convert_pull(lua_State *L, int index, struct arena *arena, struct value *ret, struct err *err);
 
 #endif

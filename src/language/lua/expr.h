@@ -14,8 +14,8 @@
  * at once. An evaluation, of however large a tree, has one budget: after a limit
  * is reached nothing more is evaluated.
  *
- * Memory: results live in the arena and may share what is not dynamic with the
- * tree they came from. Threads: those of the sandbox.
+ * Memory: results live in the arena and may share static parts with the original tree. Threads:
+ * those of the sandbox.
  */
 #ifndef LANGUAGE_LUA_EXPR_H
 #define LANGUAGE_LUA_EXPR_H
@@ -32,26 +32,27 @@ struct value;
 
 /* Deeper trees are refused. */
 #define EXPR_DEPTH_MAX 200
-/* Bytes of one text after its expressions are filled in. */
+/* Maximum bytes of one text after its expressions are filled in. */
 #define EXPR_TEXT_MAX ((size_t)16 << 20)
 
-/* There is an expression or a block somewhere in it. */
+/* Is there an expression or a block anywhere in it? */
 bool expr_is_dynamic(const struct value *v);
-/* It is a block, or a text that is one expression: its result keeps its kind. */
+/* Is it a block, or a text that is one expression? Then its result keeps its kind. */
 bool expr_is_whole(const struct value *v);
 
-/* Run the top-level chunk: what it defines is visible to all later expressions. */
+/* Run the top-level chunk: its definitions are visible to all later expressions. */
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags);
 
-/* Run a text as a block that returns a value, whatever its tag; and is it Lua? */
+/* Run a text as a block that returns a value, whatever its tag; check only its syntax. */
 int expr_run_block(struct sandbox *sandbox, const struct value *block, struct arena *arena,
                    struct value *ret, struct diags *diags);
 int expr_check_block(struct sandbox *sandbox, const struct value *block, struct diags *diags);
 
-/* Is everything dynamic in `v` Lua? Nothing is evaluated: names and kinds may still be wrong. */
+/* Is every dynamic part of `v` valid Lua? Nothing is evaluated: names and kinds may still be wrong.
+ */
 int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags);
 
-/* `v` with everything dynamic in it evaluated. Reading a secret makes the result secret. */
+/* `v` with all its dynamic parts evaluated. Reading a secret makes the result secret. */
 int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena *arena,
                     struct value *ret, struct diags *diags);
 

@@ -1,9 +1,9 @@
 /*
  * fault - Lua's errors, with our wording and places.
  *
- * Inside, chunks are called "#17", so Lua's messages begin with "#17:3: ". Here
- * that becomes the line in the document; a name that turned out to be nil gets its
- * whole path and the nearest name that exists; syntax that only Luau has is named.
+ * Inside, chunks are called "#17", so Lua's messages begin with "#17:3: ". Here that becomes the
+ * line in the document; a nil name gets its whole path and the nearest existing name; Luau-only
+ * syntax is named.
  */
 #ifndef LANGUAGE_LUA_FAULT_H
 #define LANGUAGE_LUA_FAULT_H

@@ -1,9 +1,9 @@
 /*
  * frozen - Lua tables that are read-only.
  *
- * Lua 5.4 cannot freeze a table, so its content moves to a hidden one, and the
- * table itself stays empty behind a locked metatable. Functions that would look
- * behind metatables (next, rawget, rawset, rawlen) must check here first.
+ * Lua 5.4 cannot freeze a table, so its content moves to a hidden one, and the table itself stays
+ * empty behind a locked metatable. Functions that bypass metatables (next, rawget, rawset, rawlen)
+ * must check here first.
  *
  * Inside src/language/lua/ only; functions may raise.
  */

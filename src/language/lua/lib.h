@@ -1,5 +1,5 @@
 /*
- * lib - the functions that scripts have, one file for each table of them.
+ * lib - the functions of scripts, one file for each table.
  *
  * Each opener expects the table of globals on top of the stack, adds to it and
  * leaves the stack as it was. Loops in C are charged with limits_charge, and
@@ -30,7 +30,7 @@ void lib_add_patterns(lua_State *L);
 
 /* A float without a fraction, which is shown as an integer: authors see one kind of number. */
 bool lib_is_whole(lua_State *L, int index, lua_Integer *ret);
-/* Push the value at `index` as tostring() gives it. */
+/* Push the value at `index` as tostring() prints it. */
 void lib_push_text(lua_State *L, int index);
 
 /* The table on top becomes the frozen global `name`; it is popped. */

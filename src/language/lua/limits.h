@@ -1,5 +1,5 @@
 /*
- * limits - what a script may use: memory, instructions, time.
+ * limits - the budget of a script: memory, instructions, time.
  *
  * One budget holds for everything that runs in a Lua state. The count hook
  * takes from it for instructions; C functions take from it by limits_charge for
@@ -39,7 +39,7 @@ struct limits {
     void *clock_user;
     enum limits_reached reached;
     lua_State *L; /* the main thread of the run */
-    bool large;   /* there may be a large text */
+    bool large;   /* memory may hold a large text */
 };
 
 /* Begin a run with a full budget. */
@@ -48,13 +48,13 @@ void limits_begin(struct limits *limits, lua_State *L);
 /* A lua_Alloc; `user` is the struct limits. */
 void *limits_alloc(void *user, void *p, size_t old_size, size_t new_size);
 
-/* The limits of the state that `L` belongs to. */
+/* The limits of the state of `L`. */
 struct limits *limits_of(lua_State *L);
 /* Take `steps` from the budget; raises when a limit is reached. */
 void limits_charge(lua_State *L, size_t steps);
 /* The same without raising: false when a limit is reached. `user` is the struct limits. */
 bool limits_spend(void *user, size_t steps);
-/* Raise what limits_spend has found. */
+/* Raise the limit that limits_spend has reached. */
 int limits_raise(lua_State *L);
 
 /* Report the limit that was reached; returns -1. */

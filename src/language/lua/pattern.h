@@ -1,12 +1,11 @@
 /*
  * pattern - Lua's patterns, matched in bounded steps and without recursion.
  *
- * Patterns have no repeated groups, so a pattern is a line of items and a match
- * walks along it once: each item is passed in order, and a repeated item leaves a
- * choice behind to come back to. The choices form a stack that is never longer
- * than the pattern. What a capture holds depends only on the items before it, so
- * nothing has to be undone on the way back. The work itself is counted: every
- * character that is looked at is a step of the caller's budget.
+ * Patterns have no repeated groups, so a pattern is a line of items and a match walks along it
+ * once: each item is passed in order, and a repeated item leaves a choice behind to come back to.
+ * The choices form a stack that is never longer than the pattern. A capture depends only on the
+ * items before it, so nothing has to be undone on the way back. Work is counted: each character
+ * examined is a step of the caller's budget.
  *
  *     pattern_parse -> pattern_match...
  *
@@ -65,7 +64,7 @@ struct pattern {
 
 struct pattern_capture {
     size_t from, n;
-    bool is_position; /* () : `from` is all there is */
+    bool is_position; /* () : `from` is its position */
 };
 
 struct pattern_match {
@@ -79,10 +78,10 @@ enum pattern_result {
     PATTERN_STOPPED, /* `spend` returned false */
 };
 
-/* Take so many steps from a budget; false when there are not enough. */
+/* Take this many steps from a budget; false when there are not enough. */
 typedef bool pattern_spend_fn(void *user, size_t steps);
 
-/* How many items a pattern can have at most. */
+/* The maximum number of items in a pattern. */
 size_t pattern_items_max(struct str text);
 
 /* Read a pattern. With `anchors` a ^ at the front holds it to the first position; else it is a

@@ -1,10 +1,9 @@
 /*
- * spot - where a byte of a text value is in its document.
+ * spot - the place of a byte of a text value in its document.
  *
- * A value knows where it begins. For the place of something inside it the
- * document is searched again: the lines of a literal block ('|') are those of
- * the file, and what is on one line is searched there word by word. When
- * escapes or folding hide it, the place is the beginning of the value.
+ * A value knows where it begins. For the place of something inside it the document is searched
+ * again: the lines of a literal block ('|') are those of the file, and text on one line is searched
+ * there word by word. When escapes or folding hide it, the place is the beginning of the value.
  */
 #ifndef LANGUAGE_LUA_SPOT_H
 #define LANGUAGE_LUA_SPOT_H

@@ -3,7 +3,7 @@
  *
  * Names are looked up in three tables, each the __index of the one before:
  *
- *     env of one block  ->  user: what the top-level chunk defined  ->  base: library, variables
+ *     env of one block -> user: names of the top-level chunk -> base: library, variables
  *
  * so the globals of a block are dropped with it, and only the caller changes base.
  */
@@ -21,22 +21,22 @@
 
 #define STATE_KEY_MAX 64
 
-/* A name that the caller gave a value. It is never freed before the sandbox: proxies point here and
- * compare generations. */
+/* A variable of the caller. It lives as long as the sandbox: proxies point here and compare
+ * generations. */
 struct lua_variable {
     const char *name;
     struct value value;
     uint32_t generation;
 };
 
-/* The last name that was looked for and not found: the likely cause of an error about nil. */
+/* The last name that was not found: the likely cause of an error about nil. */
 struct miss {
     const struct lua_variable *variable; /* NULL: a global */
     const struct value *parent;
     char key[STATE_KEY_MAX];
 };
 
-/* A map in which every name that is read must exist. */
+/* A map in which every name read must exist. */
 struct guard {
     const struct value_map *map;
     const char *why;
@@ -48,7 +48,7 @@ struct callback {
     void *user;
 };
 
-/* A text that was compiled: where its lines are, for messages about functions that outlive it. */
+/* A compiled text and its lines, for messages about functions that outlive it. */
 struct chunk {
     struct place at;
     bool is_block; /* each line of it is one of the file */
@@ -65,7 +65,7 @@ struct sandbox {
     VEC(struct guard) guards;
     VEC(struct chunk) chunks;
     size_t chunks_before; /* the number of the first one */
-    size_t running;       /* the number of the one that is run */
+    size_t running;       /* the number of the running one */
     struct miss miss;
     bool sealed;     /* globals are read-only */
     bool secret;     /* a secret was read in this evaluation */
@@ -80,7 +80,7 @@ void state_push_base(lua_State *L);
 void state_push_cache(lua_State *L);
 void state_clear_cache(lua_State *L);
 
-/* The names of libraries that are opened when they are first used; NULL after the last. */
+/* The libraries that are opened on first use; NULL after the last. */
 const char *state_later_name(size_t i);
 
 /* Remember that `key` (on the stack) was not in `parent`. */
@@ -89,7 +89,7 @@ void state_missed(lua_State *L, const struct lua_variable *variable, const struc
 
 /* The function on top gets a new environment. */
 void state_give_env(lua_State *L);
-/* The function on top gets the table of the top-level chunk's names. */
+/* Give the function on top the names of the top-level chunk. */
 void state_give_user(lua_State *L);
 
 #endif

@@ -5,8 +5,8 @@
  *     and    = unary { "and" unary }
  *     unary  = { "not" } ( "(" or ")" | word )
  *
- * Keywords count in any case. A word ends at a blank or at a parenthesis that it did
- * not open itself; quotes keep both. A group is put in as the tree of its expression.
+ * Keywords count in any case. A word ends at a blank or at a parenthesis that it did not open
+ * itself; quotes keep both. A group is replaced by the tree of its expression.
  *
  * Memory: in the arena. Threads: any.
  */

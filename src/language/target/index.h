@@ -1,20 +1,19 @@
 /*
- * index - many machines, and quick answers to which of them a target means.
+ * index - finds the machines of a target quickly among many.
  *
  *     index = target_index_new();
  *     target_index_put(index, STR("web1"), facts);       again when they change
  *     target_index_find(index, target, &arena, &found, err);
  *
- * A target is matched against all machines at once: each term turns a set of machines, as bits,
- * into those that match and those that do not. For facts and settings there is a column for each
- * path that was asked for: the number of the value that each machine has there. So a term is
- * compared with each different value once, whatever the number of machines. Paths that are asked
- * for often, and those that most targets ask for, keep their columns up to date; others are made
- * when they are needed, by a walk through the facts of all machines. At most INDEX_COLUMNS_MAX are
- * kept, the least used one goes.
+ * A target is matched against all machines at once: each term splits a set of machines, as bits,
+ * into matching and other ones. For facts and settings there is a column for each path in use: the
+ * number of each machine's value. So a term is compared with each different value once, whatever
+ * the number of machines. Frequently used paths keep their columns up to date; others are built on
+ * demand by a walk through the facts of all machines. At most INDEX_COLUMNS_MAX are kept; the least
+ * used one goes.
  *
- * The answers are those of target_match, machine by machine. A machine whose settings are not known
- * is only found when that does not depend on them: neither I@role:web nor `not I@role:web` means
+ * The answers equal those of target_match for each machine. A machine with unknown settings is only
+ * found when the result does not depend on them: neither I@role:web nor `not I@role:web` matches
  * it.
  *
  * Memory: heap; some 100 bytes for each machine, 4 for each of its columns, each different value
@@ -39,7 +38,7 @@ struct value;
 #define INDEX_COLUMNS_MAX 64
 
 struct target_found {
-    VEC(struct str) ids; /* as they were put; in no order */
+    VEC(struct str) ids; /* as stored; in no order */
 };
 
 struct target_index *target_index_new(void);
@@ -49,16 +48,16 @@ void target_index_free(struct target_index *index);
 /* Fails with ERR_LIMIT for an id that is too long; `facts` is a map. */
 int target_index_put(struct target_index *index, struct str id, const struct value *facts,
                      struct err *err);
-/* Settings of a machine that was put; NULL: they are not known, as at first. */
+/* Settings of a known machine; NULL: unknown, as at first. */
 void target_index_put_settings(struct target_index *index, struct str id,
                                const struct value *settings);
-/* One that is not there is fine. */
+/* An unknown one is fine. */
 void target_index_remove(struct target_index *index, struct str id);
 size_t target_index_count(const struct target_index *index);
 
-/* When to give up. */
+/* The limits of a search. */
 struct target_limit {
-    bool (*is_over)(void *self); /* asked before each machine */
+    bool (*is_over)(void *self); /* called before each machine; may end the search */
     void *self;
 };
 
@@ -66,12 +65,12 @@ struct target_limit {
 int target_index_find(struct target_index *index, const struct target *target, struct arena *arena,
                       struct target_found *ret_found, struct err *err);
 
-/* The same; fails with ERR_BUSY once the limit is over. NULL: there is none. */
+/* The same with limits; fails with ERR_BUSY when they are exceeded. NULL: none. */
 int target_index_find_within(struct target_index *index, const struct target *target,
                              const struct target_limit *limit, struct arena *arena,
                              struct target_found *ret_found, struct err *err);
 
-/* Bytes that it has now, without facts and settings. */
+/* Its size in bytes, without facts and settings. */
 size_t target_index_bytes(const struct target_index *index);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * program - what a parsed target is, for those who match it: rows of terms that say where to
- * continue. A term only continues at terms before it, or ends.
+ * program - a parsed target, for the matcher: rows of terms, each with the next term to try. A term
+ * only continues at terms before it, or ends.
  */
 #ifndef LANGUAGE_TARGET_PROGRAM_H
 #define LANGUAGE_TARGET_PROGRAM_H

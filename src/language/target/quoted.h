@@ -1,5 +1,5 @@
 /*
- * quoted - words of an expression in which quotes keep things together.
+ * quoted - words of an expression, with quotes.
  *
  * A quote, ' or ", opens at the start of a word or right after one of "@:,=<>!" and
  * ends at the next of its kind; inside, a backslash before that quote stands for the
@@ -18,7 +18,8 @@ struct arena;
  * `at`. */
 size_t quoted_skip(struct str word, size_t at);
 
-/* Where `c` occurs outside of quotes at `from` or later, or STR_NONE. `from` is not inside. */
+/* The place of `c` outside of quotes, at `from` or later; or STR_NONE. `from` is not inside quotes.
+ */
 size_t quoted_find(struct str word, char c, size_t from);
 
 /* The word without its quotes, in the arena. */

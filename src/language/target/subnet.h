@@ -23,8 +23,8 @@ struct subnet {
 /* Fails with ERR_INVALID. */
 int subnet_parse(struct str text, struct subnet *ret_subnet, struct err *err);
 
-/* Is this address in it? What follows a '/' or '%' in `address` does not count; a text that is not
- * an address is in no subnet. */
+/* Is this address in it? Text after '/' or '%' in `address` is ignored; an invalid address is in no
+ * subnet. */
 bool subnet_has(const struct subnet *subnet, struct str address);
 
 #endif

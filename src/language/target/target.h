@@ -1,5 +1,5 @@
 /*
- * target - expressions that say which machines are meant; parsed once, matched often.
+ * target - expressions that select machines; parsed once, matched often.
  *
  *     web*                        the id, as a glob; [^a] and [!a] both negate
  *     E@^web\d+                   the id holds a match of a regular expression
@@ -9,7 +9,7 @@
  *     I@role:web, J@role:w.b      the same for settings
  *     S@10.0.0.0/8                an address of the machine; bare 10.0.0.0/8 is the same
  *     N@group                     a group of the configuration
- *     A and not (B or C)          `not` binds most, then `and`, then `or`; in any case
+ *     A and not (B or C)          `not` binds tightest, then `and`, then `or`; in any case
  *
  * A value is compared without regard to case and may be a glob; `key:*` matches when
  * the key exists. It may follow one of != < <= > >=: by number when both sides
@@ -40,7 +40,7 @@ struct value;
 #define TARGET_ID_MAX    1024               /* bytes of an id that is matched */
 
 enum target_type {
-    TARGET_COMPOUND, /* all of the above; the others take the whole text as one matcher */
+    TARGET_COMPOUND, /* all of the above; other types take the whole text as one matcher */
     TARGET_GLOB,
     TARGET_PCRE,
     TARGET_FACT,
@@ -57,9 +57,9 @@ enum target_type {
 struct target_options {
     const struct value *groups; /* name -> expression, as text or as a list of words */
     const struct value *where;  /* the value that holds the expression, for places */
-    bool any_group; /* groups are known elsewhere: every name is one, and matches nothing here */
-    /* Settings are not known where it is matched: I@ and J@ are mistakes, since they would match
-     * nobody, and everybody after `not`. */
+    bool any_group; /* groups are checked elsewhere: any name is valid and matches nothing here */
+    /* Settings are unknown here: I@ and J@ are mistakes, since they would match no machine, and
+     * every machine after `not`. */
     bool no_settings;
 };
 
@@ -69,8 +69,8 @@ struct target_subject {
     const struct value *facts, *settings;
 };
 
-/* A type by the names that people use: "glob", "grain", "pillar_pcre", "ipcidr"... False when
- * there is none; `suggest_type` is the nearest then, or NULL. */
+/* A type by its usual names: "glob", "grain", "pillar_pcre", "ipcidr"... False when there is none;
+ * `suggest_type` is then the nearest one, or NULL. */
 bool target_type_find(struct str name, enum target_type *ret_type, const char **reterr_nearest);
 /* The first of its names. */
 const char *target_type_name(enum target_type type);
@@ -83,12 +83,12 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
                  const struct target_options *options, const struct target **ret_target,
                  struct diags *diags);
 
-/* The same for a text that stands in no document: one line with the column of the first mistake. */
+/* The same for a text without a document: one line with the column of the first mistake. */
 int target_read(struct arena *arena, struct str text, enum target_type type,
                 const struct target_options *options, const struct target **ret_target,
                 struct err *err);
 
-/* Does it have I@ or J@, also in its groups? */
+/* Does it contain I@ or J@, also in its groups? */
 bool target_uses_settings(const struct target *target);
 
 /* Fails with ERR_LIMIT when a regular expression takes too many steps or the id is too long. */

@@ -22,13 +22,13 @@ struct err;
 struct matcher;
 struct pair;
 
-/* What to do after a term: the number of the next one, or one of these. */
+/* Where to continue after a term: the number of the next one, or one of these. */
 #define TERM_ACCEPT UINT32_MAX
 #define TERM_REJECT (UINT32_MAX - 1)
 
 struct term {
     enum target_type type; /* never COMPOUND or GROUP */
-    bool negated;          /* an odd number of `not` is around it */
+    bool negated;          /* under an odd number of `not` */
     uint32_t next[2];      /* after false, after true */
     union {
         struct wild wild;
@@ -39,24 +39,24 @@ struct term {
     };
 };
 
-/* A subject with the second form of its id: with '.' for '_' or the other way around; a NULL view
- * when there is none. */
+/* A subject with the second form of its id: '.' for '_' or the other way around; a NULL view when
+ * there is none. */
 struct term_subject {
     struct str id, other;
     const struct value *facts, *settings;
 };
 
-/* The type of a prefix letter; TARGET_COMPOUND when there is none. */
+/* The type for a prefix letter; TARGET_COMPOUND when there is none. */
 enum target_type term_prefix_type(char letter);
 /* "E@ G@ ...", for hints. */
 const char *term_prefixes(void);
-/* Does a backslash or a set in a text of this type belong to a regular expression? */
+/* Is a text of this type a regular expression, with backslashes and sets? */
 bool term_is_regex(enum target_type type);
 
 bool term_is_about_settings(const struct term *term);
 
 /* `text` is the word without its prefix. Fails with ERR_INVALID or ERR_LIMIT; `reterr_at` is the
- * byte of the text where the mistake is. */
+ * byte of the mistake in the text. */
 int term_parse(struct arena *arena, enum target_type type, struct str text, struct term *ret_term,
                size_t *reterr_at, struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * top - top files: which references belong to a machine.
+ * top - top files: the references of a machine.
  *
  *     base:
  *       'web*':
@@ -8,10 +8,10 @@
  *         - match: grain
  *         - common
  *
- * Environments are labels: all are read, in the order of the document, unless the machine
- * belongs to one: then that one alone is. References come in the order in which they are first
- * named, each once. `match` says how the target is meant (any expression, if it is not there),
- * `ignore_missing: true` that a reference may be missing.
+ * Environments are labels: all are read, in document order, unless the machine belongs to one: then
+ * only that one is. References come in the order in which they are first named, each once. `match`
+ * is the type of the target (default: any expression), `ignore_missing: true` allows missing
+ * references.
  *
  * Memory: views of the document. Threads: any.
  */
@@ -34,11 +34,11 @@ struct top_refs {
 /* All may be NULL. */
 struct top_options {
     const struct value *groups; /* of targets */
-    const char *environment;    /* the only one that counts; NULL: all of them */
+    const char *environment;    /* the only one to read; NULL: all of them */
 };
 
-/* Returns -1 when it added to `diags`; all mistakes are reported, those of other environments not.
- */
+/* Returns -1 when it added to `diags`. All mistakes are reported, except those in other
+ * environments. */
 int top_read(struct arena *arena, const struct value *doc, const struct target_subject *subject,
              const struct top_options *options, struct top_refs *ret_refs, struct diags *diags);
 

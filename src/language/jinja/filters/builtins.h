@@ -1,5 +1,5 @@
 /*
- * builtins - the names that every template has: those of Jinja2 and Salt.
+ * builtins - the built-in names of every template: those of Jinja2 and Salt.
  *
  *     const struct jinja_options options = { .builtins = &filter_builtins };
  */

@@ -1,6 +1,6 @@
 /*
- * global - the names that every template knows: range, dict, cycler, joiner,
- * namespace, lipsum, raise.
+ * global - the global names of every template: range, dict, cycler, joiner, namespace, lipsum,
+ * raise.
  */
 #ifndef LANGUAGE_JINJA_FILTERS_GLOBAL_H
 #define LANGUAGE_JINJA_FILTERS_GLOBAL_H

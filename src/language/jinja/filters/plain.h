@@ -1,9 +1,8 @@
 /*
- * plain - a value of a template as plain data, for printers that know nothing
- * about templates.
+ * plain - template values as plain data, for printers that know nothing about templates.
  *
- * Changed containers are taken as they are now; ranges, views and generators
- * become lists; undefined values and objects are errors.
+ * Changed containers have their current content; ranges, views and generators become lists;
+ * undefined values and objects are errors.
  */
 #ifndef LANGUAGE_JINJA_FILTERS_PLAIN_H
 #define LANGUAGE_JINJA_FILTERS_PLAIN_H

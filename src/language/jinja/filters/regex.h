@@ -1,7 +1,7 @@
 /*
  * regex - the patterns of a rendering: compiled once, matched with limits.
  *
- * core/base/matcher.h does the work; here its errors become those of the rendering.
+ * core/base/matcher.h does the work; this turns its errors into render errors.
  */
 #ifndef LANGUAGE_JINJA_FILTERS_REGEX_H
 #define LANGUAGE_JINJA_FILTERS_REGEX_H
@@ -10,7 +10,7 @@
 
 struct render;
 
-/* Compile, or find what was compiled before; `flags` are those of the matcher. */
+/* Compile a pattern, or find it in the cache; `flags` are those of the matcher. */
 int regex_new(struct render *render, struct str pattern, unsigned flags,
               const struct matcher **ret);
 

@@ -1,6 +1,6 @@
 /*
- * methods - the tables of what texts, lists, maps and numbers can do: "a".upper(), l.append(x).
- * The first argument of every method is the object itself.
+ * methods - the tables of methods of texts, lists, maps and numbers: "a".upper(), l.append(x). The
+ * first argument of every method is the object itself.
  */
 #ifndef LANGUAGE_JINJA_METHODS_METHODS_H
 #define LANGUAGE_JINJA_METHODS_METHODS_H

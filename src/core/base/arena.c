@@ -18,11 +18,11 @@
 #define BLOCK_MAX   ((size_t)1 << 20)
 #define LARGE_AFTER ((size_t)512 << 10)
 #define LARGE_PAGE  ((size_t)2 << 20)
-/* Blocks from here on get all their pages at once where they will be used: a fault for each takes
- * three times as long. */
+/* From here on, blocks fault in all their pages at once: one fault per page takes three times as
+ * long. */
 #define FILLED_MIN ((size_t)64 << 10)
 #define PAGE_SIZE  ((size_t)4 << 10)
-/* A text up to this size is formatted once, a longer one twice: to learn its length first. */
+/* Texts up to this size are formatted once, longer ones twice: first to learn the length. */
 #define SHORT_TEXT_SIZE 256
 
 struct arena_block {
@@ -59,7 +59,7 @@ static size_t round_up(size_t size)
     return (size + gap + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
-/* NULL: there is none. The sanitizer follows pointers through blocks of the heap only. */
+/* NULL: none. The sanitizer follows pointers only through heap blocks. */
 static struct arena_block *map_page(void)
 {
     char *p, *page;
@@ -109,7 +109,7 @@ static struct arena_block *new_block(const struct arena *arena, size_t least)
     return block;
 }
 
-/* Where the newest block ends. */
+/* The end of the newest block. */
 static char *find_newest_end(const struct arena *arena)
 {
     return arena->blocks ? arena->blocks->bytes + arena->blocks->size : NULL;
@@ -153,7 +153,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 
     if (size - 1 >= (size_t)(arena->end - p)) /* an empty one, too */
         return alloc_slowly(arena, size);
-    need = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1); /* what is left is a multiple of it */
+    need = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1); /* the rest is a multiple of it */
     arena->next = p + need;
     arena->used += need;
     return p;

@@ -8,10 +8,10 @@
 #include "core/base/arena.h"
 
 #define FIRST_CAPACITY 64
-/* A text up to this size is formatted once, a longer one twice: to learn its length first. */
+/* Texts up to this size are formatted once, longer ones twice: first to learn the length. */
 #define SHORT_TEXT_SIZE 256
 
-/* Room for `n` bytes when there is not enough. */
+/* Grow to `n` more bytes when there is not enough room. */
 static char *grow_room(struct buf *buf, size_t n)
 {
     size_t cap = buf->cap;

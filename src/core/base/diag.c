@@ -10,10 +10,10 @@
 
 /* Longer source lines are cut around the caret. */
 #define SOURCE_COLUMNS 100
-/* A line of mistakes that is this long takes no further one. */
+/* A line of mistakes takes no further one above this length. */
 #define LINE_FULL_BYTES 300
 
-/* The reader that names the file may be gone when the list is printed. */
+/* The file name may be freed before the list is printed. */
 static struct place keep_place(struct diags *diags, struct place at)
 {
     if (at.file)
@@ -120,7 +120,7 @@ size_t diags_count(const struct diags *diags)
     return diags->list.n + diags->dropped + diags->repeated;
 }
 
-/* In one file; what stands in different ones keeps its order. */
+/* Only within one file; entries of different files keep their order. */
 static bool is_later_diag(const struct diag *a, const struct diag *b)
 {
     if (!a->at.file || !b->at.file || strcmp(a->at.file, b->at.file) != 0)
@@ -161,8 +161,8 @@ static void print_place_and_colon(struct place at, struct buf *out)
         buf_add_text(out, ": ");
 }
 
-/* The source line and a caret below the column. Tabs, control characters and what is not UTF-8
- * become one blank each, so that the caret lines up. */
+/* The source line and a caret below the column. Tabs, control characters and invalid UTF-8 become
+ * one blank each, so that the caret lines up. */
 static void print_source(const struct diag *diag, struct buf *out)
 {
     size_t column = diag->at.column > 0 ? diag->at.column : 1;

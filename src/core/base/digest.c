@@ -11,7 +11,7 @@
 
 #define LIBCRYPTO "libcrypto.so.3"
 
-/* What is left to hash. */
+/* The input still to hash. */
 struct input {
     digest_read_fn *read;
     void *self;
@@ -26,7 +26,7 @@ struct digest {
     digest_fn *make;
 };
 
-/* Takes the next piece; false at the end, and when it cannot be read, which sets `*result`. */
+/* Takes the next piece; false at the end, and on a read error, which sets `*result`. */
 static bool next_piece(struct input *input, struct str *ret_piece, int *result, struct err *err)
 {
     *result = input->read(input->self, ret_piece, err);

@@ -27,7 +27,7 @@ void ed25519_sign(const unsigned char seed[static ED25519_SEED_SIZE], struct str
     ed25519_sign_pair(&(struct ed25519_pair){ seed, public_key }, text, signature);
 }
 
-/* The secret key of libsodium is both. */
+/* libsodium's secret key is the seed and the public key. */
 void ed25519_sign_pair(const struct ed25519_pair *pair, struct str text,
                        unsigned char signature[static ED25519_SIGNATURE_SIZE])
 {

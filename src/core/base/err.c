@@ -38,7 +38,7 @@ int err_sys(struct err *err, int errnum, const char *fmt, ...)
     return err_wrap(err, "%s", words);
 }
 
-/* The cause stays whole: words in front are cut to what room is left. */
+/* The cause stays whole: words in front are cut to the remaining room. */
 int err_wrap(struct err *err, const char *fmt, ...)
 {
     size_t kept = strlen(err->text);

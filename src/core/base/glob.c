@@ -144,8 +144,8 @@ static bool widen_star(const struct glob *glob, struct str *text)
     return text->n > 0 && (next_char(glob, text) != '/' || !(glob->flags & GLOB_PATH));
 }
 
-/* Only the last star ever needs another try: no earlier star could use better what it gives up.
- * That holds over paths too, where slashes pair the parts of both sides. */
+/* Only the last star ever needs another try: no earlier star could use the characters better. That
+ * holds over paths too, where slashes pair the parts of both sides. */
 static bool match_stars(const struct glob *glob, struct str text)
 {
     struct str pattern = glob->pattern, retry_pattern = { NULL, 0 }, retry_text = { NULL, 0 };
@@ -178,7 +178,7 @@ static bool match_stars(const struct glob *glob, struct str text)
 
 /* --- two kinds of stars --------------------------------------------------------------- */
 
-/* Walk the text once, and keep all the places of the pattern that it may stand before. */
+/* Walk the text once, and keep every place of the pattern that may come next. */
 struct walk {
     const struct glob *glob;
     bool *now, *next; /* by the offset in the pattern */
@@ -252,8 +252,8 @@ static bool match_deep(const struct glob *glob, struct str text)
 
 /* --- public --------------------------------------------------------------------------- */
 
-/* Cut what both begin with, as far as the pattern means itself. False: they differ there, as
- * most patterns that do not match do. */
+/* Cut the common literal beginning of both. False: they differ there, as most patterns that do not
+ * match do. */
 static bool cut_common(struct str *pattern, struct str *text)
 {
     size_t n = 0;

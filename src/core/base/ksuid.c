@@ -36,7 +36,7 @@ static uint32_t divide_by_62(uint32_t words[static WORDS])
     return (uint32_t)rest;
 }
 
-/* Multiply by 62 and add in place; returns what does not fit. */
+/* Multiply by 62 and add in place; returns the overflow. */
 static uint32_t multiply_by_62(uint32_t words[static WORDS], uint32_t add)
 {
     uint64_t carry = add;

@@ -19,7 +19,7 @@ static bool load_symbols(const struct library *library)
     return handle && (!library->prepare || library->prepare());
 }
 
-/* A thread that comes while another one loads waits for it: about a millisecond, once. */
+/* A second thread waits while the first one loads: about a millisecond, once. */
 bool library_get(struct library *library)
 {
     for (;;) {

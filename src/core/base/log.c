@@ -10,7 +10,7 @@
 #include "core/base/buf.h"
 #include "core/base/utf8.h"
 
-/* What one call may format before it is filtered and cut. */
+/* Maximum text that one call formats before it is filtered and cut. */
 #define FORMATTED_MAX  ((size_t)1 << 20)
 #define TIME_TEXT_SIZE 32
 #define NS_PER_S       INT64_C(1000000000)
@@ -92,7 +92,7 @@ static void write_stderr(enum log_level level, int64_t ns, struct str text)
     }
 }
 
-/* Printable text as it is, the rest as \n, \t or \xNN; cut at LOG_TEXT_MAX. */
+/* Printable text unchanged, other bytes as \n, \t or \xNN; cut at LOG_TEXT_MAX. */
 static void escape_log_text(struct str text, struct buf *out)
 {
     assert(text.p || text.n == 0);
@@ -118,7 +118,7 @@ static void escape_log_text(struct str text, struct buf *out)
     }
 }
 
-/* What may be seen of `text`, without control characters. */
+/* The filtered `text` without control characters. */
 static void clean_log_text(const struct log *log, struct buf *text, struct buf *out)
 {
     if (text->full)

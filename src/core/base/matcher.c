@@ -18,7 +18,7 @@ struct matcher {
     pcre2_code *code;
     pcre2_code *strict; /* for texts known to be UTF-8; NULL without MATCHER_MANY */
     uint32_t groups;    /* the whole match included */
-    bool bound;         /* to the ends of the text, or to where a search begins */
+    bool bound;         /* refers to the ends of the text, or to the start of a search */
 };
 
 static void *alloc_in_arena(size_t size, void *arena)
@@ -26,7 +26,7 @@ static void *alloc_in_arena(size_t size, void *arena)
     return arena_alloc(arena, size);
 }
 
-/* What is in an arena is freed with it. */
+/* An arena frees it later. */
 static void free_regex_memory(void *p, void *arena)
 {
     (void)p;
@@ -43,8 +43,8 @@ static uint32_t get_pcre2_options(unsigned flags)
            (flags & MATCHER_ANCHORED ? PCRE2_ANCHORED : 0);
 }
 
-/* Assertions that hold at an end of the text, or where a search began, and not at an end of the
- * valid UTF-8 within it. */
+/* Assertions about an end of the text, or the start of a search, that must not hold at an end of
+ * the valid UTF-8 within it. */
 static bool has_bounds(struct str pattern)
 {
     static const char letters[] = "AzZG";

@@ -17,7 +17,7 @@
 #define INT_DIGITS_MAX 20
 
 #define MODE_MAX 07777U
-/* More digits of a fraction than this change no nanosecond, and fewer fit 64 bits. */
+/* More digits of a fraction change no nanosecond; this many fit 64 bits. */
 #define FRACTION_DIGITS 18
 /* Enough digits to distinguish any two doubles. */
 #define DOUBLE_DIGITS 17
@@ -25,9 +25,9 @@
 #define DOUBLE_TEXT_SIZE 32
 /* Python's border between 1000000.0 and 1e+16. */
 #define DOUBLE_PLAIN_DIGITS 16
-/* From here on a decimal is of no use to a reader. */
+/* Above this a decimal is of no use to a reader. */
 #define DECIMALS_BELOW 100
-/* How much of an invalid text an error quotes. */
+/* Longer invalid texts are cut in errors. */
 #define QUOTE_MAX 60
 
 struct unit {
@@ -228,7 +228,7 @@ static struct str unit_name(struct str text)
     return str_slice(text, 0, n);
 }
 
-/* `digits` after the point, of one `factor`; what is below 1 is cut. */
+/* `digits` after the point, in units of `factor`; a fraction below 1 is cut. */
 static uint64_t read_fraction(struct str digits, uint64_t factor)
 {
     __extension__ unsigned __int128 product = 0;
@@ -362,7 +362,7 @@ static bool print_digits(double value, int precision, char text[static DOUBLE_TE
 {
     (void)snprintf(text, DOUBLE_TEXT_SIZE, "%.*e", precision, value);
     if (precision > 0)
-        text[1] = '.'; /* whatever character the locale puts there */
+        text[1] = '.'; /* whatever the decimal point of the locale */
     return convert_double(text) == value || (next_decimal(text) && convert_double(text) == value);
 }
 
@@ -386,7 +386,7 @@ static int shortest_digits(double value, char digits[static DOUBLE_TEXT_SIZE])
     return (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 }
 
-/* Where the decimal point stands: `exponent` + 1 digits are before it. */
+/* The decimal point follows the first `exponent` + 1 digits. */
 static void print_plain_digits(const char *digits, int exponent, struct buf *out)
 {
     size_t n = strlen(digits), before = (size_t)(exponent + 1);
@@ -445,8 +445,8 @@ void number_print_double(double value, struct buf *out)
     buf_printf(out, "e%+03d", exponent);
 }
 
-/* How a value is shown: in the first row whose unit it reaches. `part` is the second unit, or 0
- * for one decimal. */
+/* The form of a value: the first row whose unit it reaches. `part` is the second unit, or 0 for one
+ * decimal. */
 struct scale {
     uint64_t unit;
     const char *name;

@@ -16,10 +16,10 @@ struct pathglob {
 
 struct choices {
     struct arena *arena;
-    VEC(struct str) list; /* also the queue of what is still to be expanded */
+    VEC(struct str) list; /* also the queue of patterns still to be expanded */
 };
 
-/* Where the brace at `open` is closed, or STR_NONE. */
+/* The offset of the brace that closes the one at `open`, or STR_NONE. */
 static size_t find_close(struct str text, size_t open)
 {
     size_t depth = 0;
@@ -70,7 +70,7 @@ static int split_brace(struct choices *choices, struct str text, size_t open, st
 
 /* --- roots ---------------------------------------------------------------------------------- */
 
-/* The longest folder in front of anything that is a pattern. */
+/* The longest folder without a pattern. */
 static void add_glob_root(struct pathglob_set *set, struct str folder, struct str pattern)
 {
     size_t end = pattern.n, slash;
@@ -96,7 +96,7 @@ static void add_glob_root(struct pathglob_set *set, struct str folder, struct st
 
 /* --- dots ----------------------------------------------------------------------------------- */
 
-/* The folder above one that ends in '/'; of the root it is the root. */
+/* The folder above one that ends in '/'; the root for the root. */
 static struct str cut_last_folder(struct str folder)
 {
     size_t n = folder.n > 0 ? folder.n - 1 : 0;
@@ -106,8 +106,8 @@ static struct str cut_last_folder(struct str folder)
     return n > 0 ? str_slice(folder, 0, n) : folder;
 }
 
-/* Take '.', '..' and empty parts out of a pattern, as paths of files have none; '..' in front means
- * the folder above. */
+/* Remove '.', '..' and empty parts from a pattern, since paths of files have none; a leading '..'
+ * means the folder above. */
 static struct str without_dots(struct arena *arena, struct str *folder, struct str pattern)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

@@ -36,8 +36,8 @@ static void forget_full(struct rate *rate, int64_t now)
         lru_remove(&rate->sources, rate->sources.oldest);
 }
 
-/* How long until a bucket that is full at `full_at` has a token. `ret_after`: when it is full after
- * that was taken. */
+/* How long until a bucket that is full at `full_at` has a token. `ret_after`: when it is full again
+ * after that token was taken. */
 static int64_t find_rate_wait(const struct rate *rate, int64_t full_at, int64_t now,
                               int64_t *ret_after)
 {

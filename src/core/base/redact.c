@@ -10,7 +10,7 @@
 /* A longer line is not worth a search: only the part around the mistake would be shown. */
 #define LINE_MAX_SIZE ((size_t)64 << 10)
 
-/* In lower case; in a key, where they stand does not matter: DB_PASSWORD, password_hash. */
+/* In lower case; the position in a key does not matter: DB_PASSWORD, password_hash. */
 static const char *const words[] = {
     "passw",  "passphrase", "secret",      "token",       "credential",
     "apikey", "api_key",    "private_key", "private-key", "privatekey",
@@ -39,7 +39,7 @@ static size_t skip_line_blanks(struct str line, size_t at)
     return at;
 }
 
-/* Where the value of a key begins that has one of the words at `at`; 0: it has no value. */
+/* The start of the value of a key with one of the words at `at`; 0: no value. */
 static size_t value_after(struct str line, size_t at)
 {
     while (at < line.n && is_key_char(line.p[at]))
@@ -54,7 +54,7 @@ static size_t value_after(struct str line, size_t at)
     return skip_line_blanks(line, at + 1);
 }
 
-/* The end of a tag at `at` that marks a secret, or is meant to; 0: none. */
+/* The end of a tag at `at` that marks a secret, misspelt or not; 0: none. */
 static size_t find_secret_tag_end(struct str line, size_t at)
 {
     static const char *const tags[] = { "!secret", "!encrypted" };
@@ -72,8 +72,8 @@ static size_t find_secret_tag_end(struct str line, size_t at)
     return suggest(str_slice(line, at, end - at), tags, ARRAY_LEN(tags)) ? end : 0;
 }
 
-/* Where the first secret of the line begins, if it has one: possibly the end of the line, when its
- * value follows below. STR_NONE: there is none. */
+/* The start of the first secret of the line: possibly the end of the line, when its value follows
+ * below. STR_NONE: none. */
 static size_t find_secret(struct str line)
 {
     for (size_t i = 0; i < line.n; i++) {
@@ -109,8 +109,8 @@ static size_t indent_of(struct str line)
     return at;
 }
 
-/* Is the line, which begins at `at`, part of a value that began above? Lines above that are
- * indented less are what it belongs to. */
+/* Is the line, which begins at `at`, part of a value that began above? Its parents are the less
+ * indented lines above. */
 static bool is_below_secret(struct str text, size_t at)
 {
     size_t indent = indent_of(str_line_at(text, at));
@@ -131,8 +131,7 @@ static bool is_below_secret(struct str text, size_t at)
     return false;
 }
 
-/* Where the hidden part of the line begins that begins at `at`; STR_NONE: all of it can be shown.
- */
+/* The start of the hidden part of the line at `at`; STR_NONE: all of it can be shown. */
 static size_t find_hidden(struct str text, size_t at)
 {
     const struct str line = str_line_at(text, at);

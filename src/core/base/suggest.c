@@ -16,7 +16,7 @@
 #define SCORE_ABBREVIATION 3
 #define SCORE_NONE         SIZE_MAX
 
-/* Case and the choice between '-' and '_' do not count. */
+/* Case, and '-' against '_', make no difference. */
 static char fold_name_char(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -104,7 +104,7 @@ void suggest_offer(struct suggest *suggest, struct str candidate)
         candidate.n > SUGGEST_WORD_MAX)
         return;
     now = score_candidate(suggest->word, candidate);
-    /* Of two words that the same abbreviation may mean, the shorter one. */
+    /* The shorter one of two words with the same abbreviation. */
     if (now < suggest->score ||
         (now == SCORE_ABBREVIATION && now == suggest->score && candidate.n < suggest->best.n)) {
         suggest->best = candidate;

@@ -24,7 +24,7 @@ struct side {
     VEC(bool) marked;      /* the line is not in the other text */
 };
 
-/* A part of both texts that is still to be compared. */
+/* A part of both texts still to be compared. */
 struct part {
     ptrdiff_t a0, a1, b0, b1;
 };
@@ -82,7 +82,7 @@ static bool lines_equal(const struct diff *d, ptrdiff_t x, ptrdiff_t y)
     return d->a.numbers.p[x] == d->b.numbers.p[y];
 }
 
-/* What is equal at both ends needs no search. */
+/* Equal lines at both ends need no search. */
 static void shrink_diff_part(const struct diff *d, struct part *part)
 {
     while (part->a0 < part->a1 && part->b0 < part->b1 && lines_equal(d, part->a0, part->b0)) {
@@ -102,7 +102,7 @@ struct point {
 
 /* One of the two walks: from the start (`down`), or from the end and counting lines from there. */
 struct walk {
-    ptrdiff_t *far, *other; /* how far it came on each diagonal, and the other walk */
+    ptrdiff_t *far, *other; /* its furthest points, by diagonal, and those of the other walk */
     bool down;
 };
 

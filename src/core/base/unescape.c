@@ -87,7 +87,7 @@ static size_t read_octal(struct str text, struct buf *out)
     return 4;
 }
 
-/* A line that was broken goes on after the blanks of the next one. */
+/* A broken line continues after the blanks of the next one. */
 static size_t skip_break(struct str text)
 {
     size_t n = 2;
@@ -135,7 +135,7 @@ static size_t read_bytes(struct str text, struct buf *out)
 
 /* --- others -------------------------------------------------------------------------------- */
 
-/* A text that stands for another; its length, or 0. */
+/* A text that stands for another; returns its length, or 0. */
 static size_t read_word_escape(struct str text, struct str word, char meant, struct buf *out)
 {
     if (!str_starts(text, word))
@@ -279,7 +279,8 @@ static size_t read_difference(struct str text, struct buf *out)
 
 /* --- all ----------------------------------------------------------------------------------- */
 
-/* Appends what the escape at the beginning of `text` stands for; its length, 0: it is none. */
+/* Append the character of the escape at the beginning of `text`; returns its length, 0: no escape.
+ */
 typedef size_t escape_fn(struct str text, struct buf *out);
 
 /* clang-format off */

@@ -79,7 +79,7 @@ static const struct unicode_shift *find_shift(const struct unicode_map *map, uin
     return NULL;
 }
 
-/* Append what `map` makes of `c`; false when `c` is not in it. */
+/* Append the mapping of `c`; false when `map` has none. */
 static bool add_by(const struct unicode_map *map, uint32_t c, struct buf *out)
 {
     const struct unicode_expansion *expansion = find_expansion(map, c);
@@ -141,7 +141,7 @@ static bool cased_after(struct str text)
     return false;
 }
 
-/* A walk over a text that copies what is not UTF-8. */
+/* A walk over a text that copies invalid UTF-8. */
 struct walk {
     struct str text, rest;
     uint32_t c;

@@ -87,7 +87,7 @@ bool utf8_is_ascii(struct str text)
     return true;
 }
 
-/* Embeddings, overrides and isolates: they show what follows in another order than it is. */
+/* Embeddings, overrides and isolates: they reorder the text that follows. */
 static bool is_reordering(uint32_t c)
 {
     return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
@@ -115,7 +115,7 @@ size_t utf8_plain_length(struct str text)
 
 size_t utf8_valid_length(struct str text)
 {
-    size_t at = utf8_is_ascii(text) ? text.n : 0, n = 1; /* which most texts are */
+    size_t at = utf8_is_ascii(text) ? text.n : 0, n = 1; /* as in most texts */
     uint32_t c;
 
     while (at < text.n && n > 0)

@@ -11,7 +11,7 @@ enum {
     MAGIC_SIZE = 4,
     VERSION_AT = 4,
     LENGTH_AT = 8,
-    HEAD_CHECK_AT = 12, /* covers what is before it */
+    HEAD_CHECK_AT = 12, /* covers the bytes before it */
     CHECK_AT = 16,
     SALT_SIZE = 8, /* the payload of a file's first frames: the salt, then the purpose */
 };
@@ -112,7 +112,7 @@ bool frame_head_fits(const struct frame_head *head, uint64_t salt, struct str pa
     return payload.n == head->length && checksum(payload.p, payload.n, salt) == head->check;
 }
 
-/* A machine that stopped may leave a file that is longer than what was written to it. */
+/* After a crash a file may be longer than its written content. */
 static bool is_zero_filled(struct str bytes)
 {
     return bytes.n == 0 || (bytes.p[0] == '\0' && memcmp(bytes.p, bytes.p + 1, bytes.n - 1) == 0);
@@ -124,7 +124,7 @@ static bool is_start_of_head(struct str rest)
            memcmp(rest.p, magic, rest.n < MAGIC_SIZE ? rest.n : MAGIC_SIZE) == 0;
 }
 
-/* Where the next head is, or where it may begin and is cut, or the end. */
+/* The start of the next head, or of a possible head that is cut, or the end. */
 static size_t find_head(const struct frame_scan *scan, size_t from)
 {
     struct frame_head head;

@@ -21,8 +21,8 @@ _Static_assert(sizeof(json_int_t) == sizeof(int64_t), "integers of JSON are 64 b
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Where the text first nests deeper than the limit, or STR_NONE. The library has a limit of its
- * own, but a far larger one, and would not report a place for ours. */
+/* The place where the text first exceeds the depth limit, or STR_NONE. The library's own limit is
+ * far larger, and it would not report a place. */
 static size_t find_too_deep(struct str text)
 {
     bool quoted = false;
@@ -268,7 +268,7 @@ static void print_character(struct buf *out, uint32_t c, unsigned style)
     }
 }
 
-/* How many bytes at the beginning stand for themselves in every style. */
+/* The number of bytes at the beginning that need no escape in any style. */
 static size_t count_plain(struct str text)
 {
     static const bool is_special[0x80] = {
@@ -282,7 +282,7 @@ static size_t count_plain(struct str text)
     return n;
 }
 
-/* A text without a character to escape, as most are; false: it has one, or there is no room. */
+/* A text without characters to escape, as most are; false: it has one, or there is no room. */
 static bool print_plain_json_text(struct buf *out, struct str text)
 {
     char *room;
@@ -360,7 +360,7 @@ static int print_json_scalar(struct printer *p, const struct value *v)
     return err_set(p->err, ERR_UNSUPPORTED, "%s has no JSON form here", value_describe(v));
 }
 
-/* A key is text: other scalars get quotes around their own. */
+/* A key is text: other scalars are printed and quoted. */
 static int print_json_key(struct printer *p, const struct value *key)
 {
     bool bare = key->kind == VALUE_NULL || key->kind == VALUE_BOOL || key->kind == VALUE_INT ||
@@ -375,7 +375,7 @@ static int print_json_key(struct printer *p, const struct value *key)
     return 0;
 }
 
-/* What comes before item `i`, or at `count` before the closing bracket. */
+/* The separator before item `i`, or (`count`) before the closing bracket. */
 static void print_json_gap(struct printer *p, size_t i, size_t count, unsigned depth)
 {
     if (i > 0 && i < count)
@@ -404,7 +404,7 @@ static int print_json_list(struct printer *p, const struct value_list *list, uns
     return 0;
 }
 
-/* Kinds that compare with each other share a rank. */
+/* Comparable kinds share a rank. */
 static int rank_json_key(const struct value *key)
 {
     static const int ranks[VALUE_KINDS] = {

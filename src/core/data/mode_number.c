@@ -7,7 +7,7 @@
 #define MODE_MAX 07777
 /* The largest number whose digits are those of a mode. */
 #define DIGITS_MAX 7777
-/* Numbers up to here are the value of a mode wherever they come from. */
+/* Numbers up to here are always the value of a mode. */
 #define MODE_PLAIN_MAX 0777
 
 static bool has_octal_digits_only(int64_t n)
@@ -18,10 +18,10 @@ static bool has_octal_digits_only(int64_t n)
     return true;
 }
 
-/* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
- * means octal, and it is ambiguous when its reader saw it otherwise, as YAML 1.2 does; any other
- * two or more octal digits may have been meant as a mode. Without a document only numbers that are
- * not a usual mode are ambiguous: 420 is 0644 there. */
+/* Is 644 a number, or the digits of a mode? A leading zero in the document means octal, and is
+ * ambiguous when the reader saw it otherwise, as YAML 1.2 does; any other two or more octal digits
+ * may be meant as a mode. Without a document only numbers that are not a usual mode are ambiguous:
+ * 420 is 0644 there. */
 static bool is_doubtful(const struct value *v, struct str written)
 {
     const bool is_known = written.n > 0 && written.p[0] >= '0' && written.p[0] <= '9';
@@ -37,7 +37,7 @@ static bool is_doubtful(const struct value *v, struct str written)
     return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 10);
 }
 
-/* The owner may read, and neither group nor others may do more than those before them. */
+/* The owner may read, and neither group nor others may do more than the class before them. */
 static bool is_usual_mode(int64_t mode)
 {
     const int64_t owner = mode >> 6 & 7, group = mode >> 3 & 7, others = mode & 7;
@@ -57,10 +57,9 @@ static int64_t octal_digits(int64_t number)
     return digits;
 }
 
-/* What an ambiguous number means: its digits when they are a usual mode (644), as Salt reads it, or
- * its value when that is one (420, which a template printed for 0644). When neither is, as in 604,
- * the digits are meant. 511 may be both. In Salt's YAML it is always the digits.
- */
+/* The meaning of an ambiguous number: its digits when they are a usual mode (644), as Salt reads
+ * it, or its value when that is one (420, which a template printed for 0644). When neither is, as
+ * in 604, the digits are meant. 511 may be both. In Salt's YAML it is always the digits. */
 static bool settle_doubt(const struct value *v, mode_t *ret)
 {
     const int64_t everything = 0777, number = v->i, digits = octal_digits(number);

@@ -87,7 +87,7 @@ static int encode_map(struct buf *out, const struct value_map *map, unsigned dep
     return 0;
 }
 
-/* Most of a document are keys and words: head and text in one step, where the library makes two
+/* Documents are mostly keys and words: head and text in one step, where the library makes two
  * calls. */
 static void encode_short(struct buf *out, struct str text)
 {
@@ -137,7 +137,7 @@ static void encode_int(msgpack_packer *packer, const struct value *v)
         (void)msgpack_pack_int64(packer, v->i);
 }
 
-/* The results of the packer are those of on_bytes, which cannot fail. */
+/* The packer returns the results of append_packed_bytes, which cannot fail. */
 static void encode_scalar(msgpack_packer *packer, const struct value *v)
 {
     msgpack_timestamp time;
@@ -201,7 +201,7 @@ struct decoder {
     struct arena *arena;
     const unsigned char *bytes;
     size_t n, at;
-    size_t memory; /* that the arena may have handed out in the end */
+    size_t memory; /* for the memory limit of the arena */
     struct err *err;
 };
 

@@ -8,9 +8,9 @@
 #include "core/base/vec.h"
 #include "core/data/value.h"
 
-/* Where explanations begin; longer names have a separate line. */
+/* The column of explanations; longer names have a separate line. */
 #define USAGE_COLUMN 28
-/* Where lines of explanations end, unless one word is longer. */
+/* The right margin of explanations, unless one word is longer. */
 #define USAGE_WIDTH 96
 
 struct reader {
@@ -28,7 +28,7 @@ static bool is_short_alias(struct str alias)
     return alias.n == 1;
 }
 
-/* The line of the table that has this one-letter alias. */
+/* The parameter with this one-letter alias. */
 static const struct param *find_short(const struct param *table, char letter)
 {
     for (const struct param *p = table; p->name; p++) {
@@ -44,7 +44,7 @@ static const struct param *find_short(const struct param *table, char letter)
     return NULL;
 }
 
-/* The option that has this word as its value: --json is meant as --format json. */
+/* The option that has this word as its value: --json means --format json. */
 static const struct param *find_option_by_choice(const struct param *table, struct str word)
 {
     for (const struct param *p = table; p->name; p++)
@@ -74,7 +74,7 @@ static int refuse_unknown_option(struct reader *reader, struct str word)
     return -1;
 }
 
-/* One of another program; `has_value`: in the same word. The next one is its value, then. */
+/* An option of another program; `has_value`: in the same word. Else the next word is its value. */
 static int foreign_option(struct reader *reader, const struct param *param, const char *dashes,
                           struct str word, bool has_value)
 {
@@ -86,7 +86,7 @@ static int foreign_option(struct reader *reader, const struct param *param, cons
     return -1;
 }
 
-/* Under its proper name, so that short and long forms are one option; lists grow. */
+/* Stored under the proper name, so that short and long forms are one option; lists grow. */
 static int keep_option(struct reader *reader, const struct param *param, struct value value)
 {
     struct value name = value_text(param->name);
@@ -216,7 +216,7 @@ static bool is_own_option(const struct param *param)
     return param && !(param->flags & PARAM_UNSUPPORTED);
 }
 
-/* How many words an option and its value are; 0: not an option of the table. */
+/* The number of words of an option and its value; 0: not an option of the table. */
 static int count_words(const struct param *table, const char *word)
 {
     const struct param *param;

@@ -102,7 +102,7 @@ static int refuse_param_kind(const struct param_reader *r, const struct value *v
         r, v, arena_printf(r->diags->arena, "must be %s, got %s", want, describe_value(r, v)));
 }
 
-/* A text that is not a number of its kind, or one that is too large, which `err` then explains. */
+/* A text that is not a number of its kind, or one that is too large; `err` explains it. */
 static int refuse_number(const struct param_reader *r, const struct value *v, const struct err *err)
 {
     if (err->code != ERR_LIMIT || is_secret(r, v))
@@ -119,7 +119,7 @@ static int refuse_quoted(const struct param_reader *r, const struct value *v)
     return -1;
 }
 
-/* Numbers outside the range of the parameter; `print` shows a border as people write it. */
+/* Refuse numbers outside the range of the parameter; `print` prints a bound. */
 static int check_range(const struct param_reader *r, const struct value *v, int64_t n,
                        void (*print)(int64_t n, struct buf *out))
 {

@@ -9,7 +9,7 @@
 #include "core/data/value.h"
 #include "core/data/words.h"
 
-/* Lines with secrets that are remembered; with more, no line of the map is shown. */
+/* Maximum number of secret lines remembered; with more, no line of the map is shown. */
 #define SECRET_LINES_MAX 32
 
 /* A longer table allocates in the arena. */
@@ -22,7 +22,7 @@ struct decoding {
     const struct value *map;
     char *args;
     struct diags *diags;
-    const struct value_pair **pairs; /* which pair gave each parameter of the table, or NULL */
+    const struct value_pair **pairs; /* the pair of each parameter of the table, or NULL */
     bool knows_secrets;              /* the table does */
     size_t secret_count;
     uint32_t secret_lines[SECRET_LINES_MAX];
@@ -239,7 +239,7 @@ static struct str find_nearest_param(const struct decoding *d, struct str name)
     return suggest_best(&suggest);
 }
 
-/* NULL: not one of those. */
+/* The hint for a foreign key; NULL: none. */
 static const char *find_foreign_param(const struct decoding *d, struct str name)
 {
     for (const struct param_foreign *one = d->policy->foreign; one && one->key; one++)
@@ -268,7 +268,7 @@ static int refuse_unknown_param(struct decoding *d, const struct value *key)
     return d->policy->unknown ? 0 : -1;
 }
 
-/* Does the value ask for nothing, or for what is done anyway? */
+/* Is the value empty, or the one that always applies? */
 static bool is_no_wish(const struct param *param, const struct value *v)
 {
     const char *accepted = param->default_text;
@@ -417,13 +417,13 @@ static void read_default(struct decoding *d, const struct param *param)
     (void)result;
 }
 
-/* Is there something to do when it is not given? */
+/* Does a missing one need a default or an error? */
 static bool has_absence(const struct param *param)
 {
     return param->default_text || (param->flags & (PARAM_PRIMARY | PARAM_REQUIRED));
 }
 
-/* A parameter that is not in the map. */
+/* Handle a parameter that is missing in the map. */
 static int fill_absent(struct decoding *d, const struct param *param, const struct value_pair *pair)
 {
     if ((param->flags & PARAM_PRIMARY) && d->policy->primary)

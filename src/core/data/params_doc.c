@@ -78,7 +78,7 @@ static void print_column(struct buf *out, const char *text, size_t width)
     buf_fill(out, ' ', width - strlen(text) + 2);
 }
 
-/* What comes before the reason of a parameter that is not supported. */
+/* The prefix of the reason for an unsupported parameter. */
 static const char *get_refusal_prefix(const struct param *p)
 {
     return p->flags & PARAM_UNSUPPORTED ? "not supported: " : "";

@@ -219,11 +219,11 @@ static void set_default(const struct record_field *f, void *field)
     case RECORD_ANY:
     case RECORD_MAP:
     case RECORD_REST: *(struct value *)field = value_null(); break;
-    default: break; /* zero, as it is */
+    default: break; /* stays zero */
     }
 }
 
-/* Keys mostly come in the order of the table: `hint` is the line after the last one. */
+/* Keys mostly come in table order: `hint` is the line after the last one. */
 static const struct record_field *find_record_field(const struct record_field *fields, size_t hint,
                                                     struct str key)
 {

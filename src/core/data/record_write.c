@@ -177,7 +177,7 @@ static void add_rest(struct arena *arena, struct value_map *map, const struct va
 
 enum field_presence { ABSENT, AS_NIL, AS_VALUE };
 
-/* How a field stands in its record. */
+/* The form in which a field is written. */
 static enum field_presence get_presence(const struct record_field *f, const char *record)
 {
     const bool silent =
@@ -220,7 +220,7 @@ struct value record_value(struct arena *arena, const struct record_type *type, c
 
 /* --- struct to bytes -------------------------------------------------------------- */
 
-/* Without a tree of values between the struct and its bytes: records have lists of thousands. */
+/* Without a tree of values between struct and bytes: records have lists of thousands. */
 static int encode_record(struct buf *out, const struct record_type *type, const void *record,
                          unsigned depth, struct err *err);
 
@@ -265,7 +265,7 @@ static int encode_field(struct buf *out, const struct record_field *f, const voi
     return msgpack_encode_at(out, &v, depth, err);
 }
 
-/* One bit for each line of the table: what is there, and which of it is nil. */
+/* One bit for each line of the table: the present keys, and which of them are nil. */
 static uint64_t find_present_fields(const struct record_type *type, const char *record,
                                     uint64_t *ret_nil)
 {
@@ -291,7 +291,7 @@ static int encode_tag(struct buf *out, const struct record_type *type, unsigned 
                                                         : msgpack_encode_at(out, &name, depth, err);
 }
 
-/* With the other keys of a REST field, which replace those of the table: by a tree. */
+/* With the other keys of a REST field, which replace those of the table: through a tree. */
 static int encode_tree(struct buf *out, const struct record_type *type, const void *record,
                        unsigned depth, struct err *err)
 {

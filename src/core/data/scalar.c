@@ -16,7 +16,7 @@
 /* --- words ------------------------------------------------------------------ */
 
 #define WORD_MAX 5
-/* What words begin with: it rules out most texts. */
+/* First bytes of words: this rules out most texts. */
 #define FIRST "~nNtTfFyYoO.+-"
 
 struct word {
@@ -76,7 +76,7 @@ static bool parse_yaml_word(struct str text, enum yaml_dialect dialect, struct v
 
 #define DIGITS "0123456789"
 
-/* How many bytes at the front are of `set`. */
+/* The number of leading bytes in `set`. */
 static size_t count_leading(struct str text, const char *set)
 {
     size_t n = 0;
@@ -143,7 +143,7 @@ static int finish_int(struct str text, uint64_t magnitude, struct value *ret, st
     return 0;
 }
 
-/* The digits of `base`, with '_' between them, which are ignored. False when that does not fit. */
+/* The digits of `base`, ignoring '_' between them. False when the value does not fit. */
 static bool read_spaced_digits(struct str digits, uint64_t base, uint64_t *ret)
 {
     *ret = 0;
@@ -157,7 +157,7 @@ static bool read_spaced_digits(struct str digits, uint64_t base, uint64_t *ret)
 struct int_form {
     const char *prefix;
     const char *digits;
-    const char *blank; /* a number is not made of these alone */
+    const char *blank; /* digits of these alone are not a number */
     uint64_t base;
     bool bare; /* no sign before the prefix */
 };
@@ -176,7 +176,7 @@ static const struct int_form forms_1_2[] = {
 };
 /* clang-format on */
 
-/* Sets `ret_digits` to what follows the prefix of the form that fits; NULL when none does. */
+/* Sets `ret_digits` to the text after the prefix of the matching form; NULL when none matches. */
 static const struct int_form *find_integer_form(const struct int_form *forms, size_t count,
                                                 struct str text, struct str *ret_digits)
 {
@@ -320,7 +320,7 @@ static bool is_float_1_2(struct str text)
     return rest.n == 0;
 }
 
-/* A decimal fraction with '_', which are ignored. */
+/* A decimal fraction; '_' is ignored. */
 static int read_spaced_double(struct str text, double *ret, struct err *err)
 {
     AUTO_BUF struct buf clean = BUF_INIT(BUF_NO_LIMIT);

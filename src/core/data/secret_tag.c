@@ -18,7 +18,7 @@ static const struct value_source *bare_source(struct arena *arena,
     return bare;
 }
 
-/* Depth: that of the document, which its reader has limited. */
+/* The depth is that of the document, which its reader has limited. */
 static bool mark_secret_values(struct arena *arena, struct value *v, bool secret)
 {
     const char *tag = value_tag(v);

@@ -40,7 +40,7 @@ static void print_toml_text(struct buf *out, struct str text)
     buf_add_char(out, '"');
 }
 
-/* A number with a point or an exponent; the words of TOML for the rest. */
+/* A number with a point or an exponent, or TOML's words for inf and nan. */
 static void print_toml_double(struct buf *out, double d)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -186,7 +186,7 @@ static int print_toml_pair(struct printing *p, const struct value_pair *pair, st
     return 0;
 }
 
-/* What is not a table comes first: it would belong to the table before it. */
+/* Other pairs come before tables: after one they would belong to it. */
 static int print_toml_table(struct printing *p, const struct value_map *map, struct str path,
                             unsigned depth)
 {

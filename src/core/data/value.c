@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct value) == 32, "values are passed by copy: keep them
 
 /* --- making --------------------------------------------------------------- */
 
-/* The items follow the list, until there are more than expected. */
+/* The items follow the list until there are more than expected. */
 struct value_list *value_list_new(struct arena *arena, size_t expected)
 {
     struct value_list *list =

@@ -8,12 +8,12 @@
 #include "core/data/time_text.h"
 #include "core/data/value.h"
 
-/* How much of a text a message shows. */
+/* Maximum length of a text in a message. */
 #define SHOWN_MAX 60
-/* What may follow a plain scalar. */
+/* Characters that may follow a plain scalar. */
 #define SCALAR_ENDS ",]}#"
 
-/* As YAML has them, and as Python prints them. */
+/* Booleans as YAML writes them, and as Python prints them. */
 static const char *const truth_words[2][2] = { { "false", "true" }, { "False", "True" } };
 
 bool words_print(struct buf *out, const struct value *v)

@@ -26,7 +26,7 @@
 
 /* Keys and anchors in messages are cut here. */
 #define SHOWN_MAX 60
-/* As many known anchors are listed for an unknown one. */
+/* Maximum number of known anchors listed for an unknown one. */
 #define ANCHORS_SHOWN 5
 
 #define BYTE_ORDER_MARK STR("\xef\xbb\xbf")
@@ -251,7 +251,7 @@ static bool is_known_tag(const struct reader *r, const char *tag)
     return r->options.tags == yaml_all_tags;
 }
 
-/* An unquoted text that begins with '!' is a tag, which few people know. */
+/* An unquoted text that begins with '!' is a tag, a rule that few authors know. */
 static void hint_tags(struct reader *r, const char *tag)
 {
     AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
@@ -313,7 +313,7 @@ static int read_plain_yaml_scalar(struct reader *r, struct str text, struct valu
     return -1;
 }
 
-/* What the text of the current event means. */
+/* The value of the text of the current event. */
 static struct value type_scalar(struct reader *r)
 {
     const char *tag = (const char *)r->event.data.scalar.tag;
@@ -359,7 +359,7 @@ static int read_yaml_scalar(struct reader *r, struct yaml_node *ret)
 
 static int read_yaml_node(struct reader *r, struct yaml_node *ret);
 
-/* What a list and a map have in common at their beginning. */
+/* The common beginning of a list and a map. */
 struct opening {
     const struct value_source *source;
     struct anchor *anchor;
@@ -443,7 +443,7 @@ static bool is_merge_key(const yaml_event_t *event)
     return memcmp(event->data.scalar.value, "<<", 2) == 0;
 }
 
-/* A list or a map as a key, or an expression without quotes, which looks like one. */
+/* A list or a map as a key, or an unquoted expression, which looks like one. */
 static void complain_key(struct reader *r, yaml_mark_t mark, const struct value *key)
 {
     struct yaml_cursor at = YAML_CURSOR_INIT;
@@ -554,8 +554,8 @@ static void init_source(struct reader *r, const char *file)
 }
 
 /* The parser's reader decodes its input byte by byte into a buffer, where the scanner works. This
- * text is UTF-8 without anything that the reader would refuse (yaml_text_check), and ends in NUL:
- * it is that buffer, and the reader is at its end. Nothing but the reader writes to it. */
+ * text is checked UTF-8 (yaml_text_check) that ends in NUL, so it can be that buffer, with the
+ * reader at its end. Nothing but the reader writes to it. */
 static void lend_text(struct reader *r)
 {
     yaml_char_t *text = (yaml_char_t *)(uintptr_t)r->text.p;

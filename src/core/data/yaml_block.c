@@ -15,14 +15,13 @@
 #include "core/base/utf8.h"
 #include "core/data/yaml_text.h"
 
-/* A key that is longer, with what is before its colon, is an error to libyaml at 1,024 characters.
- */
+/* A longer key, with the text before its colon, is an error to libyaml (1,024 characters). */
 #define KEY_MAX 1000
-/* Letters after a backslash and what they mean; there are more, for libyaml. */
+/* Letters after a backslash and their characters; libyaml knows more. */
 #define ESCAPES "n\nt\tr\r\"\"\\\\"
-/* What ends plain text in brackets, or means something else there. */
+/* Characters that end plain text in brackets, or have another meaning there. */
 #define FLOW_INDICATORS ",[]{}?#\t"
-/* What plain text does not begin with. A dash may, unless a blank follows. */
+/* Characters that cannot begin plain text. A dash can, unless a blank follows. */
 #define INDICATORS "?:,[]{}#&*!|>'\"%@` \t"
 
 void yaml_block_init(struct yaml_block *block, struct arena *arena, struct str text)
@@ -96,7 +95,7 @@ static void await_value(struct yaml_block *block, size_t at)
 
 /* --- rows --------------------------------------------------------------------------- */
 
-/* The row at offset `from`, and where the next begins. */
+/* The row at offset `from`, and the start of the next one. */
 static struct str row_at(const struct yaml_block *block, size_t from, size_t *ret_next)
 {
     const char *start = block->text.p + from;
@@ -182,7 +181,7 @@ static bool scan_plain(struct yaml_block *block, struct yaml_block_item *item)
     return true;
 }
 
-/* What a backslash and `c` mean; NUL: not known here. */
+/* The character for a backslash and `c`; NUL: not known here. */
 static char escape_of(char c)
 {
     for (const char *pair = ESCAPES; *pair; pair += 2)
@@ -238,7 +237,7 @@ static bool scan_quoted(struct yaml_block *block, char quote, struct yaml_block_
     return !has_escapes || unescape_quoted(block, item->text, quote, item);
 }
 
-/* Text that ends on its row. What follows is a colon, a comment, or nothing. */
+/* Text that ends on its row. A colon, a comment, or nothing follows. */
 static bool scan_text(struct yaml_block *block, struct yaml_block_item *item)
 {
     const char c = block->row.p[block->at];
@@ -321,7 +320,7 @@ static bool read_flow_entry(struct yaml_block *block, bool is_map)
     return true;
 }
 
-/* At a '[' or '{', up to what ends it on this row. */
+/* At a '[' or '{', up to its end on this row. */
 static bool read_flow(struct yaml_block *block)
 {
     const bool is_map = is_char(block, '{');
@@ -355,7 +354,7 @@ struct literal {
     char chomping; /* '-', '+', or another */
 };
 
-/* Its indentation is that of its first row with text; those before may not have more blanks. */
+/* Its indentation is that of its first row with text; earlier rows may not have more blanks. */
 static bool find_indent(const struct yaml_block *block, struct literal *literal)
 {
     size_t blanks = 0;
@@ -387,8 +386,8 @@ static void put_breaks(char *out, size_t *size, size_t count)
     *size += count;
 }
 
-/* Copy the block to `out`, or only measure it when that is NULL. Line ends are put before the row
- * that follows, since chomping decides about the last ones. */
+/* Copy the block to `out`, or only measure it when that is NULL. Line ends are written before the
+ * next row, since chomping decides about the last ones. */
 static struct literal_end copy_literal(const struct yaml_block *block,
                                        const struct literal *literal, char *out)
 {
@@ -556,8 +555,8 @@ static bool read_awaited(struct yaml_block *block)
     return open_block_level(block, block->at, true, true) && read_block_entry(block);
 }
 
-/* End the levels that the row is left of. It goes on in the one that is left, if its column is
- * theirs. */
+/* End the levels to the right of the row. It continues in the innermost one left, if the columns
+ * are equal. */
 static bool close_levels(struct yaml_block *block, bool entry)
 {
     const struct yaml_block_level *top = top_level(block);

@@ -14,13 +14,13 @@
 /* libyaml's limit for a key without "? ". */
 #define KEY_MAX 1024
 
-/* What went wrong, in bytes from the beginning of the text. */
+/* The problem, as byte offsets into the text. */
 struct fault {
     const char *file;
     struct str text;
     size_t at;   /* of the problem */
-    size_t from; /* of the thing it happened in, or STR_NONE */
-    size_t open; /* of the innermost list or map that is not closed, or STR_NONE */
+    size_t from; /* of its context, or STR_NONE */
+    size_t open; /* of the innermost unclosed list or map, or STR_NONE */
     const char *problem, *context;
     size_t last_start, last_end; /* of the last scalar before it */
     bool last_quoted;
@@ -53,7 +53,7 @@ static bool same_line(const struct fault *f, size_t a, size_t b)
     return start_a == start_b;
 }
 
-/* The first thing on its line. */
+/* Is it the first thing on its line? */
 static bool is_first(const struct fault *f, size_t offset)
 {
     size_t start;
@@ -78,7 +78,7 @@ static struct str rest_of_line(const struct fault *f, size_t offset)
     return str_trim(comment == STR_NONE ? rest : str_slice(rest, 0, comment));
 }
 
-/* "write it in quotes: ..." with `text` in the quotes that suit it. */
+/* "write it in quotes: ..." with `text` in matching quotes. */
 static void hint_quotes(const struct fault *f, struct str text)
 {
     AUTO_BUF struct buf quoted = BUF_INIT(BUF_NO_LIMIT);
@@ -251,7 +251,7 @@ static bool explain_code(const struct fault *f)
     return true;
 }
 
-/* Text on the line where a quoted one ended. */
+/* Text after a quoted text on its line. */
 static bool explain_after_quote(const struct fault *f)
 {
     const bool is_double = get_fault_char(f, f->last_start) == '"';
@@ -275,7 +275,7 @@ static bool explain_after_quote(const struct fault *f)
     return true;
 }
 
-/* A key that begins at `offset` is why its ':' is not recognised. */
+/* The ':' of a key at `offset` is not recognised. */
 static void complain_long_key(const struct fault *f, size_t offset)
 {
     COMPLAIN(f, offset, "a key is longer than %d characters or more than one line", KEY_MAX);
@@ -284,7 +284,7 @@ static void complain_long_key(const struct fault *f, size_t offset)
 
 /* --- brackets -------------------------------------------------------------------- */
 
-/* Where the item of a bracket begins whose ':' is at `offset`. */
+/* The start of the bracket item whose ':' is at `offset`. */
 static size_t key_in_bracket(const struct fault *f, size_t offset)
 {
     size_t at = offset;
@@ -344,7 +344,7 @@ static bool explain_missing_node(const struct fault *f)
 
 /* --- colons ---------------------------------------------------------------------- */
 
-/* The line before that of `offset` that is neither empty nor a comment; false when none is. */
+/* The last line before `offset` that is neither empty nor a comment; false when there is none. */
 static bool line_before(const struct fault *f, size_t offset, struct str *ret_line,
                         size_t *ret_start)
 {
@@ -377,7 +377,7 @@ static void complain_no_colon(const struct fault *f, size_t offset)
     diag_hint(f->diags, "a key is written 'key: value'");
 }
 
-/* Where the key of a line begins: after its indentation, and "- " of lists. */
+/* The start of a line's key: after its indentation, and "- " of lists. */
 static size_t key_of_line(struct str line)
 {
     size_t at = yaml_text_indent(line);
@@ -389,7 +389,7 @@ static size_t key_of_line(struct str line)
     return at;
 }
 
-/* A key and a value are expected, and a second colon comes. */
+/* A second colon after a key and a value. */
 static bool explain_second_colon(const struct fault *f)
 {
     size_t start, colon, above_start;
@@ -543,12 +543,11 @@ static bool explain_document(const struct fault *f)
 
 /* --- all of them ------------------------------------------------------------------ */
 
-/* By libyaml's message; the first row that matches and has an answer wins. An empty text matches
- * all. */
+/* By libyaml's message; the first matching row with an answer wins. An empty text matches all. */
 /* clang-format off */
 static const struct {
     const char *problem, *context;
-    bool with_context; /* needs to know where the thing began */
+    bool with_context; /* needs the start of the broken thing */
     bool (*explain)(const struct fault *f);
 } rules[] = {
     { "",                                           "",               false, explain_braces },

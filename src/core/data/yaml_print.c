@@ -13,7 +13,7 @@
 #define INDENT 2
 /* A longer key is written with "? ", which the parsers' limit for simple keys (1024) needs. */
 #define SIMPLE_KEY_MAX 1000
-/* Of YAML's time format: 0000-01-01 and 10000-01-01. */
+/* Limits of YAML's time format: 0000-01-01 and 10000-01-01. */
 #define TIME_MIN INT64_C(-62167219200)
 #define TIME_END INT64_C(253402300800)
 
@@ -25,7 +25,7 @@ struct printer {
 
 /* --- texts ------------------------------------------------------------------------ */
 
-/* What may stand in a text without an escape, line ends aside. */
+/* Characters that need no escape in a text, apart from line ends. */
 static bool is_printable(uint32_t c)
 {
     if (c < 0x80)
@@ -62,7 +62,7 @@ static bool is_suspect(struct str text)
            str_is(digits, "0x") || str_is(digits, "0o");
 }
 
-/* Without quotes. The rules of a flow collection are the stricter ones, for keys too. */
+/* Can it do without quotes? The stricter rules of flow collections apply to keys, too. */
 static bool is_plain_yaml_text(struct str text, bool strict)
 {
     static const char first[] = "-?:,[]{}#&*!|>'\"%@`";
@@ -80,8 +80,8 @@ static bool is_plain_yaml_text(struct str text, bool strict)
     return is_all_printable(text, "") && !is_suspect(text) && scalar_is_text(text);
 }
 
-/* Lines below one another, as they are. What ends in blank lines alone, or holds what a block would
- * change, is better quoted. */
+/* Lines below one another, unchanged. Texts that end in blank lines, or that a block would change,
+ * are better quoted. */
 static bool is_literal(struct str text)
 {
     struct str last;
@@ -228,7 +228,7 @@ static int check_printable(const struct printer *p, const struct value *v, uint3
     return 0;
 }
 
-/* "key:" or, for one that is too long, "? key" and ":" on `column` of the next line. */
+/* "key:" or, for a long key, "? key" and ":" on `column` of the next line. */
 static int print_yaml_key(struct printer *p, const struct value *key, size_t column)
 {
     AUTO_BUF struct buf text = BUF_INIT(p->out->max);
@@ -308,8 +308,8 @@ static int print_leaf(struct printer *p, const struct value *v, size_t column)
     return 0;
 }
 
-/* What follows "key:" or "-" of a collection at `column`, its line end included. A list item
- * that is a collection begins on the line of its dash. */
+/* The rest of the line after "key:" or "-" of a collection at `column`, its line end included. A
+ * list item that is a collection begins on the line of its dash. */
 static int print_member(struct printer *p, const struct value *v, size_t column, bool in_list,
                         uint32_t depth)
 {

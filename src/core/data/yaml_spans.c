@@ -12,7 +12,7 @@
 
 #define PATH_MAX_BYTES 4096
 
-/* A list or a map that is open. */
+/* An open list or map. */
 struct level {
     bool is_map, at_key; /* at_key: a key comes next */
     size_t items;
@@ -84,7 +84,7 @@ static void add_span(struct span_scan *scan, const yaml_event_t *event, const ch
     VEC_PUSH_IN(scan->arena, &scan->spans->list, span);
 }
 
-/* NULL: it is none of those that are looked for. */
+/* NULL: not one of the wanted tags. */
 static const char *find_wanted_tag(const struct span_scan *scan, const yaml_char_t *tag)
 {
     for (const char *const *known = scan->tags; tag && *known; known++)

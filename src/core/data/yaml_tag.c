@@ -9,7 +9,7 @@
 /* Texts in messages are cut here. */
 #define SHOWN_MAX 40
 
-/* As a plain scalar, provided that it is of `kind`. */
+/* Read it as a plain scalar, which must be of `kind`. */
 static int read_tagged_scalar(struct str text, enum yaml_dialect dialect, enum value_kind kind,
                               struct value *ret, struct err *err)
 {

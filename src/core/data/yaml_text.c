@@ -36,8 +36,8 @@ static int refuse_byte(const char *file, struct str text, size_t at, uint32_t c,
 
 #define EVERY_BYTE(byte) (UINT64_MAX / 255 * (byte))
 
-/* Eight bytes from 0x20 to 0x7e, or ends of lines? Sums carry into the next byte only where one of
- * them is above; that is found before. */
+/* Are these eight bytes from 0x20 to 0x7e, or line ends? Sums carry into the next byte only where a
+ * byte is above that range; those are caught first. */
 static bool are_plain_bytes(const char *p)
 {
     uint64_t word, above, printed, ends;

@@ -10,7 +10,7 @@
 
 #define MARKER   "# " CRONTAB_MARKER " "
 #define DISABLED "#DISABLED#"
-/* What Salt writes after the comment above an entry. */
+/* Salt's label after the comment above an entry. */
 #define SALT_MARKER "SALT_CRON_IDENTIFIER:"
 
 /* --- fields ------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ bool crontab_is_field(struct str text, enum crontab_field field)
 
 /* --- lines -------------------------------------------------------------------------- */
 
-/* Ours, or Salt's, which follows the comment. */
+/* Our label, or Salt's, which follows the comment. */
 static struct str get_entry_label(struct str line, bool *ret_salts)
 {
     const size_t salt = str_find(line, STR(SALT_MARKER), 0);

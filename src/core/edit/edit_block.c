@@ -64,7 +64,7 @@ static int find_block(struct str text, const struct edit_block *args, struct blo
     return 0;
 }
 
-/* The content with the ends of lines of the text. */
+/* The content with the line ends of the text. */
 static void add_block_content(struct buf *out, struct str content, struct str end)
 {
     while (content.n > 0 && (content.p[content.n - 1] == '\n' || content.p[content.n - 1] == '\r'))
@@ -79,7 +79,7 @@ static void add_marked_block(const struct edit_block *args, struct buf *out, str
     lines_add(out, str_trim_right(args->end), end);
 }
 
-/* Where the first line that matches begins, or ends; STR_NONE when none does. */
+/* The start, or the end, of the first line that matches; STR_NONE when none does. */
 static int find_block_place(struct str text, const struct matcher *pattern, bool behind,
                             size_t *ret_at, struct err *err)
 {

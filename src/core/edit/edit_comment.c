@@ -8,7 +8,7 @@
 #include "core/base/matcher.h"
 #include "core/edit/lines.h"
 
-/* A line as the comment mark divides it. */
+/* The parts of a line, split at the comment mark. */
 struct commented {
     struct str indent; /* before the mark */
     struct str rest;   /* after the mark */
@@ -25,8 +25,8 @@ static struct commented divide_comment_line(struct str line, struct str mark)
     return (struct commented){ indent, str_from_offset(rest, mark.n), true };
 }
 
-/* Does the line after the mark match, as it is or without leading blanks? `ret_line` is the
- * form that does. A line that is still a comment then was not made by commenting a line out. */
+/* Does the line after the mark match, unchanged or without leading blanks? `ret_line` is the
+ * matching form. A line that is still a comment then was not made by commenting a line out. */
 static int match_commented(const struct edit_comment *args, struct str rest, struct str *ret_line,
                            bool *ret_found, struct err *err)
 {

@@ -12,7 +12,7 @@ int edit_finish(const struct buf *out, struct err *err)
     return 0;
 }
 
-/* Each chunk is looked for in the whole text: thousands of them take their time. */
+/* Each chunk is searched for in the whole text: thousands of them take a while. */
 static int check_stop(const struct edit_chunks *chunks, struct err *err)
 {
     if (chunks->is_stopped && chunks->is_stopped(chunks->user))

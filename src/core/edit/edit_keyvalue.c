@@ -10,7 +10,7 @@
 
 /* A line that holds a key. */
 struct holding {
-    struct str key; /* as it is written there */
+    struct str key; /* as written there */
     struct str indent, value;
     bool is_comment; /* the key follows comment characters */
 };
@@ -27,8 +27,8 @@ static bool is_same_value(const struct edit_keyvalue *args, struct str have, str
     return have.n == want.n && has_cased_prefix(have, want, args->value_ignore_case);
 }
 
-/* What follows the key and the separator; false when `text` does not begin with both. A
- * separator of blanks is any blanks. */
+/* The text after key and separator; false when `text` does not begin with both. A separator of
+ * blanks matches any blanks. */
 static bool cut_value(const struct edit_keyvalue *args, struct str key, struct str text,
                       struct str *ret_value)
 {
@@ -40,7 +40,7 @@ static bool cut_value(const struct edit_keyvalue *args, struct str key, struct s
     rest = str_from_offset(text, key.n);
     bare = str_from_offset(rest, lines_indent(rest).n);
     if (separator.n == 0 && rest.n > 0 && bare.n == rest.n)
-        return false; /* another key, which begins like this one */
+        return false; /* another key with the same beginning */
     if (!str_starts(bare, separator))
         return false;
     *ret_value = str_trim(str_from_offset(bare, separator.n));
@@ -94,7 +94,7 @@ static void add_keyvalue_pair(const struct edit_keyvalue *args, const struct edi
     buf_add_str(out, pair->value);
 }
 
-/* Set the lines of a key; how many there were. */
+/* Set the lines of a key; returns how many there were. */
 static size_t set_lines(const struct edit_keyvalue *args, const struct edit_pair *pair,
                         struct str text, struct buf *out, bool *changed)
 {

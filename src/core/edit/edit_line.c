@@ -10,7 +10,7 @@
 #include "core/base/vec.h"
 #include "core/edit/lines.h"
 
-/* How a line is found: by a pattern, by a part of it, or by being the content. */
+/* The search for a line: by a pattern, by a part of it, or by the content. */
 struct finder {
     const struct matcher *pattern;
     struct str part;
@@ -65,8 +65,7 @@ static bool has_wanted_line(const struct editing *e)
     return false;
 }
 
-/* The first line at or after `from` that it finds; the number of lines when there is
- * none. */
+/* The first match at line `from` or later; the number of lines when there is none. */
 static int find_edited_line(const struct editing *e, const struct finder *finder, size_t from,
                             size_t *ret_at, struct err *err)
 {
@@ -85,7 +84,7 @@ static int find_edited_line(const struct editing *e, const struct finder *finder
 
 /* --- changing the list ---------------------------------------------------------- */
 
-/* The content as a line; `beside` gives the indentation and its buffer must outlive the edit. */
+/* The content as a line, indented like `beside`, whose buffer must outlive the edit. */
 static struct line content_line(const struct editing *e, struct str beside, struct buf *room)
 {
     const struct str indent = takes_indent(e->args) ? lines_indent(beside) : STR("");
@@ -93,7 +92,7 @@ static struct line content_line(const struct editing *e, struct str beside, stru
 
     buf_add_str(room, indent);
     buf_add_str(room, e->args->content);
-    /* The buffer moves when it grows: remember where, not what. */
+    /* The buffer moves when it grows: keep offsets, not pointers. */
     return (struct line){ { NULL, at }, { NULL, indent.n + e->args->content.n } };
 }
 
@@ -151,7 +150,7 @@ static int insert_at_anchor(struct editing *e, struct buf *room, struct err *err
     return 0;
 }
 
-/* Only the content is between two anchors. */
+/* Only the content is between the two anchors. */
 static int ensure_between(struct editing *e, struct buf *room, struct err *err)
 {
     size_t first, last;

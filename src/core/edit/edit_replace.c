@@ -1,4 +1,4 @@
-/* edit - what matches a pattern becomes something else. */
+/* edit - replace the matches of a pattern. */
 #include "core/edit/edit.h"
 
 #include "core/base/buf.h"
@@ -22,7 +22,7 @@ static bool is_group_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The number of the group that `name` means; STR_NONE when the pattern has no such group. */
+/* The number of the group `name`; STR_NONE when the pattern has no such group. */
 static size_t group_of(const struct edit_replace *args, struct str name)
 {
     size_t number = 0;
@@ -37,7 +37,7 @@ static size_t group_of(const struct edit_replace *args, struct str name)
     return number < matcher_groups(args->pattern) ? number : STR_NONE;
 }
 
-/* One or two digits at `at`: as many as make a group. */
+/* The length of a group number at `at`: one or two digits. */
 static size_t count_group_digits(const struct edit_replace *args, size_t at)
 {
     size_t n = 0;
@@ -55,7 +55,7 @@ static void add_match_group(const struct expansion *x, struct str name)
         buf_add_str(x->out, matcher_text(x->match, x->text, group_of(x->args, name)));
 }
 
-/* A name between `open` at `at` and `close`: "{name}", "<name>"; 0 when no group is meant. */
+/* A name between `open` at `at` and `close`: "{name}", "<name>"; 0 when it is not a group. */
 static size_t find_bracketed_name(const struct expansion *x, size_t at, char open, char close)
 {
     const struct str repl = x->args->repl;
@@ -74,7 +74,7 @@ static size_t find_bracketed_name(const struct expansion *x, size_t at, char ope
     return end + 1 - at;
 }
 
-/* What follows a backslash at `at`; returns how many bytes that were, 0: nothing special. */
+/* The escape after a backslash at `at`; returns its length, 0: no escape. */
 static size_t expand_escape(const struct expansion *x, size_t at)
 {
     static const char from[] = "nrt\\$", to[] = "\n\r\t\\$";
@@ -108,8 +108,8 @@ static size_t expand_dollar(const struct expansion *x, size_t at)
     return digits;
 }
 
-/* The replacement of a match. A reference to a group that the pattern does not have is text, so
- * that shell variables need no escaping. */
+/* The replacement of a match. A reference to an unknown group is text, so that shell variables need
+ * no escaping. */
 static void expand_replacement(const struct expansion *x)
 {
     const struct str repl = x->args->repl;
@@ -147,7 +147,7 @@ static bool is_replaced_already(struct str text, const struct matcher_match *mat
     return false;
 }
 
-/* Copy from `*done` to the match and then what replaces it. */
+/* Copy from `*done` to the match, then add its replacement. */
 static void replace_match(const struct edit_replace *args, struct str text,
                           const struct matcher_match *match, size_t *done, struct buf *out)
 {

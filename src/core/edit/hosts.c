@@ -55,7 +55,7 @@ static bool same_address(struct str a, struct str b)
 struct entry {
     struct str address;       /* empty: none */
     struct str names;         /* from the end of the address to the comment */
-    struct str head, comment; /* what comes before and after the names */
+    struct str head, comment; /* the text before and after the names */
 };
 
 static struct entry split_hosts_line(struct str line)
@@ -110,7 +110,7 @@ static bool add_without(struct buf *out, const struct line *line, struct str nam
     return true;
 }
 
-/* Without the blanks at the end: those between words, and no others. */
+/* Cut trailing blanks, but no others. */
 static struct str up_to_last_word(struct str names)
 {
     struct str rest = names;
@@ -185,7 +185,7 @@ static bool is_address_dropped(const struct hosts_want *want, struct str address
     return false;
 }
 
-/* Add the name to the first line of an address that has one. */
+/* Add the name to the first line with an address. */
 static void add_to_line(struct str text, struct str name, struct str address, struct buf *out)
 {
     bool placed = false;
@@ -303,7 +303,7 @@ static void add_hostnames(struct buf *out, const struct str *names, size_t n)
     }
 }
 
-/* The line with other names: what comes before and after them stays. */
+/* The line with other names; the text around them stays. */
 static void add_renamed(struct buf *out, const struct line *line, const struct str *names, size_t n)
 {
     const struct entry entry = split_hosts_line(line->text);

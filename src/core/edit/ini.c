@@ -18,7 +18,7 @@ static bool same_section(struct str a, struct str b)
     return !a.p == !b.p && (!a.p || str_eq(a, b));
 }
 
-/* "[name]", maybe with a comment after it. */
+/* "[name]", with or without a comment. */
 static bool read_section_header(struct str trimmed, struct str *ret_name)
 {
     size_t end = trimmed.n;
@@ -44,7 +44,7 @@ static bool is_ini_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Where the separator is in a line without blanks around it, and how long; STR_NONE: nowhere. */
+/* The offset of the separator, without blanks around it, and its length; STR_NONE: none. */
 static size_t find_separator(const struct ini_format *format, struct str trimmed, size_t *ret_size)
 {
     const struct str bare = str_trim(format->separator);
@@ -234,7 +234,7 @@ static void add_separator(struct buf *out, const struct ini_format *format, bool
     buf_add_text(out, format->tight || !has_value ? "" : " ");
 }
 
-/* A line of its own, without its end. */
+/* A separate line, without its end. */
 static void add_ini_option(struct buf *out, const struct ini_format *format,
                            const struct ini_item *want, struct str indent, struct str end)
 {
@@ -246,7 +246,7 @@ static void add_ini_option(struct buf *out, const struct ini_format *format,
     add_ini_value(out, want->value, indent, end);
 }
 
-/* In place of an option: in its own spacing where it has one. */
+/* Replaces an option, in its own spacing if it has any. */
 static void replace_option(struct buf *out, const struct ini_format *format,
                            const struct ini_item *have, const struct ini_item *want, struct str end)
 {
@@ -268,9 +268,9 @@ static void replace_option(struct buf *out, const struct ini_format *format,
     buf_add_str(out, str_from_offset(have->text, trimmed.n));
 }
 
-/* Where a new option of the section goes: after its last option, else after its header. Outside of
- * sections that is the beginning, or the end where there are no sections. STR_NONE: the section is
- * missing. `ret_indent` is that of its last option. */
+/* The place for a new option: after the last option of the section, else after its header. Outside
+ * of sections that is the beginning, or the end where there are no sections. STR_NONE: no such
+ * section. `ret_indent` is the indentation of the last option. */
 static size_t find_option_place(struct str text, const struct ini_format *format,
                                 struct str section, struct str *ret_indent)
 {
@@ -363,8 +363,8 @@ void ini_add_section(struct str text, struct str section, struct buf *out)
     buf_add_str(out, end);
 }
 
-/* What of a section's text stays: the comments right above the next header, if an empty line sets
- * them apart from the rest. `tail` is from its last empty line on. */
+/* The part of a removed section that stays: the comments right above the next header, if an empty
+ * line sets them apart. `tail` starts at its last empty line. */
 static struct str kept_of(struct str tail)
 {
     struct line line;
@@ -378,7 +378,7 @@ void ini_remove_section(struct str text, const struct ini_format *format, struct
                         struct buf *out)
 {
     struct ini_walk walk = { .rest = text, .format = format };
-    struct str tail = STR(""); /* of the section that goes: comments after its last option */
+    struct str tail = STR(""); /* of the removed section: comments after its last option */
     struct ini_item item;
     bool inside = false;
 

@@ -14,7 +14,7 @@ bool keyfile_is_type(struct str word)
     return false;
 }
 
-/* A word in which quoted blanks do not end it. */
+/* A word; quoted blanks do not end it. */
 static struct str options_word(struct str *rest)
 {
     const struct str text = str_trim_left(*rest);

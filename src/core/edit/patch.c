@@ -14,7 +14,7 @@
 struct reader {
     struct arena *arena;
     struct str rest;
-    size_t line; /* of the one that was read last */
+    size_t line; /* of the last line read */
     struct str text, end;
 };
 
@@ -32,7 +32,7 @@ static bool next_patch_line(struct reader *r)
 
 /* --- headers ------------------------------------------------------------------------------ */
 
-/* A name ends at a tab, which a time follows; with git's quotes it is used as it is. */
+/* A name ends at the tab before a time; a name in git's quotes is used unchanged. */
 static struct str read_patch_name(struct str line)
 {
     struct str rest = str_from_offset(line, 4);
@@ -64,7 +64,7 @@ static bool read_hunk_range(struct str *rest, size_t *ret_start, size_t *ret_cou
     return read_hunk_number(rest, ret_count);
 }
 
-/* "@@ -1,3 +1,4 @@ what it is about" */
+/* "@@ -1,3 +1,4 @@ heading" */
 static bool read_hunk_head(struct str line, struct patch_hunk *hunk)
 {
     struct str rest = line;
@@ -86,7 +86,7 @@ static int refuse_patch(const struct reader *r, const char *why, struct err *err
     return err_set(err, ERR_INVALID, "line %zu of the patch: %s", r->line, why);
 }
 
-/* "\ No newline at end of file" is about the line before. */
+/* "\ No newline at end of file" refers to the line before. */
 static void end_without_newline(struct reader *r, struct patch_hunk *hunk)
 {
     const struct reader before = *r;
@@ -106,7 +106,7 @@ static int read_hunk_lines(struct reader *r, struct patch_hunk *hunk, struct err
 
         if (!next_patch_line(r))
             return refuse_patch(r, "it ends in the middle of a hunk", err);
-        /* Editors cut the blank of an empty line. */
+        /* Editors strip the blank of an empty line. */
         line = (struct patch_line){ r->text.n > 0 ? r->text.p[0] : ' ',
                                     str_from_offset(r->text, r->text.n > 0 ? 1 : 0),
                                     r->end.n > 0 ? r->end : STR("\n") };
@@ -197,13 +197,14 @@ struct str patch_name(const struct patch_part *part, size_t strip)
 struct page {
     struct arena *arena;
     VEC(struct line) lines;
-    size_t done;    /* lines that are written or replaced */
+    size_t done;    /* lines written or replaced */
     struct str end; /* of its lines */
     bool reverse;
     struct buf *out;
 };
 
-/* What a hunk looks for: the lines of one side, and how many of them at each end are context. */
+/* The lines that a hunk searches for: those of one side, with the number of context lines at each
+ * end. */
 struct sought_lines {
     VEC(const struct patch_line *) lines;
     size_t before, behind;
@@ -228,7 +229,7 @@ static void collect_sought_lines(const struct page *page, const struct patch_hun
         ret->behind++;
 }
 
-/* A last line with and one without an end are two lines. */
+/* A last line with an end differs from one without. */
 static bool is_patch_line(const struct line *line, const struct patch_line *want)
 {
     return str_eq(line->text, want->text) && (line->end.n > 0) == (want->end.n > 0);
@@ -308,7 +309,7 @@ static void copy_until(struct page *page, size_t at)
         add_page_line(page, page->lines.p[page->done].text, page->lines.p[page->done].end);
 }
 
-/* Context stays as the file has it, and what is new ends its lines as the file does. */
+/* Context stays as it is in the file; new lines get the line ends of the file. */
 static void apply_hunk(struct page *page, const struct patch_hunk *hunk, size_t at)
 {
     copy_until(page, at);

@@ -15,7 +15,7 @@
 #include "core/base/vec.h"
 #include "core/graph/dag.h"
 
-/* Members of a cycle from which a shorter one is searched: enough for people, bounded for us. */
+/* Number of members from which a shorter cycle is searched: enough for people, bounded for us. */
 #define SEARCHES_MAX 16
 
 #define NONE UINT32_MAX
@@ -26,7 +26,7 @@ struct search {
     uint32_t *degree[DAG_WAYS]; /* links within the core, either way */
     bool *gone;                 /* not in the core */
     uint32_t *queue;
-    uint32_t *from; /* breadth first: where a node was reached from; NONE: not reached */
+    uint32_t *from; /* breadth first: the node before this one; NONE: not reached */
     uint32_t first; /* no node below this is in the core */
     VEC(uint32_t) path;
 };
@@ -63,8 +63,8 @@ static bool is_loose(const struct search *s, uint32_t node)
     return s->degree[DAG_FORWARD][node] == 0 || s->degree[DAG_REVERSE][node] == 0;
 }
 
-/* Take the queued nodes, which are marked as gone, out of the core, and every node that this
- * leaves loose. */
+/* Remove the queued nodes, which are marked as gone, from the core, and every node without
+ * neighbours afterwards. */
 static void peel_acyclic_nodes(struct search *s, uint32_t queued)
 {
     for (uint32_t head = 0; head < queued; head++)
@@ -122,7 +122,7 @@ static void walk_around(struct search *s, uint32_t node)
     while (s->queue[n] != node);
 }
 
-/* The path becomes node -> next -> ... and so on, as the search has left it in `from`. */
+/* Follow `from` from the node: node -> next -> ... */
 static void keep_path(struct search *s, uint32_t node, uint32_t next)
 {
     vec_clear(&s->path);

@@ -58,8 +58,8 @@ static uint32_t get_edge_key(const struct edge *edge, enum edge_key key)
     return key == BY_TYPE ? edge->type : key == BY_AFTER ? edge->after : edge->before;
 }
 
-/* One pass of a counting sort: `from` in order of `key`, which is below `keys`, into `to`. Edges
- * with the same key keep their order. */
+/* One pass of a counting sort: `from` sorted by `key`, whose values are below `keys`, into `to`.
+ * Edges with the same key keep their order. */
 static void sort_pass(const struct edge *from, struct edge *to, size_t n, enum edge_key key,
                       uint32_t keys)
 {

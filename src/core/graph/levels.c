@@ -7,7 +7,7 @@
 #include "core/graph/dag.h"
 
 /* Kahn's algorithm: take the nodes that wait for nothing, free those that waited only for them.
- * Sets the level of each node taken; returns how many there are of both. */
+ * Sets the level of each node taken; returns how many nodes and levels there are. */
 static uint32_t resolve_levels(const struct dag *dag, uint32_t *of, uint32_t *ret_count)
 {
     uint32_t count = dag_count(dag), head = 0, tail = 0, levels = 0;

@@ -146,7 +146,7 @@ int address_listen(const char *text, uint16_t *ret_port, struct err *err)
 
 /* --- connecting --------------------------------------------------------------------- */
 
-/* Who listens everywhere listens on loopback, too. */
+/* A server that listens everywhere listens on loopback, too. */
 static void aim_at_loopback(struct bind_at *where)
 {
     in_port_t port = where->at.v6.sin6_port;

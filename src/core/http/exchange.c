@@ -77,7 +77,7 @@ static struct http_exchange *new_exchange(struct http_engine *engine,
     return exchange;
 }
 
-/* Once it is answered and the library is done with it. */
+/* Called once it is answered and the library is done with it. */
 void http_exchange_drop(struct http_exchange *exchange)
 {
     struct arena arena = exchange->arena;
@@ -315,11 +315,11 @@ enum MHD_Result http_on_request(void *self, struct MHD_Connection *connection, c
         *slot = new_exchange(self, connection, method, url);
         return MHD_YES;
     }
-    if (*size > 0) { /* what is beyond the limit is dropped, and refused at the end */
+    if (*size > 0) { /* bytes beyond the limit are dropped, and the request is refused at the end */
         buf_add(&exchange->body, data, *size);
         *size = 0;
         return MHD_YES;
     }
-    /* A request whose answer is on its way is shown once more after it was resumed. */
+    /* After a resume the library presents an answered request once more. */
     return exchange->is_whole ? MHD_YES : handle_exchange(exchange);
 }

@@ -24,7 +24,7 @@ struct health_report {
     struct arena arena;
     struct value_map *checks;
     enum health_status worst;
-    int64_t since; /* when the check that is under way began */
+    int64_t since; /* the start of the current check */
 };
 
 static const char *const status_names[] = {

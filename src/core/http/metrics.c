@@ -31,7 +31,7 @@ struct metrics {
     struct arena arena;
     struct family *families;
     size_t count;
-    struct buf key; /* of the series that is looked for */
+    struct buf key; /* of the series to find */
 };
 
 static size_t count_buckets(const struct metric *row)
@@ -43,7 +43,7 @@ static size_t count_buckets(const struct metric *row)
     return n;
 }
 
-/* Valid until the next one. */
+/* Valid until the next call. */
 static struct str make_metric_key(struct metrics *metrics, const char *first, const char *second)
 {
     buf_clear(&metrics->key);
@@ -73,7 +73,7 @@ static struct series *find_series(struct metrics *metrics, const struct family *
     return map_find(&family->series, make_metric_key(metrics, first, second));
 }
 
-/* The series of these values; when there are too many, that of all others. */
+/* The series of these values; when there are too many, the one of all others. */
 static struct series *take_series(struct metrics *metrics, size_t row, const char *first,
                                   const char *second)
 {

@@ -14,7 +14,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/fd.h"
 
-/* Of GnuTLS, which is under the library. */
+/* Limit of GnuTLS, which the library uses. */
 #define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3"
 
 /* --- an engine on the loop ---------------------------------------------------------- */
@@ -186,7 +186,7 @@ static int watch_engine(struct http_engine *engine, struct err *err)
                        on_engine_ready, err);
 }
 
-/* It accepts with a descriptor of its own for the socket, which it closes at its end. */
+/* It accepts on its own copy of the socket's descriptor, which it closes at its end. */
 static struct http_engine *new_engine(struct http_server *server, const char *cert_pem,
                                       const char *key_pem, struct err *err)
 {

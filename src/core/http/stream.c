@@ -1,4 +1,4 @@
-/* Streams of events (text/event-stream): what is sent waits in a buffer until the library asks. */
+/* Streams of events (text/event-stream): events wait in a buffer until the library asks. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -16,7 +16,7 @@ static void end_http_stream(struct http_stream *stream)
     free(stream);
 }
 
-/* The library's last call: the connection is over, whoever ended it. */
+/* The library's last call: the connection is over, on whichever side it ended. */
 static void on_free(void *self)
 {
     struct http_stream *stream = self;

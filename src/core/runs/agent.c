@@ -20,7 +20,7 @@ struct unixsock agent_socket(struct arena *arena, const char *data_dir)
                               .advice = "set data_dir to a shorter one" };
 }
 
-/* What is sent is for the agent alone, and nobody else may answer for it. */
+/* The packet is for the agent only, and only the agent may answer. */
 static int check_agent_owner(const struct unixsock *sock, int fd, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -56,7 +56,7 @@ static int exchange_packets(int fd, struct str packet, int64_t wait, struct buf 
     char *room = buf_reserve(answer, AGENT_PACKET_MAX);
     ssize_t n;
 
-    /* an agent that refuses us may have answered and closed already */
+    /* an agent that refuses us may already have answered and closed */
     if (send(fd, packet.p, packet.n, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
         return err_sys(err, errno, "write to the agent");
     if (await_agent_answer(fd, clock_after(clock_real(), wait), err) < 0)

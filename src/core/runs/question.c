@@ -75,7 +75,7 @@ void standing_reply(struct arena *arena, const char *data_dir, const struct para
         VEC_PUSH_IN(arena, &ret->list, standing_find(&standing, names->p[i]));
 }
 
-/* An agent of another version, or something that poses as one, may say anything. */
+/* An agent of another version, or an impostor, may answer anything. */
 static int check_reply(const struct standing_reply *reply, const struct param_strs *names,
                        struct err *err)
 {

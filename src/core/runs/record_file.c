@@ -22,7 +22,7 @@ int record_file_write(const struct record_file *file, const void *record, struct
                                  : fs_replace(file->path, buf_view(&bytes), &how, err);
 }
 
-/* Nothing is searched for after damage, so that the salt need not be a secret. */
+/* No search after damage, so the salt need not be a secret. */
 static int take_frame(struct frame_scan *scan, const struct record_file *file, struct frame *ret,
                       struct err *err)
 {

@@ -17,12 +17,12 @@
 #include "core/sys/pool.h"
 
 #define MODE 0600
-/* Of the beginning of a file: both copies of its salt. */
+/* Size of the start of a file: both copies of its salt. */
 #define HEAD_MAX 256
 
 /* --- writing ------------------------------------------------------------------------ */
 
-/* Says in errno why not. */
+/* Sets errno on failure. */
 static int lock_file(int fd)
 {
     int rc = flock(fd, LOCK_EX | LOCK_NB);
@@ -37,7 +37,8 @@ static int lock_file(int fd)
     return rc;
 }
 
-/* Is what was locked still the file of that name? Who replaced it held the lock before us. */
+/* Is the locked file still the one with that name? A writer that replaced it held the lock before
+ * us. */
 static int open_locked(const char *path, int *ret_fd, size_t *ret_size, struct err *err)
 {
     struct stat st;
@@ -62,7 +63,7 @@ static int open_locked(const char *path, int *ret_fd, size_t *ret_size, struct e
     }
 }
 
-/* Each entry ends with an empty frame: what comes after one that was cut off would not be found. */
+/* Each entry ends with an empty frame: without one, entries after a cut one would not be found. */
 static bool ends_well(const struct record_log_writer *writer)
 {
     char end[FRAME_HEAD];
@@ -95,7 +96,7 @@ int record_log_open(struct record_log_writer *writer, const struct record_log *l
     if (open_locked(log->path, &writer->fd, &writer->size, err) < 0)
         return -1;
     if (!can_append(writer))
-        writer->size = 0; /* begin anew */
+        writer->size = 0; /* start over */
     return 0;
 }
 
@@ -119,14 +120,13 @@ static int encode_log_entry(struct buf *out, const struct record_log *log, uint6
     return frame_end(out, frame_begin(out), log->version, salt, err);
 }
 
-/* What does not fit on the disk leaves no trace. */
+/* A partial write to a full disk is undone. */
 static int append_log_entry(const struct record_log_writer *writer, struct str entry,
                             struct err *err)
 {
     if (fd_write(writer->fd, entry.p, entry.n, err) == 0)
         return 0;
-    (void)!ftruncate(writer->fd,
-                     (off_t)writer->size); /* else it is damage that readers pass over */
+    (void)!ftruncate(writer->fd, (off_t)writer->size); /* else readers skip the damage */
     return err_wrap(err, "write '%s'", writer->log->path);
 }
 
@@ -160,8 +160,8 @@ static int report_log_damage(const struct record_log *log, struct err *err)
     return err_set(err, ERR_INVALID, "'%s': the checksum does not match", log->path);
 }
 
-/* The records of the last entry. `bytes` may be only the beginning of a large file, whose one entry
- * is cut off then. */
+/* The records of the last entry. `bytes` may be just the beginning of a large file, whose one entry
+ * is then cut. */
 static int find_log_entry(const struct record_log *log, struct str bytes, struct str *ret_records,
                           struct err *err)
 {
@@ -170,7 +170,7 @@ static int find_log_entry(const struct record_log *log, struct str bytes, struct
     enum frame_step step;
     struct err ignored;
 
-    *ret_records = bytes; /* of an older version, which had one entry and nothing else */
+    *ret_records = bytes; /* of an older version, which held just one entry */
     if (frame_file_open(&scan, bytes, log->purpose, &ignored) < 0)
         return 0;
     *ret_records = (struct str){ 0 };

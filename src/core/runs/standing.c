@@ -17,7 +17,7 @@
 
 #define STANDING_VERSION 1
 #define STANDING_LOCK    "standing.lock"
-/* Others hold the lock while they write one file. */
+/* Time limit: writers hold the lock while they write one file. */
 #define LOCK_NS (30 * CLOCK_SECOND)
 
 #define SUCCEEDED "succeeded"
@@ -37,7 +37,7 @@ static const struct record_type mark_type = RECORD_TYPE("mark of a state", struc
 static const struct record_field standing_fields[] = {
     RECORD("states",  LIST,  struct standing, states.list, 0, .inner = &mark_type),
     RECORD("runs",    LIST,  struct standing, runs.list, 0, .inner = &mark_type),
-    RECORD(SUCCEEDED, BYTES, struct standing, succeeded, RECORD_OMIT), /* the last: see is_known */
+    RECORD(SUCCEEDED, BYTES, struct standing, succeeded, RECORD_OMIT), /* must be last: see is_recorded_success */
     { 0 },
 };
 static const struct record_type standing_type = RECORD_TYPE("standing", struct standing, standing_fields, 0);
@@ -71,8 +71,8 @@ static uint64_t sum_names(const struct standing_marks *marks, uint64_t sum)
     return checksum("", 0, sum);
 }
 
-/* Does the record say already that all of these names succeeded? It is intact, and keys are in the
- * order of the table: its last bytes tell, without reading the rest. */
+/* Does the record already say that all of these names succeeded? It is intact and its keys are in
+ * table order, so its last bytes are enough. */
 static bool is_recorded_success(struct str payload, struct str sum)
 {
     const struct value key = value_text(SUCCEEDED), bytes = value_bytes(sum);
@@ -83,7 +83,7 @@ static bool is_recorded_success(struct str payload, struct str sum)
            msgpack_encode(&tail, &bytes, &ignored) == 0 && str_ends(payload, buf_view(&tail));
 }
 
-/* Returns whether something is different now. */
+/* Returns whether anything changed. */
 static bool merge_mark(struct standing_mark *kept, const struct standing_mark *ended)
 {
     const struct value_time changed = ended->changed.seconds > 0 ? ended->changed : kept->changed;
@@ -96,8 +96,8 @@ static bool merge_mark(struct standing_mark *kept, const struct standing_mark *e
     return !same;
 }
 
-/* Marks keep their places; when there are too many, the oldest go. Returns whether something is
- * different now. */
+/* Marks keep their places; when there are too many, the oldest go. Returns whether anything
+ * changed. */
 static bool merge_marks(struct arena *arena, struct standing_marks *kept,
                         const struct standing_marks *ended)
 {
@@ -124,14 +124,14 @@ static bool merge_marks(struct arena *arena, struct standing_marks *kept,
     return different;
 }
 
-/* Of the names of everything that has ended. */
+/* The checksum of the names of all states that ended. */
 static uint64_t sum_of(const struct standing *ended)
 {
     return sum_names(&ended->runs, sum_names(&ended->states, 0));
 }
 
-/* What is the same in most runs: everything succeeded before, and did so again. The file is always
- * whole, so this needs no lock. */
+/* The usual case: all succeeded before, and again. The file is always whole, so this needs no lock.
+ */
 static bool is_standing_kept(struct arena *arena, const struct record_file *file,
                              const struct standing *ended)
 {
@@ -145,7 +145,7 @@ static bool is_standing_kept(struct arena *arena, const struct record_file *file
            is_recorded_success(frame.payload, (struct str){ (const char *)&sum, sizeof(sum) });
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static int merge_standing_file(struct arena *arena, const struct record_file *file,
                                const struct standing *ended, struct err *err)
 {
@@ -161,7 +161,7 @@ static int merge_standing_file(struct arena *arena, const struct record_file *fi
     there = record_file_open(arena, file, &frame, &ignored) == 0 &&
             record_file_decode(arena, file, &frame, &kept, &ignored) == 0;
     if (!there)
-        kept = (struct standing){ 0 }; /* there is none, or it is damaged: begin anew */
+        kept = (struct standing){ 0 }; /* missing or damaged: start over */
     different = merge_marks(arena, &kept.states, &ended->states);
     different |= merge_marks(arena, &kept.runs, &ended->runs);
     if (there && !different)
@@ -209,7 +209,7 @@ static void add_standing_mark(struct standing_answer *answer, const struct stand
     answer->known = true;
 }
 
-/* "file.managed:/etc/motd" is called that, and "/etc/motd". */
+/* "file.managed:/etc/motd" matches that name, and "/etc/motd". */
 static bool is_mark_name(const struct standing_mark *mark, const char *name)
 {
     const char *colon = strchr(mark->name, ':');

@@ -13,7 +13,7 @@
 
 /* Instructions of SQLite between two looks at the clock. */
 #define PROGRESS_STEPS 1000
-/* What our own words around the text add to its depth. */
+/* Depth that our own words around the text add. */
 #define DEPTH_AROUND 2
 #define NOT_ONE      "this is not one expression: a WHERE clause is, without anything after it"
 
@@ -21,9 +21,9 @@ struct sql_query {
     sqlite3 *db;
     sqlite3_stmt *stmt;
     struct sql_table_use use;
-    bool may_read_row;         /* only the statement of ours may */
+    bool may_read_row;         /* only our own statement may */
     _Atomic int64_t deadline;  /* of clock_real */
-    _Atomic int64_t last_call; /* the same, for ever */
+    _Atomic int64_t last_call; /* the same, permanently */
 };
 
 /* --- what may be said ------------------------------------------------------------------------ */
@@ -76,7 +76,7 @@ static bool may_read_column(const struct sql_query *query, const char *table, co
            (query->may_read_row || strcmp(column, SQL_TABLE_ROW_COLUMN) != 0);
 }
 
-/* What is not named here is refused. */
+/* Anything not named here is refused. */
 static int authorize_action(void *self, int action, const char *first, const char *second,
                             const char *database, const char *trigger)
 {
@@ -177,7 +177,7 @@ static int open_database(struct sql_query *query, struct err *err)
         return err_set(err, ERR_INVALID, "open SQLite: %s", sqlite_api.errmsg(query->db));
     for (size_t i = 0; i < ARRAY_LEN(limits); i++)
         (void)sqlite_api.limit(query->db, limits[i].id, limits[i].value);
-    /* The table is made when it is first named: before only asking is allowed. */
+    /* The table is created on first use: before the limit to reading. */
     if (sql_table_add(query->db, &query->use, err) < 0 || touch_table(query, err) < 0)
         return -1;
     (void)sqlite_api.set_authorizer(query->db, authorize_action, query);
@@ -202,9 +202,9 @@ static int prepare_statement(struct sql_query *query, const char *before, struct
     return 0;
 }
 
-/* A text that is an expression is one in any place: as a clause, where SQLite says what is wrong
- * with it, and inside of CASE, where a text that closes our parenthesis and goes on with another
- * clause is none. The end of line ends a comment. */
+/* An expression is one in any place: as a clause, where SQLite reports its mistakes, and inside of
+ * CASE, where a text that closes our parenthesis and adds another clause is not. The line end ends
+ * a comment. */
 static int check_expression(struct sql_query *query, struct str text, struct err *err)
 {
     AUTO_BUF struct buf before = BUF_INIT(BUF_NO_LIMIT), after = BUF_INIT(BUF_NO_LIMIT);

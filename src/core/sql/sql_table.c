@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/sql/sqlite_api.h"
 
-/* A condition that a scan uses, as one letter of the plan: sign of a number, or a name. */
+/* A condition that a scan uses, as a letter of the plan: a number's comparison, or a name. */
 enum {
     PLAN_EQUAL = '=',
     PLAN_MORE = '>',
@@ -18,7 +18,7 @@ enum {
     PLAN_AT_MOST = 'l',
     PLAN_NAMES = 'i', /* one of several */
 };
-/* Conditions that are used; SQLite checks those beyond itself. */
+/* Maximum conditions in use; SQLite checks the others itself. */
 #define PLAN_MAX 64
 /* The same for every plan: a scan is never replaced by several, whose rows would need sorting. */
 #define SCAN_COST 1e6
@@ -90,7 +90,7 @@ static char sign_of(unsigned char op)
     }
 }
 
-/* The letter of a condition; '\0': it is of no use. */
+/* The letter of a condition; '\0': not usable. */
 static char plan_constraint(const struct sql_table *table, sqlite3_index_info *info, int number)
 {
     const struct sqlite3_index_constraint *constraint = &info->aConstraint[number];
@@ -110,7 +110,7 @@ static char plan_constraint(const struct sql_table *table, sqlite3_index_info *i
     }
 }
 
-/* A plan is two bytes for each condition: its letter, and what it is about. */
+/* A plan has two bytes for each condition: its letter and its subject. */
 static int plan_scan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     const struct sql_table *table = container_of(vtab, struct virtual_table, base)->use->table;
@@ -143,7 +143,7 @@ static void bound_number(char letter, int64_t number, int64_t *min, int64_t *max
 {
     if (letter == PLAN_MORE || letter == PLAN_LESS) {
         if (number == (letter == PLAN_MORE ? INT64_MAX : INT64_MIN))
-            return; /* nothing is: SQLite finds out */
+            return; /* no row can match: SQLite finds out */
         number += letter == PLAN_MORE ? 1 : -1;
     }
     if (letter != PLAN_LESS && letter != PLAN_AT_MOST && number > *min)
@@ -152,7 +152,7 @@ static void bound_number(char letter, int64_t number, int64_t *min, int64_t *max
         *max = number;
 }
 
-/* Values of a list are gone when the next one is looked at. */
+/* Values of a list are only valid until the next one is read. */
 static void add_bound_name(struct arena *arena, struct sql_bounds *bounds, sqlite3_value *v)
 {
     if (sqlite_api.value_type(v) == SQLITE_TEXT)
@@ -160,7 +160,7 @@ static void add_bound_name(struct arena *arena, struct sql_bounds *bounds, sqlit
                     arena_strdup(arena, (const char *)sqlite_api.value_text(v)));
 }
 
-/* Two conditions on names are both true: the first one is enough to look less. */
+/* With two conditions on names, the first one narrows the scan enough. */
 static void bound_names(struct arena *arena, char letter, sqlite3_value *v,
                         struct sql_bounds *bounds)
 {
@@ -189,7 +189,7 @@ static void read_bounds(struct arena *arena, const char *plan, sqlite3_value **v
         if (push == SQL_PUSH_NAME)
             bound_names(arena, letter, v, bounds);
         else if (sqlite_api.value_type(v) != SQLITE_INTEGER)
-            continue; /* SQLite knows how texts and fractions compare */
+            continue; /* SQLite can compare texts and fractions */
         else if (push == SQL_PUSH_ID)
             bound_number(letter, sqlite_api.value_int64(v), &bounds->id_min, &bounds->id_max);
         else
@@ -249,7 +249,7 @@ static int begin_scan(sqlite3_vtab_cursor *base, int number, const char *plan, i
     };
     struct err err;
 
-    (void)number, (void)count; /* the plan says both */
+    (void)number, (void)count; /* the plan encodes both */
     end_scan(cursor);
     read_bounds(&arena, plan, values, &bounds);
     if (use->table->open(use->self, &bounds, &cursor->scan, &err) < 0)
@@ -294,7 +294,7 @@ static int read_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_id)
     return SQLITE_OK;
 }
 
-/* Without xCreate there is nothing but the one table of this name. */
+/* Without xCreate there is just the one table of this name. */
 static const sqlite3_module module = {
     .xConnect = connect_table,
     .xBestIndex = plan_scan,

@@ -3,7 +3,7 @@
 #include "core/base/library.h"
 #include "core/base/mem.h"
 
-/* Bytes that all queries of this process may use together. */
+/* Maximum memory of all queries of this process together. */
 #define HEAP_MAX ((sqlite3_int64)256 << 20)
 
 struct sqlite_api sqlite_api;

@@ -16,13 +16,13 @@
 /* The kernel's NGROUPS_MAX. */
 #define GROUPS_MAX 65536
 
-/* By name, or by number when the name is NULL. */
+/* By name, or by number if the name is NULL. */
 struct account_key {
     const char *name;
     id_t id;
 };
 
-/* What the get...r functions return for "no such entry", besides 0 without a result. */
+/* errno values of the get...r functions for "no such entry", besides 0 without a result. */
 static bool is_account_absence(int errnum)
 {
     return errnum == 0 || errnum == ENOENT || errnum == ESRCH || errnum == EBADF || errnum == EPERM;

@@ -7,7 +7,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/pool.h"
 
-/* Readers of text go as deep as their limits allow. */
+/* As deep as the limits of text readers allow. */
 #define STACK_SIZE ((size_t)1 << 20)
 
 int background_tasks_open_shared(struct background_tasks *tasks, struct loop *loop,
@@ -85,8 +85,7 @@ static void run_background_task(void *arg)
     task->finished = true;
     (void)pthread_cond_broadcast(&home->finished);
     (void)pthread_mutex_unlock(&home->mutex);
-    loop_message_send(&home->out, &task->loop_message,
-                      on_task_done); /* the background task may be gone now */
+    loop_message_send(&home->out, &task->loop_message, on_task_done); /* it may be gone now */
     (void)pthread_mutex_lock(&home->mutex);
     home->under_way--;
     (void)pthread_cond_broadcast(&home->finished);

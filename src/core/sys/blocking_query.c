@@ -14,10 +14,10 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop_message.h"
 
-/* How soon a cancel is noticed. */
+/* How fast a cancel is noticed. */
 #define SLICE_NS (CLOCK_SECOND / 10)
 
-/* Held by the worker that waits and by the loop that answers. */
+/* Owned by the waiting worker and the answering loop. */
 struct blocking_query {
     struct loop_message loop_message;
     blocking_query_fn *fn;
@@ -75,7 +75,7 @@ static struct blocking_query *new_query(const struct blocking_query_question *qu
     return query;
 }
 
-/* Until it is answered, or too late. With the mutex. */
+/* Wait until it is answered, or too late. Called with the mutex held. */
 static void wait_for_answer(struct blocking_query *query,
                             const struct blocking_query_question *question)
 {

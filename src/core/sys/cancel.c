@@ -42,8 +42,8 @@ void cancel_raise(struct cancel *cancel)
 static _Thread_local const struct cancel *heeded;
 static _Thread_local bool has_cut;
 
-/* Every way to learn of a cancel ends here, so a test that cancels at each call of this function
- * has tried every moment that makes a difference. */
+/* Every way to notice a cancel ends here, so a test that cancels at each call of this function has
+ * tried every moment that matters. */
 bool cancel_is_raised(const struct cancel *cancel)
 {
     bool raised;

@@ -25,7 +25,7 @@
 
 /* --- where we are ------------------------------------------------------------------- */
 
-/* "device folder type options": octal escapes in folders of cgroups do not happen. */
+/* "device folder type options": cgroup folders contain no octal escapes. */
 static const char *find_cgroup_mount(struct arena *arena, struct str mounts)
 {
     while (mounts.p) {
@@ -145,7 +145,7 @@ int cgroup_list(const struct cgroup *cgroup, struct arena *arena, struct cgroup_
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* Before Linux 5.14: processes that fork faster than we read are caught in the next round. */
+/* Before Linux 5.14: processes that fork faster than we read are killed in the next round. */
 static int kill_one_by_one(const struct cgroup *cgroup, struct err *err)
 {
     for (int i = 0; i < KILL_ROUNDS; i++) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* So many bytes are never cut short. */
+/* The kernel never returns fewer bytes up to this size. */
 #define WHOLE_MAX 256
 
 void chance_bytes(void *bytes, size_t n)

@@ -5,8 +5,8 @@
  * birth into a cgroup, and libc has no function for it: a few instructions for
  * the processor that we know, and a copy of our memory on all others.
  *
- * All of the child is raw system calls: libc's setuid would signal the
- * parent's other threads, and sanitizers watch libc's other wrappers.
+ * The child makes raw system calls only: libc's setuid would signal the parent's other threads, and
+ * sanitizers intercept libc's other wrappers.
  */
 #include "core/sys/child.h"
 
@@ -33,13 +33,13 @@
 #include "core/sys/process.h"
 
 #define STACK_SIZE 32768
-/* The kernel's: all of them in one word. */
+/* The kernel's signal set: one word. */
 #define SIGNAL_SET_SIZE 8
 #define SIGNAL_COUNT    64
-/* What it reads as an action; all zero is the default one. */
+/* The kernel's action; zero is the default one. */
 #define SIGNAL_ACTION_WORDS 8
 
-/* Sanitizers must not look at code that runs on a borrowed stack in shared memory. */
+/* Sanitizers must ignore code that runs on a borrowed stack in shared memory. */
 #define IN_CHILD                                                                                   \
     __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined"),        \
                    noinline))
@@ -58,7 +58,7 @@ IN_CHILD static int enter_group(const struct child *child)
     return 0;
 }
 
-/* A parent that has ended already can send nothing. */
+/* A parent that has already ended cannot send a signal. */
 IN_CHILD static void follow_parent(const struct child *child, int signo)
 {
     (void)syscall(SYS_prctl, PR_SET_PDEATHSIG, signo, 0, 0, 0);
@@ -66,7 +66,7 @@ IN_CHILD static void follow_parent(const struct child *child, int signo)
         (void)syscall(SYS_exit_group, 127);
 }
 
-/* Until it is in the list it dies with us; from then on a later process finds it. */
+/* Until it is in the list it dies with us; afterwards a later process finds it. */
 IN_CHILD static int note_birth(const struct child *child)
 {
     struct process_birth birth;
@@ -116,7 +116,7 @@ IN_CHILD static int set_limits(const struct child *child)
     return 0;
 }
 
-/* First every source moves out of the way of every target, then each target is filled. */
+/* First move every source out of the way of every target, then fill each target. */
 IN_CHILD static int place_files(const struct child *child)
 {
     int above = 3;
@@ -192,7 +192,7 @@ IN_CHILD static int exec_program(const struct child *child)
             (void)syscall(SYS_execve, child->script[0], child->script, child->env);
             return -1;
         }
-        if (errno == EACCES) /* nothing is known about a folder of PATH that we may not search */
+        if (errno == EACCES) /* a folder of PATH without search permission: unknown */
             denied |= child->candidates[0] == child->argv[0] ||
                       syscall(SYS_faccessat, AT_FDCWD, *path, F_OK) == 0;
         else if (errno != ENOENT && errno != ENOTDIR)
@@ -213,7 +213,7 @@ static step_fn *const steps[] = {
 };
 _Static_assert(ARRAY_LEN(steps) == CHILD_STEPS, "every step has its function");
 
-/* The child: returns only by failing. */
+/* The child's side: returns only on failure. */
 IN_CHILD static int live(void *arg)
 {
     const struct child *child = arg;
@@ -266,8 +266,8 @@ static pid_t clone_into(struct clone_args args, struct child *child)
     return -1;
 }
 #else
-/* The child's copy of our stack is its own, so it may simply continue from here; what it reports is
- * in memory that both see. */
+/* The child's copy of our stack is private, so it may simply continue here; its report is in shared
+ * memory. */
 __attribute__((no_sanitize("address"), no_sanitize("thread"))) static pid_t
 clone_into(struct clone_args args, struct child *child)
 {
@@ -300,7 +300,7 @@ static pid_t start_in_cgroup(struct child *child, int *ret_pidfd)
     return clone_into(args, child);
 }
 
-/* No handler of ours may run in the child: it could share our memory. */
+/* None of our handlers may run in the child: it could share our memory. */
 static pid_t start_quietly(struct child *child, int *ret_pidfd)
 {
     sigset_t all, before;

@@ -105,8 +105,8 @@ void child_registry_read_boot(char ret_id[static CHILD_REGISTRY_BOOT_SIZE])
     memcpy(ret_id, text.p, text.n < CHILD_REGISTRY_BOOT_SIZE ? text.n : CHILD_REGISTRY_BOOT_SIZE);
 }
 
-/* The number is another one's now when its owner was born at another time. When its owner is gone,
- * strangers may have had it since: who is left of that session is known by its mark only. */
+/* If its birth differs, the number belongs to another process now. If the child is gone, strangers
+ * may have had the number since: survivors of its session are recognised by their mark only. */
 bool child_registry_is_alive(const struct process_birth *birth)
 {
     struct child_registry_stat stat;
@@ -122,7 +122,7 @@ bool child_registry_is_alive(const struct process_birth *birth)
 
 /* --- a plain list: | boot id 40 | struct process_birth ... | ----------------------------- */
 
-/* Holding it before the second look makes sure that we kill whom we saw. */
+/* Holding it before the second check makes sure that we kill the right process. */
 static int kill_child(const struct process_birth *birth, size_t *count, struct err *err)
 {
     AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)birth->pid, 0);
@@ -145,7 +145,7 @@ int child_registry_kill(const char *path, size_t *ret_count, struct err *err)
         return -1;
     child_registry_read_boot(boot);
     if (text.n < sizeof(boot) || memcmp(text.p, boot, sizeof(boot)) != 0)
-        return 0; /* of another life of the machine */
+        return 0; /* from before a reboot */
     for (size_t at = sizeof(boot); at + sizeof(struct process_birth) <= text.n;
          at += sizeof(struct process_birth)) {
         struct process_birth birth;
@@ -157,7 +157,7 @@ int child_registry_kill(const char *path, size_t *ret_count, struct err *err)
     return 0;
 }
 
-/* A full disk must not keep programs from starting: they may be what makes room. */
+/* A full disk must not keep programs from starting: they may be the ones that make room. */
 static void reserve_room(int fd)
 {
     (void)fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)ROOM);
@@ -181,6 +181,6 @@ int child_registry_open(const char *path, int *ret_fd, struct err *err)
 
 void child_registry_clear(int fd)
 {
-    if (ftruncate(fd, CHILD_REGISTRY_BOOT_SIZE) == 0) /* else it is longer, and as good */
+    if (ftruncate(fd, CHILD_REGISTRY_BOOT_SIZE) == 0) /* else it is longer, which is harmless */
         reserve_room(fd);
 }

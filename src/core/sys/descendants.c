@@ -1,9 +1,9 @@
 /*
- * The head of the descendants is stopped first, so that it neither ends (its
- * descendants would scatter) nor reaps (their numbers stay taken). Then rounds:
- * find the living, kill them, wait until they are dead. A process that forked in
- * time is found in the next round, as a child of the head if not of another. Two rounds that find
- * none are the end: the kernel's list of children may skip one while another exits.
+ * The root process is stopped first, so that it neither ends (its descendants would scatter) nor
+ * reaps (their PIDs stay taken). Then rounds: find the living, kill them, wait until they are dead.
+ * A process that forked in time is found in the next round, as a child of the root if not of
+ * another. It ends after two rounds that find none: the kernel's list of children may skip one
+ * while another exits.
  */
 #include "core/sys/descendants.h"
 
@@ -27,17 +27,17 @@
 
 #define PROC_FILE_MAX ((size_t)1 << 20)
 #define PROC_PATH_MAX 64
-/* More rounds than a descendants that only ever forks can keep up with. */
+/* More rounds than processes that do nothing but fork can keep up with. */
 #define ROUNDS_MAX   10000
 #define EMPTY_ROUNDS 2
-/* How long a killed process may take to be gone, as in a stuck disk. */
+/* How long a killed process may take to disappear, for example with a stuck disk. */
 #define DEATH_MAX (30 * CLOCK_SECOND)
 
 struct kin {
     pid_t pid, parent;
 };
 
-/* Everybody, where the kernel cannot be asked for children. */
+/* All processes, for kernels without lists of children. */
 struct process_table {
     VEC(struct kin) all;
     bool loaded;
@@ -72,7 +72,7 @@ static void add_pids(struct arena *arena, struct str text, struct descendants_pi
     }
 }
 
-/* Kernels without lists of children: look at everybody, once a round. */
+/* Kernels without lists of children: read all processes, once a round. */
 static void load_process_table(struct arena *arena, struct process_table *table)
 {
     struct fs_names names;
@@ -127,7 +127,7 @@ static void add_children(struct arena *arena, pid_t parent, struct process_table
         scan_children(arena, parent, table, pids);
 }
 
-/* Everybody below `root`; the list is its own queue. */
+/* All descendants of `root`; the list is its own queue. */
 static void find_family(struct arena *arena, pid_t root, struct descendants_pids *pids)
 {
     struct process_table table = { 0 };
@@ -149,8 +149,8 @@ static int wait_for_death(int pidfd, pid_t pid, struct err *err)
     return 0;
 }
 
-/* All of its threads: a process is shown as a zombie when its first thread has ended, though others
- * may go on. */
+/* Check all of its threads: a process is shown as a zombie when its first thread has ended, though
+ * others may still run. */
 static bool has_ended(int pidfd)
 {
     struct pollfd look = { .fd = pidfd, .events = POLLIN };

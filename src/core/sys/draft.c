@@ -27,20 +27,20 @@
 #define NAME_TRIES  16
 #define COPY_CHUNK  ((size_t)64 << 20) /* between two checks for cancellation */
 #define COPY_BUFFER 65536
-#define WRITE_PIECE ((size_t)16 << 20) /* what is larger can be canceled between two pieces */
+#define WRITE_PIECE ((size_t)16 << 20) /* larger content can be canceled between two pieces */
 #define SYNC_PIECE  ((off_t)8 << 20)
 /* The kernel's own limits on extended attributes. */
 #define XATTR_LIST_SIZE  65536
 #define XATTR_VALUE_SIZE 65536
 
-/* A draft of our own data is locked as long as it is written: draft_sweep removes the others. False
- * when it came between. */
+/* A draft of our own data is locked while it is written: draft_sweep removes unlocked ones. False
+ * when it was removed in between. */
 static bool lock_own(const struct draft *draft)
 {
     struct stat st;
 
     if (draft->site != &draft->own)
-        return true; /* its log knows it */
+        return true; /* the log has its name */
     if (flock(draft->fd, LOCK_EX | LOCK_NB) < 0)
         return errno != EWOULDBLOCK; /* a file system without locks is not swept */
     return fstat(draft->fd, &st) == 0 && st.st_nlink > 0;
@@ -143,7 +143,7 @@ int draft_copy(struct draft *draft, int from, struct err *err)
     } while (n > 0);
     if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
         return err_sys(err, errno, "copy to '%s'", draft->site->path);
-    /* Both offsets are where it stopped. Some files, as in /proc, claim to be empty. */
+    /* Both offsets are its end. Some files, as in /proc, claim to be empty. */
     return copy_by_hand(draft, from, err);
 }
 
@@ -170,11 +170,11 @@ static int copy_xattr(struct draft *draft, int old, const char *name, struct err
     if (n >= 0 && fsetxattr(draft->fd, name, value, (size_t)n, 0) == 0)
         return 0;
     if (errno == ENOTSUP || strncmp(name, "security.", 9) == 0)
-        return 0; /* labels are up to the policy, not to a user */
+        return 0; /* labels belong to the policy, not to a user */
     return err_sys(err, errno, "copy the attribute '%s' of '%s'", name, draft->site->path);
 }
 
-/* The file that `info` describes, and not one that replaced it. */
+/* Open exactly the file of `info`, not a replacement. */
 static int open_old(const struct draft *draft, const struct fs_info *info, int flags)
 {
     AUTO_FD int fd = openat(draft->site->folder, draft->site->name,
@@ -196,7 +196,7 @@ static int copy_xattrs(struct draft *draft, const struct fs_info *info, struct e
     ssize_t n = old < 0 ? 0 : flistxattr(old, NULL, 0);
 
     if (n <= 0)
-        return 0; /* none, or a file that we may replace but not read */
+        return 0; /* missing, or a file that we may replace but not read */
     names = mem_alloc(XATTR_LIST_SIZE);
     n = flistxattr(old, names, XATTR_LIST_SIZE);
     for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1)
@@ -236,7 +236,7 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
     return 0;
 }
 
-/* An inode number may be reused by another file, its change time cannot. */
+/* Another file may reuse an inode number, but not its change time. */
 static bool is_unchanged(const struct fs_info *seen, const struct fs_info *now)
 {
     return seen->kind == now->kind &&
@@ -273,7 +273,7 @@ static int move_into_place(const struct draft *draft)
     rc = renameat2(folder, draft->temp, folder, draft->site->name, RENAME_NOREPLACE);
     if (rc == 0 || errno != EINVAL)
         return rc;
-    /* a file system without that: a second name never replaces either */
+    /* not supported: a second name never replaces a file either */
     if (linkat(folder, draft->temp, folder, draft->site->name, 0) < 0)
         return -1;
     return unlinkat(folder, draft->temp, 0);
@@ -302,8 +302,8 @@ static bool is_mount(int fd)
            (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-/* Something is mounted on the name, as containers do with /etc/hosts: it cannot be replaced, only
- * rewritten. Readers may see a part of it; a revert uses the image. */
+/* The name is a mount point, as /etc/hosts in containers: it cannot be replaced, only rewritten.
+ * Readers may see a part of it; a revert uses the image. */
 static int fill_mounted(struct draft *draft, const struct fs_info *old, struct err *err)
 {
     AUTO_FD int to = open_old(draft, old, O_WRONLY);
@@ -342,7 +342,7 @@ static int publish_file(struct draft *draft, const struct fs_info *old, struct e
     return 0;
 }
 
-/* A sync cannot be interrupted: what is large goes to the disk piece by piece before. */
+/* A sync cannot be interrupted: large content is written to the disk in pieces before. */
 static int sync_content(const struct draft *draft, struct err *err)
 {
     const off_t size = lseek(draft->fd, 0, SEEK_END);
@@ -390,7 +390,7 @@ static void sweep_name(int folder, const char *name)
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0)
-        (void)unlinkat(folder, name, 0); /* the next one tries again */
+        (void)unlinkat(folder, name, 0); /* the next sweep tries again */
 }
 
 void draft_sweep(const char *folder)

@@ -37,7 +37,7 @@ struct drafted {
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-/* Under the mutex. */
+/* Called with the mutex held. */
 static int open_log_file(struct draft_log *log, struct err *err)
 {
     if (log->fd < 0)
@@ -94,7 +94,7 @@ static bool read_draft_number(char **rest, unsigned long long *ret)
     return true;
 }
 
-/* Cuts the text into its parts. False for one that a crash has damaged. */
+/* Cuts the text into its parts. False for one damaged by a crash. */
 static bool read_draft_record(char *text, struct drafted *ret)
 {
     char *name, *space;
@@ -115,7 +115,7 @@ static bool read_draft_record(char *text, struct drafted *ret)
     return fs_is_temp_name(name) && path_is_absolute(text);
 }
 
-/* A folder that may be another one now goes only when it is empty. */
+/* A folder that may be another one now is removed only if empty. */
 static int remove_draft_folder(const struct drafted *draft, const struct site *site,
                                struct err *err)
 {
@@ -127,8 +127,8 @@ static int remove_draft_folder(const struct drafted *draft, const struct site *s
     return 0;
 }
 
-/* Returns -1 when it is still there. A folder that is no longer where it was has taken the draft
- * along: nothing else in the world is looked at. */
+/* Returns -1 when it still exists. If its folder has moved, the draft moved with it: no other place
+ * is searched. */
 static int remove_draft(const struct drafted *draft, struct err *err)
 {
     AUTO_FD int fd = open(draft->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -151,7 +151,7 @@ static int remove_draft(const struct drafted *draft, struct err *err)
                                        : site_unlink(&site, err);
 }
 
-/* What could not be removed stays in the log. */
+/* Drafts that could not be removed stay in the log. */
 static int remove_logged_drafts(struct draft_log *log, struct err *err)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
@@ -202,7 +202,7 @@ void draft_log_close(struct draft_log *log)
         return;
     if (atomic_load(&log->failed))
         (void)remove_logged_drafts(log, &ignored);
-    else if (log->fd >= 0) /* there is nothing left of what it says */
+    else if (log->fd >= 0) /* all its drafts are gone */
         (void)fs_unlink(log->path, &ignored);
     fd_close(&log->fd);
     (void)pthread_mutex_destroy(&log->mutex);

@@ -12,7 +12,7 @@ static bool limit_raised;
 void fd_close(int *fd)
 {
     if (*fd >= 0)
-        (void)close(*fd); /* the number is gone whatever close says */
+        (void)close(*fd); /* close frees the number even on failure */
     *fd = -1;
 }
 
@@ -84,7 +84,7 @@ void fd_limit_spare(size_t count)
     if (!limit_raised)
         return;
     limit.rlim_cur = limit.rlim_max - (count < limit.rlim_max / 4 ? count : limit.rlim_max / 4);
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* between limits that were allowed before */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* between previously allowed limits */
 }
 
 bool fd_limit_before(struct rlimit *ret_limit)

@@ -19,13 +19,13 @@
 
 #define NAME_SIZE 32
 #define PREFIX    "zester-"
-/* How long a killed group may take to be empty, as in a stuck disk. */
+/* How long a killed group may take to become empty, for example with a stuck disk. */
 #define DEATH_MAX (30 * CLOCK_SECOND)
 
 struct fence_group {
     struct cgroup cgroup;
     struct fence_group *next;
-    bool killed; /* some kernels then kill processes started in it later: not used again */
+    bool killed; /* some kernels then kill processes started in it later: never reused */
 };
 
 /* The groups of this process, all below one. */
@@ -34,13 +34,13 @@ static struct {
     pid_t owner;        /* the process that opened the groups; 0: none yet */
     struct cgroup base; /* path is NULL when there is no place for groups */
     struct fence_group *idle;
-    struct fence_group *lingering; /* held a process when their run was over */
+    struct fence_group *lingering; /* not empty when their run ended */
     unsigned count;
 } groups = { .mutex = PTHREAD_MUTEX_INITIALIZER, .base = CGROUP_NONE };
 
 static void remove_list(struct fence_group **list)
 {
-    struct err ignored; /* what is still in use stays, and is swept by a later process */
+    struct err ignored; /* groups still in use stay; a later process sweeps them */
 
     for (struct fence_group *group = *list, *next; group; group = next) {
         next = group->next;
@@ -55,7 +55,7 @@ static void remove_list(struct fence_group **list)
 static void remove_fence_groups(void)
 {
     if (groups.owner != getpid())
-        return; /* a fork of the owner: they are not ours */
+        return; /* a fork of the owner: not our groups */
     remove_list(&groups.idle);
     remove_list(&groups.lingering);
     if (groups.base.path)
@@ -63,7 +63,7 @@ static void remove_fence_groups(void)
     cgroup_done(&groups.base);
 }
 
-/* Groups that dead processes left behind. */
+/* Remove groups of dead processes. */
 static void sweep_stale_groups(const char *home)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -101,7 +101,7 @@ static void open_groups(void)
         (void)atexit(remove_fence_groups);
 }
 
-/* An idle group, or one that has become empty since. */
+/* An idle group, or one that has become empty. */
 static struct fence_group *take_old(void)
 {
     struct fence_group *group = groups.idle;

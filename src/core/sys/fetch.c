@@ -11,7 +11,7 @@
 
 struct transfer {
     const struct fetch_options *options;
-    struct buf bytes; /* unless it goes to a file */
+    struct buf bytes; /* the result, unless it goes to a file */
     int fd;           /* that file; -1 */
     uint64_t size;
     int errnum; /* the file could not be written */
@@ -110,7 +110,7 @@ static int explain_fetch_error(CURL *easy, CURLcode code, const char *url,
                    "fetch '%s': %s", url, curl_api.easy_strerror(code));
 }
 
-/* A redirect that was not followed is not an error of the library. */
+/* The library does not report an ignored redirect as an error. */
 static int check_status(CURL *easy, const char *url, struct err *err)
 {
     long status = 0;

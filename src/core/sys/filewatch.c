@@ -22,14 +22,14 @@
      IN_DONT_FOLLOW)
 #define READ_SIZE ((size_t)64 << 10)
 
-/* A watch on a folder, and the path by which it is reached. */
+/* A watch on a folder, and its path to it. */
 struct watched_path {
     struct filewatch *watch;
     char *path;
 };
 
-/* A folder that is watched. The kernel knows it by its inode, so that those who reach it by
- * different paths share it. */
+/* A watched folder. The kernel knows it by its inode, so watches with different paths to it share
+ * it. */
 struct filewatch_folder {
     int wd;
     VEC(struct watched_path) wanted;
@@ -87,7 +87,7 @@ static void drop_folder(struct filewatch_hub *hub, struct filewatch_folder *fold
     free_folder(folder);
 }
 
-/* A folder that a watch has already may have moved: the path is set anew. */
+/* A folder that a watch already has may have moved: update the path. */
 static void attach_watch(struct filewatch_folder *folder, struct filewatch *watch, const char *path)
 {
     struct watched_path one = { watch, mem_strdup(path) };
@@ -101,7 +101,7 @@ static void attach_watch(struct filewatch_folder *folder, struct filewatch *watc
     VEC_PUSH(&folder->wanted, one);
 }
 
-/* Or the same. */
+/* Is `path` below `folder`, or the same? */
 static bool is_below(const char *path, const char *top)
 {
     size_t n = strlen(top);
@@ -137,7 +137,7 @@ static int add_watched_folder(struct filewatch *watch, const char *path, struct 
     struct filewatch_folder *folder;
 
     if (wd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return 0; /* it went meanwhile */
+        return 0; /* removed meanwhile */
     if (wd < 0)
         return err_sys(err, errno, "watch the folder '%s'", path);
     folder = find_watched_folder(hub, wd);
@@ -176,8 +176,8 @@ static void look_at_entry(struct filewatch *watch, const struct filewatch_task *
         VEC_PUSH(&watch->todo, ((struct filewatch_task){ mem_strdup(path), in->is_new }));
 }
 
-/* Watch a folder, then see what is in it; folders in it are for later. In this order nothing that
- * is made meanwhile is missed. Each name takes one of the budget. */
+/* Watch a folder, then read its content; its folders are queued. In this order nothing made
+ * meanwhile is missed. Each name uses one of the budget. */
 static int look_at_folder(struct filewatch *watch, const struct filewatch_task *task,
                           size_t *budget, struct err *err)
 {
@@ -203,7 +203,7 @@ static int look_at_folder(struct filewatch *watch, const struct filewatch_task *
     return 0;
 }
 
-/* It went meanwhile, or is something else now. */
+/* It was removed meanwhile, or is another file now. */
 static bool is_no_folder(const struct err *err)
 {
     return err->errnum == ENOENT || err->errnum == ENOTDIR || err->errnum == ELOOP;
@@ -272,9 +272,9 @@ static int add_watched_tree(struct filewatch *watch, const char *path, bool is_n
     return rc;
 }
 
-/* The folders on the way to `root`, from where patterns are taken or else from the one that holds
- * it, without what else is in them: so that a root that goes, or is not there yet, is seen when it
- * comes. What cannot be watched of them is left out. */
+/* Watch the folders on the way to `root` (from the base folder, or else from its parent), without
+ * their other content, so that a root which goes, or is still missing, is seen when it comes.
+ * Folders that cannot be watched are left out. */
 static void add_way(struct filewatch *watch, const char *root)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -305,7 +305,7 @@ static int add_watched_root(struct filewatch *watch, const char *root, bool is_n
     return err->errnum == ENOENT && is_below(root, watch->folder) ? 0 : -1;
 }
 
-/* A folder that was made: below a root all of it is looked at, above one the way there. */
+/* A new folder: below a root it is scanned, above one only the way there. */
 static void add_new(struct filewatch *watch, const char *path)
 {
     struct err ignored; /* a folder that cannot be watched is as one without changes */
@@ -327,8 +327,8 @@ static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
     bool is_folder = (mask & IN_ISDIR) != 0;
 
     if (is_folder && (mask & IN_ATTRIB))
-        return; /* of files it is how people say 'changed' without writing: touch */
-    /* one that was moved away keeps its watches: take them off, with those below it */
+        return; /* for files a signal without a write: touch */
+    /* a folder that was moved away keeps its watches: remove them, with those below it */
     if (is_folder && (mask & (IN_MOVED_FROM | IN_DELETE)))
         detach_watch(watch->hub, watch, path);
     try_path(watch, path);
@@ -336,8 +336,7 @@ static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
         add_new(watch, path);
 }
 
-/* The list of those who want the folder may change meanwhile, and the folder go: a copy is
- * walked. */
+/* Callbacks may change the list of watches and free the folder: walk a copy. */
 static void tell_watches(struct filewatch_folder *folder, const struct inotify_event *event)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

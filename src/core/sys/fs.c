@@ -21,12 +21,12 @@
 #include "core/sys/fd.h"
 #include "core/sys/site.h"
 
-/* What a file without a size (as in /proc) is first given room for. */
+/* The first buffer for a file without a size (as in /proc). */
 /* Bytes read between two checks for cancellation. */
 #define READ_PIECE ((size_t)64 << 20)
 #define FIRST_ROOM 4096
 #define HASH_PIECE ((size_t)64 << 10)
-/* Of names for files in the making. */
+/* Length of the random part of draft names. */
 #define TEMP_PREFIX ".zester-"
 #define TEMP_DIGITS 16
 
@@ -156,8 +156,7 @@ static int refuse_large_file(const char *path, size_t max, struct err *err)
     return err_set(err, ERR_LIMIT, "read '%s': larger than the limit of %zu bytes", path, max);
 }
 
-/* One byte more than expected is asked for, so that a short answer with all that is expected is the
- * end. */
+/* Ask for one byte more than expected: a short answer with the expected size is the end. */
 static int read_whole_file(struct arena *arena, int fd, const char *path, size_t max,
                            struct str *ret_text, struct err *err)
 {
@@ -192,7 +191,7 @@ static int read_whole_file(struct arena *arena, int fd, const char *path, size_t
     return 0;
 }
 
-/* -1 when it is not there. */
+/* -1 when it does not exist. */
 static int open_existing_file(const char *path, int *ret_fd, struct err *err)
 {
     /* a fifo without a writer must not block, nor a terminal become ours */
@@ -347,7 +346,7 @@ bool fs_is_temp_name(const char *name)
            strspn(name + prefix, "0123456789abcdef") == TEMP_DIGITS;
 }
 
-/* A folder that another process makes at the same moment will do. */
+/* A folder that another process made at the same moment is fine. */
 static int make_one(const char *path, mode_t mode, struct err *err)
 {
     const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };

@@ -28,7 +28,7 @@ int fs_keep(const char *path, struct str content, const struct fs_replace_option
             struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct err ignored; /* what cannot be read is written */
+    struct err ignored; /* an unreadable file is written */
     struct str old;
 
     if (fs_read(&arena, path, content.n + 1, &old, &ignored) == 0 && old.p && str_eq(old, content))
@@ -46,7 +46,7 @@ int fs_write(const char *path, struct str content, mode_t mode, struct err *err)
     return fs_replace(path, content, &options, err);
 }
 
-/* A copy of something new has its mode; a copy over something old keeps the old one's. */
+/* A new copy gets the mode of its source; a replaced file keeps its own. */
 static int default_mode(int from, const char *path, struct fs_replace_options *options,
                         struct err *err)
 {

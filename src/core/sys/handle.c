@@ -6,7 +6,7 @@
 #include "core/base/arena.h"
 #include "core/sys/fd.h"
 
-/* As the kernel has it, with room. */
+/* The kernel's struct, with room. */
 union handle {
     struct file_handle head;
     char bytes[sizeof(struct file_handle) + MAX_HANDLE_SZ];
@@ -32,6 +32,6 @@ int handle_open(int folder, struct str bytes)
         return -1;
     memcpy(&handle, bytes.p, bytes.n);
     if (handle.head.handle_bytes != bytes.n - sizeof(handle.head))
-        return -1; /* it was damaged on its way */
+        return -1; /* damaged */
     return open_by_handle_at(mount, &handle.head, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }

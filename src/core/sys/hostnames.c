@@ -33,7 +33,7 @@ void hostnames_add(struct hostnames *names, const char *name)
         VEC_PUSH_IN(names->arena, &names->dns, arena_strdup(names->arena, name));
 }
 
-/* Link-local addresses mean something on one interface only. */
+/* Link-local addresses are valid on one interface only. */
 static void add_interface_address(struct hostnames *names, const struct sockaddr *address)
 {
     char text[INET6_ADDRSTRLEN] = "";
@@ -68,7 +68,7 @@ void hostnames_add_own(struct hostnames *names)
     hostnames_add(names, "localhost");
     hostnames_add(names, "127.0.0.1");
     if (getifaddrs(&list) < 0)
-        return; /* names are left */
+        return; /* the names remain */
     for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next)
         if (entry->ifa_addr && (entry->ifa_flags & IFF_UP))
             add_interface_address(names, entry->ifa_addr);

@@ -9,11 +9,11 @@
 
 #include "core/base/mem.h"
 
-/* The bits of a umask that would lock us out of our own files. */
+/* The umask bits that would lock us out of our own files. */
 #define UMASK_OWNER 0700
 
-/* Those of a terminal: nohup ignores the first, a shell without job control the others for what it
- * runs in the background. */
+/* Terminal signals: nohup ignores the first, a shell without job control the others for background
+ * jobs. */
 static const int kept_signals[] = { SIGHUP, SIGINT, SIGQUIT };
 static bool kept[ARRAY_LEN(kept_signals)];
 
@@ -48,8 +48,8 @@ static void reset_signals(enum inherited_role role)
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A closed stream becomes one that is empty, or that nothing can be written to: what is lost is
- * noticed. Numbers are given out from 0, so each lands where one is missing. */
+/* A closed stream is replaced by one that is empty, or that cannot be written to, so that lost
+ * output is noticed. Numbers are given out from 0, so each lands where one is missing. */
 static void fill_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

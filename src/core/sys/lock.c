@@ -20,13 +20,13 @@
 
 #define PID_TEXT_SIZE 16
 #define PRIVATE_MODE  0600
-/* The kernel wakes a waiter for a lock, but not at a deadline and not with other events. So a wait
- * that may end early polls, at first often, then less so. */
+/* The kernel wakes a waiter for a lock, but not at a deadline or for other events. So an
+ * interruptible wait polls, at first often, then less so. */
 #define LOOK_FIRST CLOCK_MS
 #define LOOK_LAST  (64 * CLOCK_MS)
-/* For a child of a holder that was killed: it has the file open until it runs its program. */
+/* Time for the child of a killed holder: it has the file open until exec. */
 #define HEIR_WAIT (2 * CLOCK_SECOND)
-/* For lock_holder, which shares it for a moment. */
+/* Time for lock_holder, which shares it for a moment. */
 #define LOOKER_WAIT CLOCK_SECOND
 
 static const int operations[] = { [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX };
@@ -93,7 +93,7 @@ static int wait_until_locked(int fd, int operation, int64_t deadline, const stru
     }
 }
 
-/* Has the process that locked it ended, reaped or not? */
+/* Has its holder ended, reaped or not? */
 static bool is_lock_inherited(int fd)
 {
     pid_t pid = read_pid(fd);
@@ -105,7 +105,7 @@ static bool is_lock_inherited(int fd)
     return pidfd < 0 ? errno == ESRCH : poll(&look, 1, 0) > 0;
 }
 
-/* Does nobody hold it exclusively? */
+/* Is it free of an exclusive holder? */
 static bool is_looked_at(int fd)
 {
     struct err ignored;
@@ -138,8 +138,8 @@ static int acquire_lock(int fd, int operation, int64_t wait, const struct cancel
     return rc;
 }
 
-/* For messages only: a lock whose holder is unknown is still a lock. Always of the same length,
- * so that what was there need not be cut off: ext4 writes a file that was cut to the disk. */
+/* For messages only: a lock with an unknown holder is still a lock. Always of the same length, so
+ * that no truncation is needed: ext4 syncs a truncated file. */
 static void write_lock_pid(int fd)
 {
     char text[PID_TEXT_SIZE];
@@ -148,8 +148,8 @@ static void write_lock_pid(int fd)
     (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
-/* An older file may have wider permissions: a process that has it open may hold it until it ends.
- */
+/* An older file may have wider permissions, and a process that has it open may hold the lock until
+ * it ends. */
 static void narrow_permissions(int fd)
 {
     struct stat st;

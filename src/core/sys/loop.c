@@ -29,7 +29,7 @@
 #include "core/sys/fd.h"
 
 #define HARVEST_MAX 256
-/* Signals that are read at once. */
+/* Signals to read at once. */
 #define SIGNALS_MAX 16
 /* Reported to every watch. */
 #define ALWAYS ((uint32_t)WATCH_ERROR | (uint32_t)WATCH_HUP)
@@ -83,7 +83,7 @@ struct loop *loop_new(struct err *err)
     return loop;
 }
 
-/* What has arrived was meant for the loop: it must not end the process now. */
+/* Pending signals were meant for the loop: they must not end the process now. */
 static void drop_signals(struct loop *loop)
 {
     struct signalfd_siginfo pending[SIGNALS_MAX];
@@ -277,8 +277,8 @@ static int read_signals(struct loop *loop, const sigset_t *set, struct err *err)
     return -1;
 }
 
-/* An ignored SIGCHLD would leave no children to wait for: back to the default, which a blocked
- * signal never comes to. */
+/* An ignored SIGCHLD would leave no children to wait for: reset it to the default, whose action a
+ * blocked signal never takes. */
 int loop_on_signal(struct loop *loop, int signo, loop_signal_fn *fn, void *self, struct err *err)
 {
     const struct sigaction usual = { .sa_handler = SIG_DFL };

@@ -31,8 +31,8 @@ static bool is_mailbox_full(const struct mailbox *mailbox)
     return mailbox->max > 0 && mailbox->count >= mailbox->max;
 }
 
-/* The wake-up is inside the lock, so that it always agrees with the list; only the first message
- * pays for it. */
+/* The wake-up is inside the lock, so it always agrees with the list; only the first message pays
+ * for it. */
 static void append_mail(struct mailbox *mailbox, struct mail *mail)
 {
     mail->next = NULL;

@@ -52,7 +52,7 @@ int newfiles_write(const char *folder, const struct newfile *files, size_t count
 
 /* --- what was there before ------------------------------------------------------------ */
 
-/* One that is not there is fine; in the place of another it is not put. */
+/* A missing one is fine; an existing file is not replaced. */
 static int rename_there(const char *from, const char *to, struct err *err)
 {
     struct fs_info info, other;

@@ -21,7 +21,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/thread.h"
 
-/* Of a thread that only waits. */
+/* Stack of a thread that only waits. */
 #define RESERVE_STACK_SIZE ((size_t)64 << 10)
 
 struct pool_job {
@@ -36,9 +36,8 @@ struct worker {
     struct worker *next;
 };
 
-/* A thread that does nothing, for as long as the system has room for more. A pool whose workers are
- * all that the system allows could start no program, so the reserve gives up its place when a
- * worker cannot be started. */
+/* An idle thread, for as long as the system has room for more. A pool whose workers use up the
+ * thread limit could start no program, so the reserve ends when a worker cannot be started. */
 struct reserve {
     pthread_t thread;
     pthread_cond_t leave;
@@ -62,7 +61,7 @@ struct pool {
 static _Thread_local struct pool *own_pool, *joined_pool; /* NULL: none */
 static _Thread_local unsigned block_depth;
 static _Thread_local struct {
-    pool_fn *fn; /* NULL: nobody watches */
+    pool_fn *fn; /* NULL: no callback */
     void *arg;
 } block_watcher;
 
@@ -73,7 +72,7 @@ static unsigned count_active_jobs(const struct pool *pool)
 
 /* --- workers ---------------------------------------------------------------------------- */
 
-/* Nothing begins once the pool ends, not even what running jobs submit. */
+/* No job begins once the pool ends, not even those that running jobs submit. */
 static bool may_take_job(const struct pool *pool)
 {
     /* an idle worker is about to check: it counts as active when it continues */
@@ -96,7 +95,7 @@ static bool may_end(const struct pool *pool)
     return pool->lazy || pool->workers > 1;
 }
 
-/* Wait for a job to take; false: end, since none came for long or the pool ends. */
+/* Wait for a job to take; false: end, after a long idle time or with the pool. */
 static bool wait_for_job(struct pool *pool)
 {
     int64_t deadline = clock_after(clock_real(), pool->idle_time);
@@ -141,7 +140,7 @@ static void *hold_place(void *arg)
     return NULL;
 }
 
-/* Errno of what failed, or 0. */
+/* Returns the errno of a failure, or 0. */
 static int start_reserve(struct pool *pool)
 {
     int errnum;
@@ -159,8 +158,8 @@ static void release_reserve(struct pool *pool)
     (void)pthread_cond_signal(&pool->reserve.leave);
 }
 
-/* Errno of what failed, or 0. The new worker counts at once, so that nobody starts another for the
- * same job. It waits for the mutex, which is held here. */
+/* Returns the errno of a failure, or 0. The new worker counts at once, so that no other one is
+ * started for the same job. It waits for the mutex, which is held here. */
 static int start_worker(struct pool *pool)
 {
     struct worker *worker = mem_zalloc(sizeof(*worker));
@@ -170,7 +169,7 @@ static int start_worker(struct pool *pool)
     worker->pool = pool;
     if (errnum == 0)
         errnum = thread_start(&worker->thread, pool->stack_size, run_worker, worker);
-    if (errnum != 0) { /* those there are have to do */
+    if (errnum != 0) { /* the existing ones must do */
         release_reserve(pool);
         pool->limit = pool->workers > 0 ? pool->workers : 1;
         free(worker);
@@ -182,7 +181,7 @@ static int start_worker(struct pool *pool)
     return 0;
 }
 
-/* Somebody for the first job in the queue, if the counts allow it. When a worker cannot be started
+/* Find a worker for the first job in the queue, if the counts allow it. When none can be started
  * the job waits for an existing one. */
 static void find_worker(struct pool *pool)
 {
@@ -197,7 +196,7 @@ static void find_worker(struct pool *pool)
 static void run_pool_job(struct pool *pool, struct pool_job *job)
 {
     pool->running++;
-    find_worker(pool); /* for the next job: whoever was woken for it may have been this worker */
+    find_worker(pool); /* for the next job: this worker may have taken the wake-up of another */
     (void)pthread_mutex_unlock(&pool->mutex);
     job->fn(job->arg);
     free(job);
@@ -240,7 +239,7 @@ static void init_locks(struct pool *pool)
     (void)pthread_condattr_destroy(&attr);
 }
 
-/* Nobody holds the mutex, and all workers have ended. */
+/* The mutex is free, and all workers have ended. */
 static void destroy_pool(struct pool *pool)
 {
     if (pool->reserve.started) {
@@ -323,7 +322,7 @@ void pool_submit(struct pool *pool, pool_fn *fn, void *arg)
     *pool->last = job;
     pool->last = &job->next;
     find_worker(pool);
-    if (pool->workers == 0 && pool->first) /* the system has no room for one */
+    if (pool->workers == 0 && pool->first) /* the thread limit is reached */
         run_pool_job(pool, take_pool_job(pool));
     (void)pthread_mutex_unlock(&pool->mutex);
 }

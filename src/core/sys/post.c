@@ -14,7 +14,7 @@ struct sending {
     uint64_t received;
 };
 
-/* Read and forgotten. */
+/* The answer is read and dropped. */
 static size_t discard_answer(char *bytes, size_t size, size_t count, void *self)
 {
     struct sending *sending = self;
@@ -62,7 +62,7 @@ static void set_post_options(CURL *easy, struct sending *sending, struct curl_sl
     (void)curl_api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
 
-/* "Expect" would cost a round trip with servers that do not know it. */
+/* "Expect" would cost a round trip with servers that do not support it. */
 static struct curl_slist *make_headers(const struct post_request *request)
 {
     struct curl_slist *list = curl_api.slist_append(NULL, "Expect:");

@@ -33,7 +33,7 @@ struct streams {
 
 /* --- the program ------------------------------------------------------------------ */
 
-/* execve's parameters are not const, though it changes nothing. */
+/* execve's parameters are not const, but it changes nothing. */
 static char *const *as_exec(const char *const *list)
 {
     union {
@@ -113,7 +113,7 @@ static int set_program(struct child *child, struct arena *arena, struct err *err
     return 0;
 }
 
-/* A limit on open files that we raised for ourselves is not the child's, unless it says so. */
+/* The child gets the original limit of open files, not our raised one, unless the spec sets it. */
 static void set_child_limits(struct child *child, struct arena *arena)
 {
     const struct process_spec *spec = child->spec;
@@ -151,7 +151,7 @@ static int open_null(struct streams *streams, struct err *err)
     return 0;
 }
 
-/* Which of our descriptors becomes the child's `stream`; -1: unchanged. */
+/* The descriptor that becomes the child's `stream`; -1: unchanged. */
 static int find_stream_source(struct streams *streams, const struct process_spec *spec, int stream,
                               int *ret_fd, struct err *err)
 {

@@ -18,8 +18,8 @@
 
 #define SHELL "/bin/sh"
 #define CHUNK 16384
-/* So many reads empty a pipe of the usual size: what the program wrote before it ended is then
- * read, even if something in the background never stops writing. */
+/* This many reads empty a pipe of the usual size: they return everything that the program wrote
+ * before its end, even if a background process never stops writing. */
 #define LATE_TURNS (65536 / CHUNK + 1)
 
 enum { SLOT_OUT, SLOT_ERR, SLOT_IN, SLOT_CHILD, SLOT_CANCEL, SLOTS };
@@ -36,7 +36,7 @@ struct run {
     struct fence fence;
     const struct cancel *cancel;
     struct sink out, err;
-    struct str input; /* what is left of it */
+    struct str input; /* the rest of it */
     int64_t deadline;
     enum { RUNNING, LET_BE, SIGNALED } stop_step;
     int stop_signal;
@@ -57,7 +57,7 @@ static void keep_output(struct sink *sink, const char *bytes, size_t n)
     sink->dropped += n - kept;
 }
 
-/* One read: poll has said that it does not block. */
+/* One read; poll has said that it does not block. */
 static void drain_output(struct sink *sink)
 {
     char chunk[CHUNK];
@@ -121,7 +121,7 @@ static int handle_ready_streams(struct run *run, const struct pollfd *polls, str
     return 0;
 }
 
-/* Everything must end: the rest of the output, then the end of the process. */
+/* Kill everything: the rest of the output follows, then the end of the process. */
 static int kill_run_processes(struct run *run, struct err *err)
 {
     run->killed = true;
@@ -131,7 +131,7 @@ static int kill_run_processes(struct run *run, struct err *err)
     if (process_wait(&run->process, CLOCK_NEVER, &run->result.status, err) < 0)
         return -1;
     run->ended = true;
-    run->deadline = clock_real(); /* what is in the pipes now is all there will be */
+    run->deadline = clock_real(); /* the pipes will get nothing more */
     return 0;
 }
 
@@ -226,10 +226,10 @@ static int start_fenced(struct run *run, const struct process_spec *spec,
     return 0;
 }
 
-/* Something that the program left in the background holds its output, and would die of SIGPIPE at
- * its next line. So a reader stays behind that throws away what comes and ends with the last
- * writer. It is not our child but one of init, since we may end before it; without it (no shell,
- * no memory) the writer ends as it would in 'command | true'. */
+/* A background process still holds the output, and its next line would kill it with SIGPIPE. So a
+ * reader stays behind that discards the output and ends with the last writer. It is a child of
+ * init, since we may end first; without it (no shell, no memory) the writer ends as in 'command |
+ * true'. */
 static void leave_reader(int pipe, const struct process_spec *spec)
 {
     static const char *const argv[] = { SHELL, "-c", "cat <&3 >/dev/null 2>&1 3<&- &", NULL };
@@ -275,8 +275,8 @@ static void abandon_run(struct run *run)
     (void)process_wait(&run->process, CLOCK_NEVER, &status, &ignored);
 }
 
-/* Writing to a program that has closed its input must not end us: blocked here, and consumed if one
- * came, in threads of any program. */
+/* Writing to a program that has closed its input must not kill us: SIGPIPE is blocked here, and
+ * consumed if it came. */
 static void hold_pipe_signal(sigset_t *before)
 {
     sigset_t pipe;

@@ -10,12 +10,12 @@
 #include "core/sys/clock.h"
 #include "core/sys/pool.h"
 
-/* Of a program that runs: output, errors, input, itself and its control group, and both ends of
- * pipes while it starts. A state that changes files has no more of them open. */
+/* Descriptors of a running program: output, errors, input, itself and its control group, and both
+ * ends of pipes while it starts. A state that changes files has no more of them open. */
 #define FDS_EACH 10
 /* For files, locks and libraries. */
 #define FDS_OTHER 64
-/* A wait looks again after this long, also when nobody ends. */
+/* A wait checks again after this long, even if no program ends. */
 #define LOOK_NS (CLOCK_SECOND / 50)
 /* A thread that ends makes room, on a busy machine after seconds. */
 #define PATIENCE_NS (10 * CLOCK_SECOND)
@@ -35,7 +35,7 @@ unsigned quota_most(void)
                : 1;
 }
 
-/* With the mutex: until somebody ends, or for a moment. */
+/* Wait until a program ends, or for a moment. Called with the mutex held. */
 static void wait_a_moment(void)
 {
     struct timespec until;

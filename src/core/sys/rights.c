@@ -13,7 +13,7 @@
 #include "core/sys/account.h"
 #include "core/sys/fs.h"
 
-/* What setfsuid and setfsgid take as "return the current id, change nothing". */
+/* setfsuid and setfsgid take this as "return the current id, change nothing". */
 #define ASK ((uid_t)-1)
 
 int rights_load(struct arena *arena, uid_t uid, gid_t gid, struct rights *ret_rights,
@@ -84,7 +84,7 @@ static int keep_groups(struct rights_held *ret_held, struct err *err)
         return err_sys(err, errno, "get our groups");
     ret_held->groups = groups;
     ret_held->group_count = (size_t)count;
-    groups = NULL; /* has their rights now */
+    groups = NULL; /* has the other rights now */
     return 0;
 }
 
@@ -117,7 +117,7 @@ void rights_drop(struct rights_held *held)
     if (!held->active)
         return;
     if (!set_ids(geteuid(), getegid()) || set_groups(held->groups, held->group_count) < 0)
-        abort(); /* everything that follows would run with the wrong rights */
+        abort(); /* all later work would run with the wrong rights */
     free(held->groups);
     *held = (struct rights_held){ 0 };
     errno = errnum;

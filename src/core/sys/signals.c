@@ -66,7 +66,7 @@ static bool drop_signal_prefix(struct str *text, const char *prefix)
     return true;
 }
 
-/* What follows "RTMIN" or "RTMAX": nothing, or an offset into the range. */
+/* The rest after "RTMIN" or "RTMAX": nothing, or an offset into the range. */
 static int real_time(struct str rest, int base, char sign)
 {
     int n = 0;

@@ -19,7 +19,7 @@
 #include "core/sys/fd.h"
 #include "core/sys/path.h"
 
-/* As many as the kernel follows. */
+/* The kernel's limit. */
 #define LINKS_MAX 40
 
 /* An open folder of the walk. */
@@ -31,12 +31,12 @@ struct spot {
 struct walk {
     struct arena *arena;
     const char *path; /* as the caller gave it, with last links replaced */
-    const char *rest; /* what remains, from `at` */
+    const char *rest; /* the remaining text, from `at` */
     struct spot at;
     unsigned flags;
     const struct site_way *way; /* NULL: none */
     int links;
-    bool bound;       /* a link was followed that may only lead to what is of `owner` */
+    bool bound;       /* after a link that may only lead to files of `owner` */
     bool returned;    /* by the exception of SITE_RETURN */
     bool pristine;    /* no link was the last part so far */
     uid_t owner;      /* of the link, or of the folder that it is in */
@@ -45,7 +45,7 @@ struct walk {
 
 /* --- what is there ------------------------------------------------------------------------ */
 
-/* Of the descriptor itself. */
+/* Stat the descriptor itself. */
 static int stat_spot(int fd, struct spot *ret)
 {
     ret->fd = fd;
@@ -92,7 +92,7 @@ static void remember_spot(const char *text, const struct spot *spot)
     struct known *slot = known_slot(text, n);
 
     if (n >= KNOWN_TEXT_SIZE || spot->info.born == 0)
-        return; /* a number of an inode alone may be of another one by now */
+        return; /* an inode number alone may have been reused */
     (void)pthread_mutex_lock(&known_lock);
     memcpy(slot->text, text, n + 1);
     slot->spot = *spot;
@@ -155,8 +155,8 @@ static int refuse_step(struct walk *walk, const char *name, uid_t uid, struct er
                    name_owner(walk->arena, walk->at.info.uid));
 }
 
-/* Is it, by the caller's records, a folder that was there? A link on the way would lead to another
- * one than the text says. */
+/* Was there a folder, by the caller's records? A link on the way would lead to another one than the
+ * text says. */
 static bool is_recorded(struct walk *walk, const struct fs_info *next)
 {
     const struct site_way *way = walk->way;
@@ -170,7 +170,7 @@ static bool is_recorded(struct walk *walk, const struct fs_info *next)
     return way->knows(way->self, arena_strndup(walk->arena, walk->path, n), next->uid);
 }
 
-/* From the folder that we are in to one with this owner. */
+/* Step from the current folder to one with this owner. */
 static int judge_walk_step(struct walk *walk, const char *name, const struct fs_info *next,
                            struct err *err)
 {
@@ -192,7 +192,7 @@ static int refuse_link(struct walk *walk, const char *name, const char *why, str
     return err_set(err, ERR_UNSAFE, "refusing to follow '%s': %s", name_path(walk, name), why);
 }
 
-/* A link in the folder that we are in: whom must it lead to? */
+/* A link in the current folder: which owner must its target have? */
 static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err *err)
 {
     const uid_t folder = walk->at.info.uid;
@@ -218,7 +218,7 @@ static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err
     return 0;
 }
 
-/* The end: `info` is in the folder that we are in, or is FS_NONE. */
+/* The end: `info` is that of a file in the current folder, or FS_NONE. */
 static int judge_walk_end(struct walk *walk, const struct fs_info *info, struct err *err)
 {
     const struct fs_info *target = info->kind == FS_NONE ? &walk->at.info : info;
@@ -251,7 +251,7 @@ static int go_to(struct walk *walk, int from, const char *path, struct err *err)
     return 0;
 }
 
-/* The next part of what is to go, without slashes; NULL at the end. */
+/* The next part of the remaining text, without slashes; NULL at the end. */
 static const char *cut_path_part(struct walk *walk)
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
@@ -264,7 +264,7 @@ static const char *cut_path_part(struct walk *walk)
 /* The result of a step; -1 for a failure, as everywhere. */
 enum { STEP_ON, STEP_END };
 
-/* An open link; its text takes the place of its name. `last`: nothing comes after it. */
+/* An open link; its text replaces its name. `last`: nothing follows it. */
 static int follow_walk_link(struct walk *walk, const char *name, const struct spot *link, bool last,
                             struct err *err)
 {
@@ -330,7 +330,7 @@ static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
-/* Where the text has led before, by the rule, or on the word of the caller. False: walk. */
+/* Begin at a folder that an earlier walk reached, or that the caller vouches for. False: walk. */
 static bool begin_near(struct walk *walk, const char *parent)
 {
     AUTO_FD int fd = openat(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -366,7 +366,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* To the last part, which is looked at; `ret_name` is NULL when its folder is not there. */
+/* Walk to the last part and stat it; `ret_name` is NULL when its folder does not exist. */
 static int walk_to_last_part(struct walk *walk, const char *parent, const char **ret_name,
                              struct fs_info *ret, struct err *err)
 {

@@ -35,7 +35,7 @@ static int refuse_missing_site(const struct site *site, struct err *err)
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* Could somebody who is not its owner have given this file the name by which we know it? */
+/* Could a user other than its owner have given this file the name that we use? */
 static bool is_foreign_name(const struct site *site, const struct fs_info *info)
 {
     const uid_t folder = site->above.uid;
@@ -71,7 +71,7 @@ int site_look(struct site *site, struct err *err)
     return 0;
 }
 
-/* Nothing that can be opened: a link, a socket, or nothing at all. */
+/* Not openable: a link, a socket, or missing. */
 static int look_instead(struct site *site, int errnum, struct err *err)
 {
     if (site_look(site, err) < 0)
@@ -210,7 +210,7 @@ static int set_site_owner(int fd, const char *path, const struct fs_attr *attr, 
     return 0;
 }
 
-/* No call for this takes an O_PATH descriptor on all supported kernels. */
+/* No such call takes an O_PATH descriptor on all supported kernels. */
 static int set_mode(int fd, const char *path, mode_t mode, struct err *err)
 {
     char fd_path[SITE_FD_PATH_SIZE];
@@ -240,7 +240,7 @@ int site_set(struct site *site, const struct fs_attr *attr, struct err *err)
     return site_set_held(fd, site->info.kind, site->path, attr, err);
 }
 
-/* Floor, so that times before 1970 have nanoseconds from 0 up as well. */
+/* Round down, so that times before 1970 have nanoseconds from 0 up as well. */
 static struct timespec spec_of(int64_t ns)
 {
     int64_t seconds = ns / CLOCK_SECOND - (ns % CLOCK_SECOND < 0 ? 1 : 0);
@@ -268,7 +268,7 @@ int site_set_times(const struct site *site, int64_t atime, int64_t mtime, struct
 
 /* --- names ------------------------------------------------------------------------------- */
 
-/* Of what was just made there, whoever a file system without owners says that it belongs to. */
+/* For the file just made there, even if a file system without owners reports another owner. */
 static int look_at_made(struct site *site, enum fs_kind kind, struct err *err)
 {
     if (site_look(site, err) < 0)
@@ -422,8 +422,8 @@ int site_sync(const struct site *site, struct err *err)
 
 /* --- where it is ------------------------------------------------------------------------- */
 
-/* The walk comes from a folder of somebody else to one of the same owner only, so that all above a
- * folder of ours is ours or root's as well. */
+/* From another user's folder a walk only continues to folders of the same owner, so all folders
+ * above ours belong to us or root as well. */
 bool site_is_guarded(const struct site *site)
 {
     const struct fs_info *above = &site->above;

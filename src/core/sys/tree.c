@@ -19,7 +19,7 @@ struct level {
     struct fs_names names;
     size_t next;
     size_t path_length;
-    struct tree_entry entry; /* the folder itself, for TREE_LEAVE and for what is in it */
+    struct tree_entry entry; /* the folder itself, for TREE_LEAVE and its content */
 };
 
 struct walk {
@@ -36,7 +36,7 @@ static void close_tree_level(struct level *level)
     arena_done(&level->arena);
 }
 
-/* The folder that was checked, and not one that replaced it. */
+/* Open the checked folder, and not a replacement. */
 static int open_tree_level(struct level *level, struct err *err)
 {
     const struct tree_entry *entry = &level->entry;
@@ -50,7 +50,7 @@ static int open_tree_level(struct level *level, struct err *err)
     return 0;
 }
 
-/* The walk goes down into `entry`, a folder. */
+/* Descend into `entry`, a folder. */
 static int enter_folder(struct walk *walk, const struct tree_entry *entry, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth];
@@ -87,7 +87,7 @@ static int visit_tree_entry(struct walk *walk, int folder, const struct fs_info 
     return walk->visit(walk->self, TREE_ENTRY, &entry, err);
 }
 
-/* The deepest folder is done: close it, report it, and go up. */
+/* The deepest folder is done: close it, report it, go up. */
 static int leave_tree_folder(struct walk *walk, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];
@@ -149,7 +149,7 @@ void tree_site(const struct tree_entry *entry, struct site *ret_site)
 
 /* --- removing ------------------------------------------------------------------ */
 
-/* The mount id distinguishes bind mounts as well, which the device number does not. */
+/* The mount id also tells bind mounts apart, unlike the device number. */
 static int mount_of(const struct tree_entry *entry, uint64_t *ret_mount, struct err *err)
 {
     struct statx st;
@@ -161,7 +161,7 @@ static int mount_of(const struct tree_entry *entry, uint64_t *ret_mount, struct 
 }
 
 struct removal {
-    uint64_t mount; /* of the folder where it began */
+    uint64_t mount; /* of the root folder of the walk */
     bool ours;
 };
 
@@ -178,7 +178,7 @@ static int check_mount(struct removal *removal, const struct tree_entry *entry, 
     return 0;
 }
 
-/* Anyone but root must be able to write to a folder to empty it. */
+/* Only root can empty a folder without write permission. */
 static int make_folder_writable(const struct tree_entry *entry, struct err *err)
 {
     const struct fs_attr attr = { entry->info.mode | S_IRWXU, FS_KEEP, FS_KEEP };

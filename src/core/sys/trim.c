@@ -14,13 +14,13 @@
 #define SMAPS     "/proc/self/smaps"
 #define SMAPS_MAX ((size_t)8 << 20)
 
-/* A part of the address space. */
+/* A mapping of the address space. */
 struct part {
     uintptr_t begin, end;
     bool is_clean; /* from a file, and not writable */
 };
 
-/* "55d0-55e0 r-xp 00001000 08:01 123   /usr/lib/x": false when it is not such a line. */
+/* "55d0-55e0 r-xp 00001000 08:01 123   /usr/lib/x": false for any other line. */
 static bool read_mapping(struct str line, struct part *ret)
 {
     char *rest;
@@ -37,7 +37,7 @@ static bool read_mapping(struct str line, struct part *ret)
     return true;
 }
 
-/* What was written to it before it became read-only (relocations) is not in the file. */
+/* Pages written before the mapping became read-only (relocations) are not in the file. */
 static void release_mapping(const struct part *part, size_t anonymous)
 {
     if (part->is_clean && anonymous == 0)

@@ -14,7 +14,7 @@
 #include "core/sys/fs.h"
 
 #define BACKLOG 128
-/* How long a client waits to be let in. */
+/* How long a client waits to be accepted. */
 #define CONNECT_SECONDS 10
 
 static int make_address(const struct unixsock *sock, const char *path, struct sockaddr_un *ret,
@@ -37,7 +37,7 @@ static int open_unix_socket(const struct unixsock *sock, int *ret_fd, struct err
     return *ret_fd < 0 ? err_sys(err, errno, "make a socket") : 0;
 }
 
-/* Where many want in at once, wait for a place in the queue. */
+/* When the queue is full, wait for a place in it. */
 static int connect_in_time(int fd, const struct sockaddr_un *to)
 {
     const struct timeval most = { .tv_sec = CONNECT_SECONDS };
@@ -67,7 +67,7 @@ int unixsock_connect(const struct unixsock *to, int *ret_fd, struct err *err)
     return 0;
 }
 
-/* What a process that died left behind. */
+/* Left behind by a dead process. */
 static int remove_stale(const char *path, struct err *err)
 {
     struct fs_info info;

@@ -137,7 +137,7 @@ static bool read_local_date(const struct window *window, time_t now, struct tm *
     return window->is_fixed ? gmtime_r(&shifted, ret) != NULL : localtime_r(&now, ret) != NULL;
 }
 
-/* A minute of the day that is so many days after that date. */
+/* A minute of the day that many days after the date. */
 static time_t find_window_moment(const struct window *window, const struct tm *date, int days,
                                  int minute)
 {
@@ -161,7 +161,7 @@ bool window_is_open(const struct window *window, time_t now)
 
     if (!read_local_date(window, now, &date))
         return false;
-    for (int days = -1; days <= 0; days++) /* yesterday's may not have ended */
+    for (int days = -1; days <= 0; days++) /* yesterday's may still be open */
         if (has_day(window, &date, days) &&
             find_window_moment(window, &date, days, window->begin) <= now &&
             now < find_window_moment(window, &date, days, window->end))

@@ -64,7 +64,7 @@ bool argument_is_none(const struct value *v)
     return v->kind == VALUE_NULL || value_is_absent(v);
 }
 
-/* Digits are an index, everything else is a name. */
+/* Digits are an index, all others a name. */
 static struct value step_key(struct str step)
 {
     int64_t index;

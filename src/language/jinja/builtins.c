@@ -3,8 +3,8 @@
 #include "core/base/suggest.h"
 #include "language/jinja/function.h"
 
-/* Names are looked up when a template is compiled, once for each place that uses one: a walk over
- * a hundred short names is nothing beside reading the text. */
+/* Names are looked up when a template is compiled, once for each use: a walk over a hundred short
+ * names is cheap compared with parsing the text. */
 const struct function *builtins_find(function_tables tables, struct str name)
 {
     for (; tables && *tables && name.n > 0; tables++)

@@ -19,13 +19,14 @@ struct compile {
     size_t mistakes;
 };
 
-/* Where the walk is. */
+/* The place of the walk. */
 struct compile_place {
     struct symbols *symbols;
     bool toplevel; /* the body of the template, and `if`s in it: assignments are exported */
     bool soft;     /* in an `if`: unknown filters and tests fail later */
     bool checked;  /* output must ask whether the template extends another */
-    bool in_block; /* of templates: what other templates and scopes around it set is seen, too */
+    bool
+        in_block; /* of templates: names set by other templates and outer scopes are visible, too */
 };
 
 static void compile_node(struct compile *c, struct compile_place *frame, struct node *node);
@@ -108,8 +109,8 @@ static bool has_plain_arguments(const struct node_apply *node)
            given <= signature->count;
 }
 
-/* A name that may be missing where it is used is not a mistake there, and one that is tested for
- * being there not anywhere. */
+/* A name that may be missing at a use is no mistake there; one that is tested for being defined is
+ * no mistake anywhere. */
 static void note_asked(struct compile *c, const struct node_apply *node, bool is_filter)
 {
     struct template *template = c->template;

@@ -62,7 +62,7 @@ struct context *context_derive(struct eval *eval, const struct context *from,
     return context;
 }
 
-/* The map of the rendering is searched once for each name. */
+/* The rendering's map is searched once for each name. */
 static struct value find_base(struct eval *eval, const struct context *context, struct name *name)
 {
     if (context->base != eval->base) {

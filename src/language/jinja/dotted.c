@@ -10,7 +10,7 @@ struct dotted {
     dotted_fn *call;
     dotted_names_fn *names;
     void *user;
-    struct str name; /* what has been named so far; empty: nothing */
+    struct str name; /* the name so far; empty: none */
 };
 
 static int dotted_get(struct render *render, struct object *object, struct str name,
@@ -45,7 +45,7 @@ static int dotted_list(struct render *render, struct object *object, struct valu
     return dotted->names(render, dotted->user, ret);
 }
 
-/* A function has this name, or a name that goes on with a dot: salt.pkg. */
+/* Is there a function with this name, or one that continues with a dot: salt.pkg? */
 static int dotted_is_missing(struct render *render, struct object *object, bool *ret)
 {
     const struct dotted *dotted = container_of(object, struct dotted, object);
@@ -64,7 +64,7 @@ static int dotted_is_missing(struct render *render, struct object *object, bool 
     return 0;
 }
 
-/* salt.get('x.y', default), as of any map: the function, or the default. */
+/* salt.get('x.y', default), as for any map: the function, or the default. */
 static int find_dotted_function(struct render *render, struct object *object,
                                 const struct function_call *call, struct value *ret)
 {

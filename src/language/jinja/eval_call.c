@@ -8,7 +8,7 @@
 
 /* --- arguments -------------------------------------------------------------------------- */
 
-/* `*rest`: its items come after the arguments by place. */
+/* `*rest`: its items follow the positional arguments. */
 static int spread_list(struct eval *eval, const struct node *star, struct value **args,
                        size_t *count)
 {
@@ -42,7 +42,7 @@ static int check_named_argument(struct eval *eval, const struct value_pair *name
     return 0;
 }
 
-/* `**named`: its pairs come after the arguments by name. */
+/* `**named`: its pairs follow the named arguments. */
 static int spread_map(struct eval *eval, const struct node *star, struct value_pair **named,
                       size_t *count)
 {
@@ -115,8 +115,8 @@ int eval_arguments(struct eval *eval, const struct args *args, const struct valu
 
 /* --- calls -------------------------------------------------------------------------------- */
 
-/* `value.method(...)`: without making a value of the method. `*ret_method` is NULL when it is not a
- * method, and `callee` is what to call instead. */
+/* `value.method(...)`, without making a value of the method. `*ret_method` is NULL when it is not a
+ * method, and `callee` is then the callee. */
 static int find_callee(struct eval *eval, const struct node *node, struct value *callee,
                        const struct function **ret_method)
 {
@@ -186,7 +186,7 @@ static int apply_filter(struct eval *eval, const struct node_apply *node, const 
     return node->function->call(&eval->render, &bound, ret);
 }
 
-/* The arguments are evaluated where the function finds them. */
+/* Evaluate the arguments in place: the function reads them there. */
 static int apply_plain(struct eval *eval, const struct node_apply *node, struct value *ret)
 {
     const struct signature *signature = node->signature;

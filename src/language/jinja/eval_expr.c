@@ -10,7 +10,7 @@
 
 #define APART __attribute__((noinline))
 
-/* Parts of a concatenation that need no allocation. */
+/* Maximum parts of a concatenation without an allocation. */
 #define PARTS_FEW 8
 
 APART static void name_undefined(struct eval *eval, const struct node_name *node, struct value *ret)
@@ -34,7 +34,7 @@ APART static const struct value *find_attribute(struct eval *eval,
     return room;
 }
 
-/* The value of a key, as most attributes are; NULL: look further. */
+/* The value of a key, as most attributes are; NULL: continue the search. */
 static inline const struct value *
 find_attribute_key(struct eval *eval, const struct node_attribute *node, const struct value *value)
 {
@@ -145,7 +145,7 @@ APART static int eval_unary(struct eval *eval, const struct node_unary *node, st
     return op_unary(&eval->render, (enum op_unary)node->node.op, &operand, ret);
 }
 
-/* `and` and `or` give the operand that decided. */
+/* `and` and `or` return the operand that decided. */
 APART static int eval_logic(struct eval *eval, const struct node_binary *node, struct value *ret)
 {
     struct value left;
@@ -162,7 +162,7 @@ APART static int eval_logic(struct eval *eval, const struct node_binary *node, s
     return 0;
 }
 
-/* Whether what `node` refers to stays what it is while `next` is evaluated. */
+/* Does the value of `node` stay valid while `next` is evaluated? */
 static bool stays_valid(const struct node *node, const struct node *next)
 {
     return node->kind == NODE_CONST || next->kind == NODE_CONST || next->kind == NODE_NAME;
@@ -207,7 +207,7 @@ static int compare_two(struct eval *eval, const struct node_compare *node, uint3
     return op_compare(&eval->render, op, left, right, ret);
 }
 
-/* `a < b < c`: each operand is evaluated once, and none after the first that decides. */
+/* `a < b < c`: each operand is evaluated once, and none after the one that decides. */
 static int compare_chain(struct eval *eval, const struct node_compare *node, bool *ret)
 {
     struct value left, room;

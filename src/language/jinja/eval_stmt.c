@@ -222,7 +222,7 @@ static int filter_text(struct eval *eval, const struct node *filter, struct str 
     return rc;
 }
 
-/* What a body writes, as a text. Not 0: it failed or left early, and what it wrote is gone. */
+/* The output of a body, as a text. Not 0: it failed or left early, and its output is gone. */
 static int capture_body(struct eval *eval, struct nodes body, bool safe, struct value *ret)
 {
     size_t start = eval->out->n;
@@ -287,7 +287,7 @@ static int eval_filter_block(struct eval *eval, const struct node_filter_block *
     return eval_write_text(eval, &value);
 }
 
-/* Values are those of the scope around it, so all of them come before the first name changes. */
+/* Values belong to the outer scope, so all of them come before the first name changes. */
 static int eval_with(struct eval *eval, const struct node_with *node)
 {
     struct value *values = ARENA_ARRAY(eval->render.arena, struct value, node->values.n);

@@ -124,7 +124,7 @@ static int read_spec(const struct braces *braces, struct str text, size_t *at, s
     return fail_braces_format(braces, "unmatched '{' in format spec");
 }
 
-/* `text` begins after the '{'; sets how many bytes the field has. */
+/* `text` begins after the '{'; sets the size of the field. */
 static int read_braces_field(const struct braces *braces, struct str text, struct field *ret,
                              size_t *ret_size)
 {
@@ -181,7 +181,7 @@ static int get_first(struct braces *braces, struct str name, struct value *ret)
     return 0;
 }
 
-/* ".name" in front of `path`; moves past it. */
+/* Follow the ".name" in front of `path`, which moves past it. */
 static int follow_attribute(struct braces *braces, struct str *path, struct value *v)
 {
     struct value owner = *v;
@@ -287,7 +287,7 @@ static int add_braces_field(struct braces *braces, const struct field *field, un
     return add_braces_value(braces, &v, buf_view(&spec), out);
 }
 
-/* Text up to the next field; doubled braces are one. Sets where the field begins, after its
+/* Copy text up to the next field; doubled braces become one. Sets the start of the field, after its
  * brace, or the end. */
 static int add_braces_literal(const struct braces *braces, struct str text, size_t *at,
                               bool *ret_field, struct buf *out)

@@ -13,9 +13,9 @@
 /* Sixty-four binary digits. */
 #define DIGITS_MAX        64
 #define DEFAULT_PRECISION 6
-/* A double that is written with an exponent below this one has few digits before the point. */
+/* Doubles written without an exponent above this have few digits before the point. */
 #define EXPONENT_LEAST (-4)
-/* "%.16e" and what surrounds it. */
+/* "%.16e" and the text around it. */
 #define EXPONENT_TEXT_MAX 2000
 
 static void add_fill(struct str character, size_t times, struct buf *out)
@@ -24,7 +24,7 @@ static void add_fill(struct str character, size_t times, struct buf *out)
         buf_add_str(out, character);
 }
 
-/* A head, then what follows it, in the width of the field. */
+/* Write head and body in the width of the field. */
 static void pad_number(const struct format_field *field, struct str head, struct str body,
                        struct buf *out)
 {
@@ -45,7 +45,8 @@ void format_pad(const struct format_field *field, struct str text, struct buf *o
     pad_number(field, STR(""), text, out);
 }
 
-/* How many characters of the next group: not more than are left, unless zeros must fill up. */
+/* The number of characters of the next group: at most the remaining ones, unless zeros must fill
+ * up. */
 static size_t group_size(size_t group, size_t left, size_t width)
 {
     size_t most = left > width ? left : width;
@@ -146,8 +147,8 @@ static void add_printf_number(char type, bool alternate, int precision, double d
     }
 }
 
-/* No type but a precision: as 'g', but it always shows that it is a float, and so has one digit
- * less before it turns to an exponent. */
+/* No type but a precision: like 'g', but with a point or an exponent, so it switches to an exponent
+ * one digit earlier. */
 static void add_untyped(int precision, double d, struct buf *out)
 {
     int digits = precision > 0 ? precision : 1;

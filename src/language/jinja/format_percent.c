@@ -3,8 +3,7 @@
  *
  *     %[(key)][flags][width][.precision][length]type
  *
- * A map gives values by key; a tuple gives one after the other; anything else is
- * the only value.
+ * A map provides values by key, a tuple in order; anything else is the only value.
  */
 #include "language/jinja/format.h"
 
@@ -26,11 +25,11 @@ struct percent {
     struct str text;
     size_t at;
     struct value args;
-    size_t next;        /* of a tuple, or 0 and 1 of a single value */
-    bool keyed, markup; /* keyed: `args` is what the last key gave */
+    size_t next;        /* length of the tuple, or 0 and 1 for a single value */
+    bool keyed, markup; /* keyed: `args` is the value of the last key */
 };
 
-/* The rest of a text in percent, as the loops see it: 0 at the end. */
+/* The next byte of the format; 0 at the end. */
 static char peek_percent_char(const struct percent *p)
 {
     return p->at < p->text.n ? p->text.p[p->at] : '\0';
@@ -145,7 +144,7 @@ static int read_sizes(struct percent *p, struct format_field *field)
 
 /* --- values ------------------------------------------------------------------------- */
 
-/* repr() with everything that is not ASCII escaped. */
+/* repr() with non-ASCII characters escaped. */
 static void add_ascii_repr(struct str text, struct buf *out)
 {
     while (text.n > 0) {
@@ -318,7 +317,7 @@ static int add_percent_field(struct percent *p, const struct value *args, struct
     return add_percent_value(p, &field, zero, out);
 }
 
-/* Is there a value that no specifier used? Anything with items may be meant as a map. */
+/* Is there a value without a specifier? Anything with items may be meant as a map. */
 static bool is_left_over(const struct percent *p, const struct value *args)
 {
     if (p->keyed)

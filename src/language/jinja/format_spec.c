@@ -14,7 +14,7 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-/* What is being formatted, for defaults and messages. */
+/* The value being formatted, for defaults and messages. */
 struct spec_reader {
     struct render *render;
     const struct value *v;

@@ -1,8 +1,7 @@
 /*
- * {% extends %}, {% block %}, `super()` and `self`. A context keeps, for each name
- * of a block, the blocks of the child first and those of its parents after it.
- * The body of the outermost parent decides where a block is placed; the first of its stack runs
- * there.
+ * {% extends %}, {% block %}, `super()` and `self`. A context keeps a stack of blocks for each
+ * name: the child's first, then those of its parents. The body of the outermost parent places a
+ * block; the first of its stack runs there.
  */
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -23,7 +22,7 @@ static struct value block_value(struct eval *eval, struct context *context,
 
 /* --- running ---------------------------------------------------------------------------- */
 
-/* `super` of the block that runs: the next of its stack. */
+/* `super` of the running block: the next of its stack. */
 static struct value super_of(struct eval *eval, const struct block_stack *stack, size_t depth)
 {
     if (depth + 1 < stack->refs.n)
@@ -46,7 +45,7 @@ static int run_block(struct eval *eval, struct context *context, const struct bl
         return -1;
     eval->now.context = context;
     eval->now.template = eval->render.template = ref->template;
-    eval->now.parent = NULL; /* nothing in a block uses it */
+    eval->now.parent = NULL; /* no block uses it */
     eval->now.autoescape = eval->render.autoescape = eval->render.options->autoescape;
     eval_activate(eval, ref->block->code, NULL);
     slots = eval->now.activation->slots;

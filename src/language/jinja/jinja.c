@@ -147,7 +147,7 @@ int env_load(struct jinja *jinja, struct str name, struct template **ret, struct
     return 0;
 }
 
-/* The template of a text that the host gave; parsed again only when the text has changed. */
+/* The template of a text of the host; parsed again only when the text has changed. */
 static struct template *given_template(struct jinja *jinja, const char *name, struct str text,
                                        struct diags *diags)
 {
@@ -205,7 +205,7 @@ int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
     return template ? run_template(jinja, template, context, out, trace, diags) : -1;
 }
 
-/* The error, and the includes and calls that led to it. */
+/* Report the error, and the includes and calls that led to it. */
 static void report_error(struct eval *eval)
 {
     const struct render *render = &eval->render;

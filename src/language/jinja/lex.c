@@ -25,7 +25,7 @@ static bool is_wide_space(uint32_t c)
            c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* Bytes of the blank at `at`, as Python sees blanks; 0 when there is none. */
+/* The size of the blank at `at`, by Python's definition; 0 when there is none. */
 static size_t space_at(struct str text, size_t at)
 {
     if (at >= text.n)
@@ -49,7 +49,7 @@ static size_t skip_spaces(struct str text, size_t at)
     return at;
 }
 
-/* Where the text [start, end) ends without the blanks at its end. */
+/* The end of the text [start, end) without trailing blanks. */
 static size_t strip_right(struct str text, size_t start, size_t end)
 {
     while (end > start) {
@@ -112,8 +112,8 @@ static size_t match_raw(const struct lex *lex, size_t at)
     return has_pair(lex, end, '%', '}') ? end + 2 : 0;
 }
 
-/* The end of a tag whose closing begins at `at`, or 0: "+%}", "-%} ", "%}". `mark` is '%' or '#'.
- */
+/* The end of a tag whose closing sign begins at `at`, or 0: "+%}", "-%} ", "%}". `mark` is '%' or
+ * '#'. */
 static size_t match_close(const struct lex *lex, size_t at, char mark)
 {
     if (get_template_char(lex, at) == '+' && has_pair(lex, at + 1, mark, '}'))
@@ -125,7 +125,7 @@ static size_t match_close(const struct lex *lex, size_t at, char mark)
     return at + 2 + (lex->trim_blocks && get_template_char(lex, at + 2) == '\n');
 }
 
-/* Where the data [start, tag) ends after the whitespace control of the tag. */
+/* The end of the data [start, tag) after the whitespace control of the tag. */
 static size_t data_end(const struct lex *lex, size_t start, size_t tag, bool is_block)
 {
     char sign = get_template_char(lex, tag + 2);
@@ -210,7 +210,7 @@ static void open_tag(struct lex *lex, size_t tag, enum token_kind kind, enum lex
 
 static struct lex_token lex_data(struct lex *lex);
 
-/* Give `data` unless it is empty, then go on. */
+/* Return `data` unless it is empty, else continue. */
 static struct lex_token data_or(struct lex *lex, struct lex_token data,
                                 struct lex_token (*next)(struct lex *))
 {
@@ -241,7 +241,7 @@ static struct lex_token lex_comment(struct lex *lex, size_t tag)
     return make_token(lex, TOKEN_DATA, tag, tag);
 }
 
-/* Comments give empty data, so this is a loop and not a recursion over their number. */
+/* Comments give empty data, so this is a loop and not a recursion. */
 static struct lex_token lex_data(struct lex *lex)
 {
     for (;;) {
@@ -406,7 +406,7 @@ static struct lex_token lex_template_name(struct lex *lex, size_t at)
     const struct str text = lex->text;
     size_t end = at, n;
 
-    do { /* most have no other letters than those of ASCII */
+    do { /* most have only ASCII letters */
         while (end < text.n && is_name_byte(text.p[end]))
             end++;
         n = name_char(lex, end);
@@ -450,13 +450,13 @@ static const struct operator operators[] = {
     { ",", TOKEN_COMMA },     { ";", TOKEN_SEMICOLON },
 };
 
-/* What closes a bracket; NUL: it is none that opens. */
+/* The closing bracket for an opening one; NUL for any other character. */
 static char closing_of(char c)
 {
     return c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : '\0';
 }
 
-/* Tags end only where brackets are balanced, so what opens must close. NULL: fine. */
+/* Tags end only where brackets are balanced, so open ones must close. NULL: no mistake. */
 static const char *check_brackets(struct lex *lex, char c)
 {
     const char closing = closing_of(c);
@@ -506,7 +506,7 @@ static struct lex_token lex_operator(struct lex *lex, size_t at)
     return make_token(lex, operator->kind, at, lex->pos);
 }
 
-/* The end of the tag when it ends at `at`, or 0. */
+/* The end of the tag if it ends at `at`, or 0. */
 static size_t find_tag_end(const struct lex *lex, size_t at)
 {
     if (lex->brackets > 0)

@@ -107,7 +107,7 @@ static void add_octal(struct buf *out, struct str *rest, char first)
     utf8_add(out, c);
 }
 
-/* Jinja2 sees a character beyond ASCII as its escape, so a backslash before it escapes only the
+/* To Jinja2 a non-ASCII character is its escape, so a backslash before it escapes only the
  * backslash of that: the text shows the rest of it. */
 static void add_wide(struct buf *out, struct str *rest)
 {

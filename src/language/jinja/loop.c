@@ -1,7 +1,7 @@
 /*
- * {% for %}. The items that pass the test of `for x in y if test` are found one by
- * one, while the body runs: the test may look at what the body changed. `loop` looks
- * ahead only when needed (`last`, `nextitem`) and reads all the rest when the length is needed.
+ * {% for %}. The items that pass the test of `for x in y if test` are found one by one, while the
+ * body runs: the test sees changes of the body. `loop` looks ahead only when needed (`last`,
+ * `nextitem`) and reads all the rest when the length is needed.
  */
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -15,8 +15,8 @@ struct loop {
     struct object object;
     const struct node_for *node;
     struct running home;            /* where the test and the recursion are evaluated */
-    const struct value_list *items; /* NULL: of the range */
-    const struct range *range;      /* never made a list: nested loops would fill the memory */
+    const struct value_list *items; /* NULL: a range */
+    const struct range *range; /* never turned into a list: nested loops would fill the memory */
     size_t next;
     bool filtered; /* the test still has to run */
     bool tested;   /* the scope of the test has begun */
@@ -46,7 +46,7 @@ static int find_loop_items(struct render *render, const struct value *iterable, 
     return op_list(render, iterable, &loop->items);
 }
 
-/* Run the test on one item, with the variables of the test. */
+/* Run the test on one item, with the test's variables. */
 static int run_loop_test(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
 {
     if (!loop->tested)
@@ -57,7 +57,7 @@ static int run_loop_test(struct eval *eval, struct loop *loop, const struct valu
     return eval_truth(eval, loop->node->test, ret);
 }
 
-/* The same from anywhere: `loop.last` may be asked by a macro. */
+/* The same from anywhere: a macro may ask for `loop.last`. */
 static int run_loop_test_anywhere(struct eval *eval, struct loop *loop, const struct value *item,
                                   bool *ret)
 {
@@ -108,7 +108,7 @@ static int peek_loop_item(struct eval *eval, struct loop *loop, struct value *re
     return 0;
 }
 
-/* Moves on; absent at the end. */
+/* Advance and return the next item; absent at the end. */
 static int advance_loop(struct eval *eval, struct loop *loop, struct value *ret)
 {
     if (!value_is_absent(&loop->after)) {
@@ -125,7 +125,7 @@ static int advance_loop(struct eval *eval, struct loop *loop, struct value *ret)
     return 0;
 }
 
-/* All that the test lets through, from here to the end. */
+/* All remaining items that pass the test. */
 static int take_rest(struct eval *eval, struct loop *loop)
 {
     struct value_list *rest = container_new_list(&eval->render, 0);
@@ -314,7 +314,7 @@ static const struct object_type loop_type = {
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* One turn of the body. `*ret_whole` when it came to its end. */
+/* One turn of the body. `*ret_whole` when it ran to its end. */
 static int run_turn(struct eval *eval, const struct node_for *node, const struct value *item,
                     bool *ret_whole)
 {
@@ -331,7 +331,7 @@ static int run_turn(struct eval *eval, const struct node_for *node, const struct
     return rc == EVAL_CONTINUE ? 0 : rc;
 }
 
-/* Jinja2 runs `else` when no turn came to its end, so also after a `break` in the first. */
+/* Jinja2 runs `else` when no turn ran to its end, so also after a `break` in the first. */
 static int run_turns(struct eval *eval, struct loop *loop)
 {
     const struct node_for *node = loop->node;
@@ -360,7 +360,7 @@ static int run_turns(struct eval *eval, struct loop *loop)
 static int run_loop(struct eval *eval, const struct node_for *node, const struct value *iterable,
                     int64_t depth0)
 {
-    struct loop unseen; /* a loop that is never named cannot outlive its tag */
+    struct loop unseen; /* a loop whose `loop` is not used cannot outlive its tag */
     struct loop *loop =
         node->loop_slot < 0 ? &unseen : arena_alloc(eval->render.arena, sizeof(*loop));
     int rc;
@@ -385,7 +385,7 @@ static int run_loop(struct eval *eval, const struct node_for *node, const struct
     return rc;
 }
 
-/* A recursive loop is a function, called for the first time by its own tag. */
+/* A recursive loop is a function, called first by its own tag. */
 static int run_recursive(struct eval *eval, const struct node_for *node, struct activation *outer,
                          const struct value *iterable, int64_t depth0)
 {

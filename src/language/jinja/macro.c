@@ -1,7 +1,7 @@
 /*
- * {% macro %} and {% call %}. A macro is a function over the variables around its
- * definition; it sees their values at the time of the call. What it writes becomes
- * its value, safe when the caller escapes.
+ * {% macro %} and {% call %}. A macro is a function over the variables around its definition; it
+ * sees their values at the time of the call. Its output becomes its value, safe when the caller
+ * escapes.
  */
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -14,7 +14,7 @@
 struct macro {
     struct object object;
     const struct node_macro *node;
-    struct running home; /* where it was defined */
+    struct running home; /* the scope of its definition */
 };
 
 static const char *macro_name(const struct macro *macro)
@@ -29,7 +29,7 @@ static struct str param_name(const struct node_macro *node, uint32_t i)
 
 /* --- binding --------------------------------------------------------------------------- */
 
-/* The arguments by name that no parameter took. */
+/* The named arguments that no parameter took. */
 struct leftover {
     const struct value_pair *pairs;
     size_t count;
@@ -125,7 +125,7 @@ static int bind_varargs(struct eval *eval, const struct macro *macro,
     return 0;
 }
 
-/* A default may look at the parameters before it. */
+/* A default may use the parameters before it. */
 static int fill_defaults(struct eval *eval, const struct node_macro *node)
 {
     uint32_t first = node->params.n - node->defaults.n;

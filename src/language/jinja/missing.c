@@ -7,7 +7,7 @@
 #include "language/jinja/eval.h"
 #include "language/jinja/template.h"
 
-/* All of the template, none of whose statements is the one that failed. */
+/* The whole template: no statement of it has failed. */
 #define NOWHERE UINT32_MAX
 
 /* A walk over the statements before the place `at`, in the scopes around it. */
@@ -50,7 +50,7 @@ static void note_targets(struct search *search, struct nodes targets)
 
 static void walk_body(struct search *search, struct nodes body, bool past);
 
-/* What the statement assigns in its own scope. */
+/* The names that the statement assigns in its own scope. */
 static void note_assigned(struct search *search, const struct node *node, bool past)
 {
     if (node->kind == NODE_SET) {
@@ -77,7 +77,7 @@ static void note_assigned(struct search *search, const struct node *node, bool p
     }
 }
 
-/* The statement contains the place: what it sets for its body, and the body. */
+/* The statement contains the place: the names it sets for its body, and the body. */
 static void walk_inside(struct search *search, const struct node *node)
 {
     if (node->kind == NODE_FOR) {
@@ -100,7 +100,7 @@ static void walk_inside(struct search *search, const struct node *node)
     }
 }
 
-/* `if` has no scope: what is set in it counts behind it, too. */
+/* `if` has no scope: its assignments are visible after it, too. */
 static void walk_branches(struct search *search, const struct node_if *node, bool past)
 {
     for (uint32_t i = 0; i < node->count; i++)
@@ -133,7 +133,7 @@ static bool is_exported(const struct template *template, struct str word)
     return search.exported;
 }
 
-/* Is `name` ("web/map.jinja") in a folder that the path of the other is in as well? */
+/* Is `name` ("web/map.jinja") in a folder that the other's path is in as well? */
 static bool is_neighbour(struct str name, struct str other)
 {
     const size_t end = str_find_char(name, '/', 0);
@@ -166,7 +166,7 @@ static bool explain_import(struct eval *eval, struct str word)
     return false;
 }
 
-/* Of a template that was imported without context: would it be there with it? */
+/* For a template imported without context: would the name exist with it? */
 static bool explain_context(struct eval *eval, struct str word)
 {
     if (eval->now.context->base == eval->base || eval->now.template == eval->main)

@@ -1,7 +1,7 @@
 /*
- * {% include %}, {% import %}, {% from %} and the tags that read data. A module is
- * a template that has run for its variables and macros; its text is kept too,
- * since an include without context and `import_yaml` need it.
+ * {% include %}, {% import %}, {% from %} and the tags that read data. A module is a template that
+ * has run for its variables and macros; its text is kept, since an include without context and
+ * `import_yaml` need it.
  */
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -60,7 +60,7 @@ static int find_template(struct eval *eval, const struct value *name, const stru
         return render_fail(&eval->render, RENDER_TYPE, "a template is named by a text, not by %s",
                            op_type_name(name));
     if (env_load(eval->render.jinja, make_full_name(eval, name->s), &template, eval->diags) < 0) {
-        /* the diagnostics have the reason; the rendering adds only the includes that led to it */
+        /* the diagnostics have the reason; the rendering just adds the includes that led to it */
         render_fail(&eval->render, RENDER_SYNTAX, "cannot load '%.*s'", STR_ARG(name->s));
         eval->render.error_text = NULL;
         return -1;
@@ -92,7 +92,7 @@ static int fail_none_of(struct eval *eval, const struct value_list *names)
                        "none of the templates given were found: %s", buf_text(&text));
 }
 
-/* The first of several that exists. */
+/* The first one that exists. */
 static int find_first(struct eval *eval, const struct value *names, bool ignore_missing,
                       const struct template **ret)
 {
@@ -158,7 +158,7 @@ static struct template_module *find_module(const struct eval *eval, const struct
     return NULL;
 }
 
-/* Without context: what the host provides for this template. */
+/* Without context: only what the host provides for this template. */
 static struct context *new_module_context(struct eval *eval, const struct template *template)
 {
     const struct jinja_options *options = eval->render.options;

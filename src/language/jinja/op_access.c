@@ -1,7 +1,6 @@
 /*
- * Attributes, items and calls, in the order in which Jinja2's sandbox tries them.
- * Python's underscore attributes do not exist here: a template gets an undefined
- * value that explains it.
+ * Attributes, items and calls, in the order in which Jinja2's sandbox tries them. Python's
+ * underscore attributes do not exist here: they give an undefined value that explains it.
  */
 #include "language/jinja/ops.h"
 

@@ -1,6 +1,6 @@
 /*
- * Operators that make a new value. Numbers follow Python: true and false are 1 and
- * 0, `/` gives a float, `//` and `%` round towards minus infinity.
+ * Operators that compute a new value. Numbers follow Python: true and false are 1 and 0, `/` gives
+ * a float, `//` and `%` round towards minus infinity.
  */
 #include "language/jinja/ops.h"
 
@@ -14,7 +14,7 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-/* Integers up to this size are doubles without loss. */
+/* Integers up to this size are exact as doubles. */
 #define EXACT_DOUBLE_MAX (INT64_C(1) << 53)
 
 static const char *const signs[] = {
@@ -69,7 +69,7 @@ static int divide_ints(struct render *render, int64_t a, int64_t b, struct value
     return 0;
 }
 
-/* Quotient and remainder that round down; the remainder has the sign of `b`. */
+/* Quotient and remainder rounded down; the remainder has the sign of `b`. */
 static int floor_ints(struct render *render, enum op_binary op, int64_t a, int64_t b,
                       struct value *ret)
 {
@@ -79,7 +79,7 @@ static int floor_ints(struct render *render, enum op_binary op, int64_t a, int64
         return render_fail(render, RENDER_TYPE,
                            op == OP_MOD ? "integer modulo by zero"
                                         : "integer division or modulo by zero");
-    if (b == -1) { /* the one quotient that does not fit is here */
+    if (b == -1) { /* the one quotient that does not fit is handled here */
         if (op == OP_MOD)
             *ret = value_int(0);
         else if (__builtin_sub_overflow(0, a, &ret->i))
@@ -357,7 +357,7 @@ int op_unary(struct render *render, enum op_unary op, const struct value *a, str
     return 0;
 }
 
-/* With autoescape on, one part that is markup makes all of it so. */
+/* With autoescape on, one part that is markup makes the whole result markup. */
 int op_concat(struct render *render, const struct value *parts, size_t count, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);

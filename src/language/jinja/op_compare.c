@@ -1,6 +1,6 @@
 /*
- * Equality, order, membership and truth. Containers are read through the overlay,
- * at every depth, so that a changed copy compares as what it is now.
+ * Equality, order, membership and truth. Containers are read through the overlay, at every depth,
+ * so that a changed copy compares by its current content.
  */
 #include "language/jinja/ops.h"
 
@@ -13,7 +13,7 @@
 #include "language/jinja/sequence.h"
 #include "language/jinja/text.h"
 
-/* Containers inside each other that are compared. */
+/* Maximum depth of compared containers. */
 #define COMPARE_DEPTH_MAX 500
 
 static int compare_equal(struct render *render, const struct value *a, const struct value *b,

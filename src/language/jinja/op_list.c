@@ -108,7 +108,7 @@ int op_length(struct render *render, const struct value *v, size_t *ret)
 
 /* --- slices ---------------------------------------------------------------------- */
 
-/* A slice brought inside a sequence: `count` items from `start`, `step` apart. */
+/* A slice clamped to a sequence: `count` items from `start`, `step` apart. */
 struct cut {
     int64_t start, stop, step;
     uint64_t count;
@@ -186,7 +186,7 @@ static int slice_list(struct render *render, const struct value *v, const struct
     return 0;
 }
 
-/* Where each character of `text` begins, in the arena. */
+/* The offset of each character of `text`, in the arena. */
 static size_t *character_offsets(struct arena *arena, struct str text, size_t count)
 {
     size_t *offsets = ARENA_ARRAY(arena, size_t, count + 1);

@@ -13,12 +13,12 @@
 #include "language/jinja/text.h"
 #include "core/base/unicode.h"
 
-/* Containers inside each other that are printed. */
+/* Maximum depth of printed containers. */
 #define PRINT_DEPTH_MAX 500
 
 #define SECONDS_PER_DAY 86400
 
-/* The containers that are being printed, innermost first: one that is met again prints as "...". */
+/* The containers being printed, innermost first: one inside itself prints as "...". */
 struct visit {
     const void *container;
     const struct visit *outer;
@@ -59,7 +59,7 @@ static bool has_char(struct str text, char c)
     return str_find_char(text, c, 0) != STR_NONE;
 }
 
-/* What ASCII looks like inside quotes. */
+/* An ASCII character inside quotes. */
 static void quote_ascii(unsigned char c, char quote, struct buf *out)
 {
     if (c == (unsigned char)quote || c == '\\')
@@ -81,7 +81,7 @@ static void quote_wide(struct str bytes, struct buf *out)
     struct str rest = bytes;
     uint32_t c = utf8_next(&rest);
 
-    if (bytes.n == 1) /* not UTF-8: as Python's "surrogateescape" */
+    if (bytes.n == 1) /* invalid UTF-8: as Python's "surrogateescape" */
         buf_printf(out, "\\udc%02x", (unsigned char)bytes.p[0]);
     else if (unicode_is(c, UNICODE_PRINTABLE))
         buf_add_str(out, bytes);
@@ -261,7 +261,7 @@ static int print_value_map(struct render *render, const struct value *v, struct 
     return 0;
 }
 
-/* Objects print their content by calling back into here, so their depth counts as that of the
+/* Objects print their content by calling back into here, so their depth counts as depth of the
  * rendering. */
 static int print_value_object(struct render *render, struct object *object, struct buf *out)
 {
@@ -277,7 +277,7 @@ static int print_value_object(struct render *render, struct object *object, stru
     return result;
 }
 
-/* What prints the same inside a container and alone. */
+/* Values that print the same inside a container and alone. */
 static int print_simple_value(struct render *render, const struct value *v, struct buf *out,
                               const struct visit *outer)
 {

@@ -103,7 +103,7 @@ void *parse_fail(struct parse *parse, uint32_t at, const char *fmt, ...)
         return NULL;
     parse->failing = true;
     va_start(args, fmt);
-    /* what the lexer could not read is the reason, whatever was expected there */
+    /* a lexer error explains it, whatever was expected there */
     if (parse->current.kind == TOKEN_ERROR)
         report_parse_mistake(parse, parse->current.at, parse->lex.error);
     else
@@ -213,7 +213,7 @@ static const char *wanted_ends(struct parse *parse)
     return out.n > 0 ? buf_copy(&out, parse->arena).p : NULL;
 }
 
-/* The open block, where it began. */
+/* The open block, and its place. */
 static void note_open(struct parse *parse)
 {
     if (!parse->open || parse->stopped)
@@ -270,7 +270,7 @@ static void leave_tag(struct parse *parse)
     case TOKEN_VARIABLE_BEGIN: return;
     default: break;
     }
-    /* the token that was peeked at may already be the end of the tag */
+    /* a peeked token may already be the end of the tag */
     if (parse->has_ahead && parse->lex.state != LEX_BLOCK && parse->lex.state != LEX_VARIABLE) {
         parse_next(parse);
         leave_tag(parse);
@@ -283,7 +283,7 @@ static void leave_tag(struct parse *parse)
 
 static struct nodes parse_until(struct parse *parse, const char *const *ends);
 
-/* After the head of a tag: everything up to one of its ends. */
+/* After the head of a tag: all text up to one of its ends. */
 static bool parse_inside(struct parse *parse, struct lex_token tag, const char *const *ends,
                          struct nodes *ret)
 {
@@ -351,8 +351,8 @@ static void parse_tag_into(struct parse *parse, struct parse_list *list)
         leave_tag(parse);
 }
 
-/* A mistake on a later line, or at the end of the text, says little about where the braces are
- * missing. */
+/* A mistake on a later line, or at the end of the text, says little about the place of the missing
+ * braces. */
 static void note_unclosed(struct parse *parse, uint32_t at)
 {
     const char *from = parse->lex.text.p + at;

@@ -1,8 +1,7 @@
 /*
- * The grammar, loosest first: if, or, and, not, comparisons, + -, ~, * / // %,
- * **, unary - +, then what follows a value: . [] (), then | and `is`. A unary
- * minus binds closer than **, and filters bind closer than everything but
- * postfix, as in Jinja2.
+ * The grammar, loosest first: if, or, and, not, comparisons, + -, ~, * / // %, **, unary - +, then
+ * the suffixes of a value: . [] (), then | and `is`. A unary minus binds closer than **, and
+ * filters bind closer than everything but postfix, as in Jinja2.
  */
 #include <string.h>
 
@@ -263,7 +262,7 @@ static const char *kind_word(const struct node *node)
     return words[node->kind] ? words[node->kind] : "expression";
 }
 
-/* Read names become assigned ones. Tuples in targets are as deep as brackets nest. */
+/* Turn names that were read into assigned ones. Tuples in targets are as deep as brackets nest. */
 static bool make_target(struct parse *parse, struct node *node, enum node_use use)
 {
     if (node->kind == NODE_TUPLE) {

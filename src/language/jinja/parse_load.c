@@ -41,7 +41,7 @@ struct node *parse_include(struct parse *parse, struct lex_token tag)
     return &node->node;
 }
 
-/* What "import_yaml" and "load_json" read: by the word after the underscore. */
+/* The format of "import_yaml" and "load_json": the word after the underscore. */
 static enum decode decode_of(struct str tag)
 {
     if (str_ends(tag, STR("_yaml")))

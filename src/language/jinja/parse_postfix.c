@@ -1,4 +1,4 @@
-/* What follows a value: attributes, items, slices, calls, filters and tests. */
+/* The suffixes of a value: attributes, items, slices, calls, filters and tests. */
 #include "core/base/arena.h"
 #include "language/jinja/parse.h"
 
@@ -60,7 +60,7 @@ static bool parse_argument(struct parse *parse, struct args *args, struct call_l
     return true;
 }
 
-/* "(...)" into `args`, which `node` holds. */
+/* "(...)" into `args`, which belongs to `node`. */
 static bool parse_arguments(struct parse *parse, struct node *node, struct args *args)
 {
     struct call_lists lists = { .names = VEC_INIT };
@@ -123,7 +123,7 @@ static bool at_slice_part(const struct parse *parse)
            !parse_at(parse, TOKEN_COMMA);
 }
 
-/* After "[" and maybe a start: the rest of `start:stop:step`. */
+/* After "[" and an optional start: the rest of `start:stop:step`. */
 static struct node *parse_slice_rest(struct parse *parse, struct node *value, struct node *start,
                                      uint32_t at)
 {

@@ -1,11 +1,11 @@
-/* The tags that work on this template alone; parse_load.c has the others. */
+/* Tags that concern this template alone; parse_load.c has the others. */
 #include <string.h>
 
 #include "core/base/arena.h"
 #include "core/base/suggest.h"
 #include "language/jinja/parse.h"
 
-/* What is read and assigned in an inner body; merged into the body around it at the end. */
+/* Reads and assignments of an inner body; merged into the outer body at the end. */
 struct uses {
     uint8_t uses, hidden;
 };
@@ -19,7 +19,7 @@ static struct uses begin_uses(struct parse *parse)
     return outer;
 }
 
-/* What the body used. The body around it used that too. */
+/* The names that the body used; the outer body used them too. */
 static uint8_t end_uses(struct parse *parse, struct uses outer)
 {
     uint8_t uses = parse->uses;
@@ -58,8 +58,8 @@ static struct node *parse_if(struct parse *parse, struct lex_token tag)
     return &node->node;
 }
 
-/* `{% profile as 'label' %}`: the body, in the scope around it; Salt's tag, which logs its time.
- * As `if label or true`: a label that cannot be evaluated is a mistake, as in Salt. */
+/* `{% profile as 'label' %}`: Salt's tag, which logs its time. Treated as `if label or true`: as in
+ * Salt, a label that cannot be evaluated is a mistake. */
 static struct node *parse_profile(struct parse *parse, struct lex_token tag)
 {
     struct node_if *node = PARSE_NODE(parse, NODE_IF, node_if, tag.at);
@@ -172,7 +172,7 @@ static struct node *parse_member(struct parse *parse)
     return node->name ? &node->node : NULL;
 }
 
-/* Whether a `set` that could not be read has a value, and so no body. */
+/* Does a `set` that could not be parsed have a value, and so no body? */
 static bool tag_has_assign(const struct parse *parse, struct lex_token tag)
 {
     struct str text = parse->lex.text;
@@ -199,7 +199,7 @@ static struct node *parse_set(struct parse *parse, struct lex_token tag)
 
         set->target = target;
         set->value = parse_tuple(parse, 0, NULL);
-        parse->closed = tag.at + 1; /* there is no body, whatever happens */
+        parse->closed = tag.at + 1; /* there is no body in any case */
         return set->value ? &set->node : NULL;
     }
 
@@ -243,7 +243,7 @@ static struct node *parse_do(struct parse *parse, struct lex_token tag)
     return node->operand ? &node->node : NULL;
 }
 
-/* `{% print a, b %}` prints one after the other: an `if` that has only its `else`. */
+/* `{% print a, b %}` prints one after the other: an `if` with nothing but its `else`. */
 static struct node *parse_print(struct parse *parse, struct lex_token tag)
 {
     struct node_if *group = PARSE_NODE(parse, NODE_IF, node_if, tag.at);
@@ -286,7 +286,7 @@ static struct node *parse_filter_block(struct parse *parse, struct lex_token tag
 
 /* --- macro and call ---------------------------------------------------------------------- */
 
-/* A Python function takes a name once. */
+/* Python allows a parameter name once. */
 static bool is_repeated_param(const struct parse_list *params, const struct node_name *param)
 {
     for (size_t i = 0; i < params->list.n; i++)
@@ -341,7 +341,7 @@ static bool has_param(const struct node_macro *node, uint8_t special)
     return false;
 }
 
-/* `caller` among the parameters works only when it may be left out. */
+/* A parameter called `caller` must have a default. */
 static bool check_caller_param(struct parse *parse, const struct node_macro *node)
 {
     for (uint32_t i = 0; i + node->defaults.n < node->params.n; i++) {
@@ -402,7 +402,7 @@ static struct node *parse_call_block(struct parse *parse, struct lex_token tag)
 
 /* --- block ------------------------------------------------------------------------------- */
 
-/* Required blocks are for children to fill. */
+/* Required blocks must be empty: children fill them. */
 static bool is_blank_body(struct nodes body)
 {
     for (uint32_t i = 0; i < body.n; i++) {
@@ -456,7 +456,7 @@ static struct node *parse_block(struct parse *parse, struct lex_token tag)
     parse->loops = loops;
     node->uses_self = parse->uses & NAME_SELF;
     node->uses_super = parse->uses & NAME_SUPER;
-    parse->uses = outer.uses; /* a block is not part of what is around it */
+    parse->uses = outer.uses; /* a block is not part of the body around it */
     parse->hidden = outer.hidden;
     parse->scoped = parse->scoped || node->scoped;
     if (!ok || !add_template_block(parse, node))

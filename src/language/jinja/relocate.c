@@ -15,7 +15,7 @@ struct line_map {
     struct arena *arena;
     struct str rendered;
     const struct trace *trace;
-    VEC(size_t) lines; /* where each line of the rendered text begins */
+    VEC(size_t) lines; /* the start of each line of the rendered text */
     VEC(struct value_source *) sources;
 };
 
@@ -74,7 +74,7 @@ static void move_value(struct line_map *map, struct value *v)
     v->column = (uint16_t)(place.column < COLUMN_MAX ? place.column : COLUMN_MAX);
 }
 
-/* An alias shares its tree with the anchor: what has moved already is not moved again. */
+/* An alias shares its tree with the anchor: do not move it twice. */
 static bool has_moved(const struct line_map *map, const struct value *v)
 {
     VEC_EACH (&map->sources, known)
@@ -104,7 +104,7 @@ static bool is_same_place(struct place a, struct place b)
            strcmp(a.file, b.file) == 0;
 }
 
-/* What a loop writes twice has one place: to show it as that of the other says nothing. */
+/* Output of a loop has one place: a note that points to it again is useless. */
 static void explain_loop(struct diag *diag)
 {
     if (diag->notes.n != 1 || diag->hint || !is_same_place(diag->at, diag->notes.p[0].at))
@@ -124,7 +124,7 @@ static bool is_relocated_twice(const struct diags *diags, size_t first, const st
     return false;
 }
 
-/* Only mistakes that were several before they were moved: each place keeps the first. */
+/* Only drop mistakes that became equal by moving: each place keeps the first. */
 static void drop_repeated_diags(struct diags *diags, size_t first)
 {
     size_t kept = first;

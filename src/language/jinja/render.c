@@ -6,10 +6,10 @@
 #include "core/base/stack.h"
 #include "language/jinja/template.h"
 
-/* How many steps pass between two checks of the clock. */
+/* Steps between two checks of the clock. */
 #define STEPS_A_LOOK 256
 
-/* More notes of a deep recursion add nothing new. */
+/* Further notes about a deep recursion add nothing new. */
 #define NOTES_MAX 20
 
 void render_init(struct render *render, struct jinja *jinja, const struct jinja_options *options,

@@ -283,7 +283,7 @@ struct value view_new(struct render *render, enum view_kind kind, const struct v
 
 /* --- generators ------------------------------------------------------------------ */
 
-/* Each carries its own type, so that messages name it as Python would. */
+/* Each has its own type, so that messages name it as Python would. */
 struct generator {
     struct object object;
     struct object_type type;

@@ -52,7 +52,7 @@ static struct str next_field(struct str *rest)
     return field;
 }
 
-/* Leading and trailing blanks only: a default may hold blanks in quotes. */
+/* Leading and trailing blanks only: a default may contain blanks in quotes. */
 static void add_param(struct arena *arena, struct signature *signature, struct str field)
 {
     struct signature_param *param = &signature->params[signature->count];

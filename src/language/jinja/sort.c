@@ -5,7 +5,7 @@
 #include "language/jinja/ops.h"
 #include "language/jinja/render.h"
 
-/* So few are sorted without a second array. */
+/* Short lists are sorted without a second array. */
 #define FEW_ITEMS 8
 
 /* Two sorted runs, the second from `middle` on, into one. */
@@ -21,7 +21,7 @@ static int merge_sorted_runs(struct render *render, const struct sort_item *from
             const struct value *a = &from[descending ? left : right].key;
             const struct value *b = &from[descending ? right : left].key;
 
-            /* the right one goes first only when it must: equal ones keep their order */
+            /* the right one goes first only when it is smaller: equal ones keep their order */
             if (op_compare(render, OP_LT, a, b, &take_right) < 0 || render_step(render, 1) < 0)
                 return -1;
         }
@@ -30,7 +30,7 @@ static int merge_sorted_runs(struct render *render, const struct sort_item *from
     return 0;
 }
 
-/* Few items, each moved to its place among those before it. */
+/* A short list, by insertion. */
 static int insert_each(struct render *render, struct sort_item *items, size_t count,
                        bool descending)
 {
@@ -59,7 +59,7 @@ static int merge_runs(struct render *render, struct sort_item *items, size_t cou
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct sort_item *from = items, *to = ARENA_ARRAY(&scratch, struct sort_item, count);
 
-    /* by runs that double, from one array into the other and back */
+    /* by runs of doubling length, from one array into the other and back */
     for (size_t width = 1; width < count; width *= 2) {
         struct sort_item *done = to;
 

@@ -164,7 +164,7 @@ struct symbols *symbols_branch(struct symbols *symbols)
     return branch;
 }
 
-/* How many of the branches assign it. */
+/* The number of branches that assign it. */
 static size_t count_stores(struct symbols *const *branches, size_t count, const struct name *name)
 {
     size_t stores = 0;

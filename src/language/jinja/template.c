@@ -104,7 +104,7 @@ bool template_is(const struct template *template, struct str text)
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* Every state of a file has a place, so that reading the text anew for each would be quadratic. */
+/* Every state of a file has a place, so reading the text again for each would be quadratic. */
 struct place template_place(const struct template *template, uint32_t at)
 {
     struct str text = template->text;

@@ -88,7 +88,7 @@ struct value text_part(struct render *render, const struct value *whole, size_t 
     struct str part = str_slice(whole->s, at, n);
     struct value made;
 
-    /* Values end in NUL: the tail of one does so already. */
+    /* Values end in NUL: the tail of a value already does. */
     if (part.n == 0)
         made = value_str(STR(""));
     else if (part.n == 1 && (unsigned char)part.p[0] < 128)

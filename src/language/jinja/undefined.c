@@ -1,8 +1,7 @@
 /*
- * The value of an unknown name. The lenient kind is Jinja2's Undefined: it
- * prints as nothing, is false, has no items, and fails when anything else is done
- * with it. The strict kind is StrictUndefined: only `is defined`, `default` and
- * their like may look at it.
+ * The value of an unknown name. The lenient kind is Jinja2's Undefined: it prints as nothing, is
+ * false, has no items, and fails in any other use. The strict kind is StrictUndefined: it allows
+ * only `is defined`, `default` and the like.
  */
 #include "language/jinja/object.h"
 
@@ -17,7 +16,7 @@
 
 struct undefined {
     struct object object;
-    const char *text; /* NULL: made of the two below */
+    const char *text; /* NULL: built from the next two */
     struct value name;
     struct value owner;
     bool has_owner;
@@ -125,7 +124,7 @@ int undefined_test(struct render *render, const struct value *v, bool *ret)
     return 0;
 }
 
-/* "dict object", as Jinja2 names what an attribute was missed in. */
+/* Jinja2's name for the owner of a missing attribute: "dict object". */
 static const char *describe_owner(struct render *render, const struct value *owner)
 {
     static const struct {
@@ -175,7 +174,7 @@ static const char *print_undefined_error(struct render *render, const struct und
                         describe_owner(render, &undefined->owner), name);
 }
 
-/* The nearest key of the map that was searched. */
+/* The nearest key of the map. */
 static void suggest_key(struct render *render, const struct undefined *undefined)
 {
     const struct value_map *map;

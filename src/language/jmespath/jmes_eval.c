@@ -137,7 +137,7 @@ static int eval_index(struct jmes_eval *eval, const struct jmes_node *node,
     return 0;
 }
 
-/* One end of a slice, from `low` to `high`; negative ones count from the end of the list. */
+/* One bound of a slice, from `low` to `high`; negative ones count from the end of the list. */
 static int64_t clamp_part(const struct value *part, int64_t count, int64_t low, int64_t high,
                           int64_t otherwise)
 {
@@ -149,11 +149,11 @@ static int64_t clamp_part(const struct value *part, int64_t count, int64_t low, 
     return at < low ? low : at > high ? high : at;
 }
 
-/* Adds to `made` what a node makes of the list or map `left`. */
+/* Appends the projected items of `left`, a list or map, to `made`. */
 typedef int fill_fn(struct jmes_eval *eval, const struct jmes_node *node, const struct value *left,
                     struct value_list *made);
 
-/* A list of what the left side holds; null when that is not of the kind. */
+/* A projection of the left side; null when that is of another kind. */
 static int make_projection(struct jmes_eval *eval, const struct jmes_node *node,
                            const struct value *current, enum value_kind kind, fill_fn *fill,
                            struct value *ret)
@@ -230,7 +230,7 @@ static int eval_flatten(struct jmes_eval *eval, const struct jmes_node *node,
     return make_projection(eval, node, current, VALUE_LIST, fill_flat, ret);
 }
 
-/* What the right side finds in `item`, unless that is null or the condition does not hold. */
+/* The value of the right side in `item`, unless that is null or the condition does not hold. */
 static int push_projected(struct jmes_eval *eval, const struct jmes_node *node,
                           const struct value *item, struct value_list *made)
 {
@@ -351,7 +351,7 @@ static bool is_jmes_number(const struct value *v)
     return v->kind == VALUE_INT || v->kind == VALUE_DOUBLE;
 }
 
-/* Which orders (-1, 0, 1) each sign accepts, by order + 1. */
+/* The orders (-1, 0, 1) that each sign accepts, by order + 1. */
 static const bool accepted[JMES_TOKEN_KINDS][3] = {
     [JMES_LT] = { true, false, false },
     [JMES_LE] = { true, true, false },
@@ -359,7 +359,7 @@ static const bool accepted[JMES_TOKEN_KINDS][3] = {
     [JMES_GE] = { false, true, true },
 };
 
-/* Two numbers or two texts have an order; anything else gives null. */
+/* Two numbers or two texts have an order; any other pair gives null. */
 static void compare_order(const struct jmes_node *node, const struct value *a,
                           const struct value *b, struct value *ret)
 {

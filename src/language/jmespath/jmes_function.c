@@ -45,7 +45,7 @@ static const struct {
     { JMES_TEXTS, "array of strings" },
 };
 
-/* The one type of all items; 0 when they differ, or when it is neither number nor text. */
+/* The common type of all items; 0 when they differ, or are neither numbers nor texts. */
 static unsigned find_item_type(const struct value_list *list)
 {
     unsigned type = JMES_NUM | JMES_TEXT;
@@ -498,7 +498,7 @@ struct str jmes_function_suggest(struct str name)
     return suggest_best(&suggest);
 }
 
-/* What is handed to a function costs a step for each item, so that functions need not count. */
+/* Arguments cost a step for each item, so that functions need not count. */
 static int charge_argument_items(struct jmes_eval *eval, const struct jmes_argument *args,
                                  size_t count)
 {

@@ -18,7 +18,7 @@ struct lexer {
     struct err *err;
 };
 
-/* Longer signs before those that they begin with. */
+/* Longer signs before their prefixes. */
 static const struct {
     const char *text;
     enum jmes_token_kind kind;
@@ -104,7 +104,7 @@ static int lex_jmes_number(struct lexer *lexer, struct jmes_token *token)
     return 0;
 }
 
-/* What is between two delimiters; a backslash keeps the next character from ending it. */
+/* The text between two delimiters; a backslash protects the next character. */
 static int cut_delimited(struct lexer *lexer, struct str *ret)
 {
     size_t begin = lexer->at++;
@@ -159,7 +159,7 @@ static int lex_quoted(struct lexer *lexer, struct jmes_token *token)
     return 0;
 }
 
-/* JSON; what is not JSON is a text without its quotes, as in `[?name == `web`]`. */
+/* JSON; other content is a text without its quotes, as in `[?name == `web`]`. */
 static int lex_literal(struct lexer *lexer, struct jmes_token *token)
 {
     AUTO_BUF struct buf json = BUF_INIT(JMESPATH_LENGTH_MAX + 2);

@@ -26,7 +26,7 @@ static int compare_ranked(const void *one, const void *other)
     return order ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-/* Each item with the key that it is ordered by: itself, or what `by` finds in it. */
+/* Each item with its sort key: itself, or the result of `by` for it. */
 static int rank_items(struct jmes_eval *eval, const struct value_list *list,
                       const struct jmes_node *by, struct ranked **ret)
 {

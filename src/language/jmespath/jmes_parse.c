@@ -177,7 +177,7 @@ static int parse_after_dot(struct parser *parser, unsigned power, struct jmes_no
     return fail_token(parser, token);
 }
 
-/* What a projection does with each item. */
+/* The action of a projection on each item. */
 static int parse_projected(struct parser *parser, unsigned power, struct jmes_node **ret)
 {
     enum jmes_token_kind kind = parser->token->kind;

@@ -7,7 +7,7 @@
 #include "language/lua/spot.h"
 #include "language/lua/state.h"
 
-/* With more than this many the cache is cleared. */
+/* The cache is cleared beyond this many chunks. */
 #define CHUNKS_MAX 10000
 
 static struct str get_chunk_text(const struct chunk_code *code)
@@ -17,7 +17,7 @@ static struct str get_chunk_text(const struct chunk_code *code)
 
 /* --- compiling ----------------------------------------------------------------------- */
 
-/* What lua_load reads: a word in front, then the text. */
+/* The input of lua_load: a word in front, then the text. */
 struct reader {
     struct str parts[2];
     size_t next;
@@ -39,8 +39,8 @@ static const char *read_chunk_part(lua_State *L, void *data, size_t *ret_n)
     return NULL;
 }
 
-/* Only functions outlive the run of a chunk. Their exact place has to be found now, since the
- * document may be gone when they fail; for all others that search would be wasted. */
+/* Only functions outlive the run of a chunk. Their exact place must be found now, since the
+ * document may be gone when they fail; for all others the search would be wasted. */
 static void find_chunk_lines(const struct chunk_code *code, struct chunk *chunk)
 {
     if (str_find(get_chunk_text(code), STR("function"), 0) == STR_NONE)

@@ -165,7 +165,7 @@ static int compare_pulled_pairs(const void *a, const void *b)
     return order;
 }
 
-/* How many pairs, and whether the keys are 1..n. */
+/* Count the pairs, and check whether the keys are 1..n. */
 static size_t count_pairs(lua_State *L, int table, bool *ret_is_list)
 {
     size_t count = 0, numbered = 0;
@@ -264,7 +264,7 @@ static int take_table(struct pull *pull, int index, int depth, struct value *ret
     return failed;
 }
 
-/* Count a tree of the caller that is about to be copied. */
+/* Count the nodes of a caller's tree before copying it. */
 static void count_tree(struct pull *pull, const struct value *v, int depth)
 {
     pull->nodes++;

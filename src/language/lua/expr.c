@@ -13,7 +13,7 @@
 
 /* --- marks ---------------------------------------------------------------------------- */
 
-/* An expression in a text: [from, end) with its marks, the code between them. */
+/* An expression in a text: [from, end) with its marks, and the code between them. */
 struct mark {
     size_t from, end;
     size_t code, n;
@@ -36,7 +36,7 @@ static bool find_expr_mark(struct str text, size_t from, struct mark *ret)
     return true;
 }
 
-/* The mark is all of the text, blanks aside. */
+/* Is the mark the whole text, apart from blanks? */
 static bool is_whole_text(struct str text, const struct mark *mark)
 {
     struct str before = str_slice(text, 0, mark->from);
@@ -132,7 +132,7 @@ static int run_to_value(struct expr_eval *eval, const struct chunk_code *code, s
     return 0;
 }
 
-/* Append what is on top of the Lua stack, as text. Nothing here may raise. */
+/* Append the value on top of the Lua stack, as text. Must not raise. */
 static void add_expr_result(lua_State *L, struct buf *out)
 {
     struct str s;
@@ -307,7 +307,7 @@ int expr_run_block(struct sandbox *sandbox, const struct value *block, struct ar
 
 /* --- checking ------------------------------------------------------------------------- */
 
-/* Each has its own budget, as when it is evaluated. */
+/* Each has its own budget, as in evaluation. */
 static int check_code(struct sandbox *sandbox, struct chunk_code code, struct diags *diags)
 {
     limits_begin(&sandbox->limits, sandbox->L);

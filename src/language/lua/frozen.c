@@ -2,7 +2,7 @@
 
 #include <lauxlib.h>
 
-/* In the metatable of a frozen table, under the address of this: the content. */
+/* The key of the content in the metatable of a frozen table: the address of this. */
 static const char content_key;
 
 bool frozen_push(lua_State *L, int index)
@@ -41,7 +41,7 @@ static int on_frozen_length(lua_State *L)
     return 1;
 }
 
-/* next() over the content, whatever the table is called by. */
+/* next() over the content, however the table is accessed. */
 static int on_frozen_next(lua_State *L)
 {
     lua_settop(L, 2);
@@ -103,7 +103,7 @@ void frozen_seal(lua_State *L, int index)
         lua_pushvalue(L, -2);
         lua_pushvalue(L, -1);
         lua_pushnil(L);
-        lua_rawset(L, index); /* a field that is walked over may be cleared */
+        lua_rawset(L, index); /* a field may be cleared during a walk */
         lua_rotate(L, -2, 1);
         lua_rawset(L, -4);
     }

@@ -156,8 +156,8 @@ static int finish_xpcall(lua_State *L, int status, lua_KContext context)
     return lua_gettop(L) - 1;
 }
 
-/* The original calls the handler where the error is: when that is our hook, hooks are off, and a
- * handler that loops could not be stopped. This one calls it afterwards. */
+/* The original calls the handler at the place of the error: if that is our hook, hooks are off, and
+ * a handler that loops could not be stopped. This one calls it afterwards. */
 static int base_xpcall(lua_State *L)
 {
     int count = lua_gettop(L) - 2;
@@ -224,7 +224,7 @@ void lib_open_base(lua_State *L)
     };
 
     luaL_setfuncs(L, own, 0);
-    lua_pushcfunction(L, luaopen_base); /* fills the table of globals, which nobody sees */
+    lua_pushcfunction(L, luaopen_base); /* fills the table of globals, which scripts cannot see */
     lua_call(L, 0, 1);
     for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
         lua_getfield(L, -1, kept[i]);
@@ -235,7 +235,7 @@ void lib_open_base(lua_State *L)
 
 /* --- coroutines ------------------------------------------------------------------- */
 
-/* A coroutine counts its own instructions from zero, so each way into one is charged: else nested
+/* A coroutine counts its own instructions from zero, so each resume is charged: else nested
  * coroutines could multiply the little that is left after a limit was reached. */
 static int call_charged_base(lua_State *L)
 {

@@ -12,7 +12,7 @@
 #include "language/lua/convert.h"
 #include "language/lua/state.h"
 
-/* Texts that are read may not be longer: a tree takes many times as much. */
+/* Maximum text to read: its tree takes many times as much. */
 #define DATA_TEXT_MAX ((size_t)4 << 20)
 
 typedef int parse_fn(struct arena *arena, struct str text, struct value *ret, struct diags *diags);
@@ -31,7 +31,8 @@ static int parse_yaml_document(struct arena *arena, struct str text, struct valu
     return yaml_parse(arena, NULL, text, &options, ret, diags);
 }
 
-/* Nothing raises while the scratch arena is in use, and it is the sandbox's: so nothing is lost. */
+/* No function raises while the scratch arena is in use, and the sandbox owns it: so nothing is
+ * lost. */
 static int parse_document(lua_State *L, parse_fn *fn)
 {
     struct sandbox *sandbox = state_of(L);

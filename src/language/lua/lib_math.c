@@ -43,7 +43,7 @@ static int math_sign(lua_State *L)
     return 1;
 }
 
-/* Without a number the original would take the time and an address. */
+/* Without a number the original would use the time and an address. */
 static int math_randomseed(lua_State *L)
 {
     luaL_checknumber(L, 1);
@@ -149,7 +149,7 @@ static int bit32_bnot(lua_State *L)
     return push_bits(L, ~bits_arg(L, 1));
 }
 
-/* Left for positive distances; everything is gone at 32. */
+/* Left for positive distances; 0 from 32 on. */
 static uint32_t shift_bits(uint32_t bits, lua_Integer by)
 {
     if (by <= -BITS || by >= BITS)
@@ -219,7 +219,7 @@ static int bit32_byteswap(lua_State *L)
     return push_bits(L, __builtin_bswap32(bits_arg(L, 1)));
 }
 
-/* Arguments `arg` and `arg + 1`: the first bit of a field and how many. Returns its mask. */
+/* Arguments `arg` and `arg + 1`: the first bit of a field and its width. Returns its mask. */
 static uint32_t field_arg(lua_State *L, int arg, lua_Integer *ret_first)
 {
     lua_Integer first = luaL_checkinteger(L, arg);

@@ -9,12 +9,12 @@
 
 /* Result of one conversion of os.date; the longest is %c. */
 #define DATE_PIECE_MAX 128
-/* What one of them costs. */
+/* The cost of one conversion. */
 #define DATE_STEPS 50
-/* Beyond this, years do not fit struct tm on the way back. */
+/* Years beyond this do not fit struct tm on the way back. */
 #define SECONDS_MAX (INT64_C(1) << 40)
 
-/* What strftime knows in the C locale; the rest of the alphabet is undefined there. */
+/* The conversions of strftime in the C locale; the other letters are undefined there. */
 static const char date_letters[] = "aAbBcdDeFgGhHIjmMnprRStTuUVwWxXyYzZ%";
 
 static const struct {
@@ -99,7 +99,7 @@ static int os_time(lua_State *L)
     for (size_t i = 0; i < ARRAY_LEN(date_fields); i++)
         take_field(L, &tm, i);
     seconds = (int64_t)timegm(&tm);
-    /* the offset at a local time: right but for the hour in which it changes */
+    /* the offset at a local time: right except in the hour of a change */
     lua_pushinteger(L, seconds - get_utc_offset(L, seconds - get_utc_offset(L, seconds)));
     return 1;
 }

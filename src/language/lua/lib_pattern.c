@@ -9,7 +9,7 @@
 #include "language/lua/limits.h"
 #include "language/lua/pattern.h"
 
-/* Patterns of up to so many items live on the C stack. */
+/* Patterns with up to this many items live on the C stack. */
 #define FEW_ITEMS 24
 /* Bytes of a plain search for a step. */
 #define PLAIN_BYTES 64
@@ -29,7 +29,7 @@ static struct str string_arg(lua_State *L, int arg)
     return s;
 }
 
-/* Where to begin, from 0; false when that is past the end. */
+/* The start position, from 0; false when it is past the end. */
 static bool start_arg(lua_State *L, int arg, size_t size, size_t *ret_at)
 {
     lua_Integer at = luaL_optinteger(L, arg, 1);
@@ -218,7 +218,7 @@ static void add_template(lua_State *L, const struct matching *job, luaL_Buffer *
     }
 }
 
-/* Push what a table or a function returns for the first capture, or for all. */
+/* Push the result of a table or a function for the first capture, or for all. */
 static void push_answer(lua_State *L, const struct matching *job)
 {
     if (lua_type(L, 3) == LUA_TFUNCTION) {

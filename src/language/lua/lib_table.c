@@ -1,7 +1,6 @@
 /*
- * table - written here because the originals loop as often as a script's __len
- * says. Reading goes through metamethods, so frozen tables and values of the
- * caller work as well.
+ * table - written here because the originals trust the length that a script's __len returns.
+ * Reading goes through metamethods, so frozen tables and values of the caller work as well.
  */
 #include "language/lua/lib.h"
 
@@ -13,9 +12,9 @@
 #include "language/lua/limits.h"
 #include "language/lua/proxy.h"
 
-/* A function cannot return more than this. */
+/* Maximum results of a function. */
 #define UNPACK_MAX 100000
-/* table.create does not make room for more at once. */
+/* table.create reserves at most this much at once. */
 #define CREATE_MAX 1000000
 
 static void check_readable_table(lua_State *L, int arg)
@@ -31,7 +30,7 @@ static void check_writable(lua_State *L, int arg)
     luaL_checktype(L, arg, LUA_TTABLE);
 }
 
-/* Move the elements from..to by one place; step is 1 or -1, the way they go. */
+/* Move the elements from..to by one place; step is 1 or -1, the direction. */
 static void shift_elements(lua_State *L, lua_Integer from, lua_Integer to, int step)
 {
     for (lua_Integer i = from; step > 0 ? i >= to : i <= to; i -= step) {
@@ -166,7 +165,7 @@ static int table_unpack(lua_State *L)
     return (int)count + 1;
 }
 
-/* The original, once the work is charged. A table with __len could report another length to it
+/* The original, once the work is charged. The __len of a table could return another length to it
  * than to us. */
 static int table_sort(lua_State *L)
 {

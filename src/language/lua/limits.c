@@ -10,11 +10,11 @@
  * functions between two checks. */
 #define HOOK_COUNT 250
 #define LOOK_STEPS 2000
-/* With a text this large around, one instruction may take milliseconds: then the hook comes more
+/* With texts this large in memory, one instruction may take milliseconds: then the hook runs more
  * often. */
 #define LARGE_BYTES ((size_t)1 << 20)
 #define LARGE_COUNT 10
-/* So many bytes of memory cost one step. */
+/* This many bytes of memory cost one step. */
 #define STEP_BYTES 64
 /* Smaller requests succeed even after a limit was reached: error messages need them. */
 #define SMALL_BYTES 4096
@@ -65,7 +65,7 @@ static void on_instruction_count(lua_State *L, lua_Debug *ar)
         lua_sethook(L, on_instruction_count, LUA_MASKCOUNT, hook_count(limits));
 }
 
-/* lua_sethook is made to be called at any moment. */
+/* lua_sethook may be called at any moment. */
 static void expect_slow(struct limits *limits)
 {
     if (limits->large || !limits->L)
@@ -99,7 +99,7 @@ void limits_begin(struct limits *limits, lua_State *L)
     lua_sethook(L, on_instruction_count, LUA_MASKCOUNT, hook_count(limits));
 }
 
-/* May the heap grow by so many bytes? A refusal makes Lua collect all its garbage, which is work
+/* May the heap grow by this many bytes? After a refusal Lua collects all its garbage, which is work
  * too: it costs as if the whole heap had been written again. */
 static bool may_grow(struct limits *limits, size_t bytes)
 {
@@ -117,7 +117,7 @@ void *limits_alloc(void *user, void *p, size_t old_size, size_t new_size)
     struct limits *limits = user;
 
     if (!p)
-        old_size = 0; /* then it is the kind of object */
+        old_size = 0; /* for a new block it is the kind of object */
     if (new_size == 0) {
         free(p);
         limits->memory -= old_size;

@@ -90,7 +90,7 @@ static int read_pattern_escape(struct reader *r, uint64_t set[4])
     return 0;
 }
 
-/* The ] that ends the set at `at`. One that comes first, or after a %, is a byte of the set. */
+/* The ] that ends the set at `at`. A ] at the front, or after a %, is a byte of the set. */
 static size_t find_set_end(const struct reader *r, size_t at)
 {
     do {
@@ -123,7 +123,7 @@ static int read_pattern_set(struct reader *r, uint64_t set[4])
 
         r->at++;
         if (c == '%') {
-            (void)read_pattern_escape(r, set); /* something follows it: the end is further on */
+            (void)read_pattern_escape(r, set); /* more follows: the end is further on */
         } else if (r->at + 1 < end && peek_pattern_byte(r) == '-') {
             set_add_range(set, c, (uint8_t)r->text.p[r->at + 1]);
             r->at += 2;
@@ -198,7 +198,7 @@ static int read_frontier(struct reader *r, struct pattern_item *item)
     return read_pattern_set(r, item->set);
 }
 
-/* What follows a single character class. */
+/* The suffix of a single character class. */
 static void read_repeat(struct reader *r, struct pattern_item *item)
 {
     if (!has_pattern_byte(r))
@@ -292,7 +292,7 @@ int pattern_parse(struct str text, bool anchors, struct pattern_item *items, str
 
 /* --- matching --------------------------------------------------------------------- */
 
-/* Steps are handed to the budget in portions of this many. */
+/* Steps are taken from the budget in portions of this many. */
 #define PORTION 1000
 
 struct matcher {
@@ -329,7 +329,7 @@ static bool is_single(const struct matcher *m, const struct pattern_item *item, 
     }
 }
 
-/* How many in a row match at `at`. */
+/* The number of matches in a row at `at`. */
 static size_t run_length(struct matcher *m, const struct pattern_item *item, size_t at)
 {
     size_t n = 0;
@@ -402,7 +402,7 @@ static bool pass_fixed(struct matcher *m, const struct pattern_item *item, size_
     }
 }
 
-/* Pass an item for the first time; what else it could match stays as a choice in the item. */
+/* Pass an item for the first time; its other matches stay as a choice in the item. */
 static bool enter_item(struct matcher *m, struct pattern_item *item, size_t *at)
 {
     size_t n;

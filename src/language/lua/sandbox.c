@@ -11,13 +11,13 @@
 #include "language/lua/proxy.h"
 #include "language/lua/state.h"
 
-/* Texts that are put together outside of Lua: JSON, paths. */
+/* Maximum size of texts put together outside of Lua: JSON, paths. */
 #define TEXT_MAX ((size_t)64 << 20)
 
-/* Of the registry. */
+/* Keys of the registry. */
 static const char user_key, base_key, cache_key, env_key, cell_key;
 
-/* A function whose one variable is new at each call. A compiled chunk takes it over as its
+/* A function whose one upvalue is new at each call. A compiled chunk takes it over as its
  * environment, so that functions made by an earlier run keep theirs. */
 static const char cell_code[] = "local env = ... return function() return env end";
 
@@ -64,7 +64,7 @@ void state_missed(lua_State *L, const struct lua_variable *variable, const struc
     miss->key[name.n] = '\0';
 }
 
-/* Libraries that most scripts do without: opened when their name is first used. */
+/* Rarely used libraries: opened when their name is first used. */
 static const struct {
     const char *name;
     void (*open)(lua_State *L);
@@ -98,7 +98,7 @@ static int on_unknown_name(lua_State *L)
     return 0;
 }
 
-/* __newindex of environments: a name of the library or of the caller cannot be changed. */
+/* __newindex of environments: names of the library and of the caller cannot be changed. */
 static int on_global_write(lua_State *L)
 {
     state_push_base(L);
@@ -171,7 +171,7 @@ static int open_sandbox_libraries(lua_State *L)
     return 0;
 }
 
-/* What the top-level chunk has set moves behind the table that its functions know, which stays
+/* The globals of the top-level chunk move behind the table that its functions know, which stays
  * empty: so every assignment is a new name, and refused. */
 static int seal_user(lua_State *L)
 {
@@ -185,7 +185,7 @@ static int seal_user(lua_State *L)
         lua_rawset(L, 2);
         lua_pushvalue(L, -1);
         lua_pushnil(L);
-        lua_rawset(L, 1); /* a field that is walked over may be cleared */
+        lua_rawset(L, 1); /* a field may be cleared during a walk */
     }
     lua_getmetatable(L, 1);
     lua_setmetatable(L, 2);
@@ -195,7 +195,7 @@ static int seal_user(lua_State *L)
 }
 
 /* Outside of a script nothing may raise: run `fn` protected. It fails only by the memory limit,
- * which then applies to what scripts have allocated. */
+ * which then applies to memory allocated by scripts. */
 static int run_protected(struct sandbox *sandbox, lua_CFunction fn, void *argument)
 {
     int failed;
@@ -305,7 +305,7 @@ int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v
     variable->value = v ? *v : value_null();
     if (run_protected(sandbox, v ? show_variable : hide_variable, variable) == LUA_OK)
         return 0;
-    variable->value = value_null(); /* what is still known by this name is out of date */
+    variable->value = value_null(); /* older values of this name are out of date */
     (void)limits_error(&sandbox->limits, err);
     return err_wrap(err, "set '%s'", name);
 }

@@ -3,12 +3,12 @@
 #include "core/base/utf8.h"
 #include "core/data/value.h"
 
-/* A flow scalar is searched on so many lines of the document. */
+/* A flow scalar is searched for on this many lines of the document. */
 #define SPOT_LINES_MAX 64
-/* So much of the text has to be found again. */
+/* This much of the text must be found again. */
 #define SPOT_WORD_MAX 40
 
-/* Line `number` of the document and where it starts; a NULL view when there is none. */
+/* Line `number` of the document; a NULL view when there is none. */
 static struct str find_document_line(struct str text, uint32_t number)
 {
     struct str rest = text, line = { NULL, 0 };
@@ -21,7 +21,7 @@ static struct str find_document_line(struct str text, uint32_t number)
     return line;
 }
 
-/* What the value is written as, its tag and anchor left out. */
+/* The text of the value, without its tag and anchor. */
 static struct str find_written_text(const struct value *v)
 {
     struct str rest;
@@ -56,7 +56,7 @@ static size_t lines_before(struct str text, size_t offset)
     return count;
 }
 
-/* From `offset` to the end of its line, cut to what is worth searching. */
+/* From `offset` to the end of its line, cut to a useful length. */
 static struct str get_rest_of_line(struct str text, size_t offset)
 {
     struct str rest = str_from_offset(text, offset);
@@ -75,7 +75,8 @@ static bool search_line(struct str line, struct str word, size_t from, struct pl
     return true;
 }
 
-/* The same words may occur on a line twice: search after what precedes them in the value. */
+/* The same words may occur twice on a line: search after the text that precedes them in the value.
+ */
 static size_t search_from(const struct value *v, struct str line, size_t offset, bool is_block)
 {
     size_t start = offset;

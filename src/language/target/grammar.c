@@ -28,7 +28,7 @@ struct grammar_token {
     size_t at; /* byte of the expression */
 };
 
-/* One expression; that of a group has the one that named it as outer. */
+/* An expression; the expression of a group has its user as `outer`. */
 struct grammar {
     struct arena *arena;
     struct diags *diags;
@@ -45,7 +45,7 @@ struct grammar {
 
 /* --- mistakes ------------------------------------------------------------------ */
 
-/* The line of the document that holds the expression, if it is there as it was read. */
+/* The line of the document with the expression, if it stands there unchanged. */
 static bool written_as_read(const struct grammar *g, uint32_t *ret_skip)
 {
     const struct value *where = g->where;
@@ -120,7 +120,7 @@ static enum grammar_token_kind get_token_kind(struct str word)
                                          : TOKEN_WORD;
 }
 
-/* After the set of a regular expression that begins at `at`, whose parentheses are literal. */
+/* The end of the set at `at` in a regular expression; its parentheses are literal. */
 static size_t find_regex_set_end(struct str word, size_t at)
 {
     size_t i = at + 1;
@@ -134,7 +134,8 @@ static size_t find_regex_set_end(struct str word, size_t at)
     return i < word.n ? i + (word.p[i] == ']') : word.n;
 }
 
-/* How long the word at the start of `text` is; STR_NONE and `reterr_at` when a quote stays open. */
+/* The length of the word at the start of `text`; STR_NONE and `reterr_at` when a quote stays open.
+ */
 static size_t measure_word(struct str text, size_t *reterr_at)
 {
     bool regex = text.n > 1 && text.p[1] == '@' && term_is_regex(term_prefix_type(text.p[0]));
@@ -163,8 +164,8 @@ static size_t measure_word(struct str text, size_t *reterr_at)
     return i < text.n ? i : text.n;
 }
 
-/* A list of ids goes on after its commas: "L@web-01, web-02". `n` is the length of its first word.
- */
+/* A list of ids continues after its commas: "L@web-01, web-02". `n` is the length of its first
+ * word. */
 static size_t list_length(struct str text, size_t n)
 {
     size_t next, more, ignored;
@@ -218,7 +219,7 @@ static const struct grammar_node *join_grammar_nodes(struct grammar *g, enum gra
     return node;
 }
 
-/* A term of the word at `at`, without its prefix. */
+/* A term from the word at `at`, without its prefix. */
 static int add_term(struct grammar *g, enum target_type type, struct str word, size_t at,
                     const struct grammar_node **ret)
 {
@@ -246,7 +247,7 @@ static int add_term(struct grammar *g, enum target_type type, struct str word, s
     return 0;
 }
 
-/* Several globs, of which one must match: web1,db*. */
+/* Several globs, one of which must match: web1,db*. */
 static int add_globs(struct grammar *g, struct str word, size_t at, const struct grammar_node **ret)
 {
     const struct grammar_node *all = NULL, *one;
@@ -287,7 +288,7 @@ static bool has_comma(struct str word)
     return comma != STR_NONE && !(open < comma && close != STR_NONE && comma < close);
 }
 
-/* The characters of a word without prefix show what it is: no id has a colon, slash or comma. */
+/* The characters of a word without a prefix reveal its type: no id has a colon, slash or comma. */
 static int add_bare(struct grammar *g, struct str word, size_t at, const struct grammar_node **ret)
 {
     if (is_subnet(word))
@@ -359,7 +360,7 @@ static int add_group_node(struct grammar *g, struct str word, size_t at,
                              .group = name };
     size_t mistakes = diags_count(g->diags);
 
-    if (!group && g->options->any_group) /* no id has this sign in it */
+    if (!group && g->options->any_group) /* no id contains this character */
         return add_term(g, TARGET_LIST, str_from(arena_printf(g->arena, "N@%.*s", STR_ARG(name))),
                         at, ret);
     if (!group)

@@ -14,19 +14,19 @@
 #include "language/target/program.h"
 
 #define WORD_BITS 64
-/* The value of a machine that has nothing at a path, and of a number that is free. */
+/* The number for "no value at the path", and for a free entry. */
 #define NOTHING 0
 
-/* Paths that targets ask for most: ready before the first question. */
+/* The most frequent paths of targets: ready before the first search. */
 static const char *const usual_paths[] = {
     "id",        "os.family", "os.name", "os.platform", "os.arch",
     "os_family", "os",        "roles",   "role",        "environment",
 };
 
-/* Ids up to this size are in the row itself: a walk over all of them stays in the cache. */
+/* Ids up to this size are in the row itself: a walk over all rows stays in the cache. */
 #define SMALL_ID 40
 
-/* What a column is about. */
+/* The source of a column. */
 enum tree_kind { TREE_FACTS, TREE_SETTINGS };
 #define TREE_KINDS (TREE_SETTINGS + 1)
 
@@ -45,11 +45,11 @@ struct cell {
 struct column {
     enum tree_kind kind;
     char *path;
-    uint64_t used; /* when it was asked for */
+    uint64_t used; /* the time of its last use */
     VEC(struct cell) cells;
     VEC(uint32_t) free_cells;
     struct map numbers;   /* reach -> number of its cell, as a pointer */
-    VEC(uint32_t) values; /* of each machine */
+    VEC(uint32_t) values; /* by machine */
 };
 
 struct target_index {
@@ -97,7 +97,7 @@ static void drop_cell(struct column *column, uint32_t number)
     VEC_PUSH(&column->free_cells, number);
 }
 
-/* The value of a machine in a column; `tree` NULL: nothing. */
+/* Set the value of a machine in a column; `tree` NULL: none. */
 static void set_column_value(struct target_index *index, struct column *column, uint32_t machine,
                              const struct value *tree)
 {
@@ -293,7 +293,7 @@ size_t target_index_bytes(const struct target_index *index)
 struct sets {
     struct arena *arena;
     size_t words;
-    uint64_t **in; /* those that come to each term; NULL: none do */
+    uint64_t **in; /* the machines that reach each term; NULL: none do */
     uint64_t *accepted;
     const struct target_limit *limit; /* or NULL */
 };
@@ -305,7 +305,7 @@ static uint64_t *get_set(struct sets *sets, uint64_t **place)
     return *place;
 }
 
-/* Machines whose bit is in `hits`, of those in `in`, continue at `yes`, the others at `no`. */
+/* Of the machines in `in`, those in `hits` continue at `yes`, the others at `no`. */
 static void split_set(struct sets *sets, const struct term *term, const uint64_t *in,
                       const uint64_t *hits)
 {
@@ -341,7 +341,7 @@ static int match_each(const struct sets *sets, const uint64_t *in, match_one_fn 
     return 0;
 }
 
-/* One way to cut a pair, over a column: each value is compared when it is met first. */
+/* One split of a pair, over a column: each value is compared when it is first seen. */
 struct column_match {
     const struct column *column;
     const struct pair *pair;
@@ -382,8 +382,8 @@ static int match_tree(struct target_index *index, struct sets *sets, const struc
     return 0;
 }
 
-/* Nobody knows whether a machine with unknown settings matches: it must not be found because of
- * that. A term below `not` counts as a match for it then, so that the `not` is false. */
+/* A machine with unknown settings may or may not match: it must not be found because of that. For
+ * it a term below `not` counts as a match, so that the `not` is false. */
 static void decide_unknown(const struct target_index *index, uint64_t *hits)
 {
     for (size_t i = 0; i < index->machines.n; i++)
@@ -447,7 +447,7 @@ static void list_found(const struct target_index *index, const struct sets *sets
         }
 }
 
-/* Terms continue at terms before them: from the last to the first, each once. */
+/* Terms continue at terms before them: go from the last to the first, each once. */
 int target_index_find_within(struct target_index *index, const struct target *target,
                              const struct target_limit *limit, struct arena *arena,
                              struct target_found *ret_found, struct err *err)

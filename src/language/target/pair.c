@@ -23,7 +23,7 @@ static const struct {
     { "!=", PAIR_NE }, { "<=", PAIR_LE }, { ">=", PAIR_GE }, { "<", PAIR_LT }, { ">", PAIR_GT },
 };
 
-/* One way to cut the text. */
+/* One split of the text. */
 struct cut {
     struct str path; /* parts are separated by '.' */
     enum pair_operator op;
@@ -127,7 +127,7 @@ int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
             *reterr_at = at + 1 + inside;
             return -1;
         }
-        /* A regular expression cut in two, as in (?:a), is not a second reading. */
+        /* A regular expression cut in two, as in (?:a), is not a second split. */
     }
     *ret_pair = pair;
     return 0;
@@ -135,7 +135,7 @@ int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
 
 /* --- comparing -------------------------------------------------------------- */
 
-/* What a walk through the tree has met: texts, which are compared or collected. */
+/* The texts that a walk through the tree has reached, which are compared or collected. */
 struct walk {
     const struct cut *cut; /* NULL: they are collected in `reach` */
     struct buf *reach;
@@ -169,7 +169,7 @@ static int compare_digit_runs(struct str a, struct str b)
     return str_compare(a, b);
 }
 
-/* 6.10.2 after 6.9: runs of digits by number, all else by byte. */
+/* 6.10.2 after 6.9: runs of digits by number, all other bytes by value. */
 static int compare_version_texts(struct str a, struct str b)
 {
     while (a.n > 0 && b.n > 0) {
@@ -259,8 +259,8 @@ static bool member_hits(struct walk *walk, const struct value *map, const char *
     return found && found->kind == VALUE_STR && text_hits(walk, found->s);
 }
 
-/* A key that is a name, or a name that the map itself has: `os` is debian here, and for Salt it is
- * what its title says, which is not always the same word (rhel and RedHat). */
+/* A key that is a name, or a name that the map itself has: here `os` is debian; in Salt it is the
+ * title, which is not always the same word (rhel and RedHat). */
 static bool map_hits(struct walk *walk, const struct value *v)
 {
     for (size_t i = 0; i < v->map->count; i++)
@@ -269,7 +269,7 @@ static bool map_hits(struct walk *walk, const struct value *v)
     return member_hits(walk, v, "name") || member_hits(walk, v, "title");
 }
 
-/* "*" matches whatever is there, also an empty list. */
+/* "*" matches any value, even an empty list. */
 static bool takes_all(const struct cut *cut)
 {
     return cut && !cut->matcher && str_is(cut->wild.pattern, "*") && cut->op == PAIR_EQ;
@@ -349,7 +349,7 @@ int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matc
 
 /* --- many trees ---------------------------------------------------------------- */
 
-/* A reach begins with this, so that one without texts is not empty. */
+/* First byte of a reach, so that one without texts is not empty. */
 #define REACH_FOUND '+'
 
 size_t pair_cuts(const struct pair *pair)

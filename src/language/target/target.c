@@ -1,7 +1,6 @@
 /*
- * A parsed target is a row of terms, each of which says where to continue when it
- * is true and when it is false. Matching walks the row: no tree, no recursion, and
- * never more terms than the answer needs.
+ * A parsed target is a row of terms, each with the next term for true and for false. Matching walks
+ * the row: no tree, no recursion, and never more terms than the answer needs.
  */
 #include "language/target/target.h"
 
@@ -13,13 +12,13 @@
 #include "language/target/grammar.h"
 #include "language/target/program.h"
 
-/* Where a node continues, and whether an odd number of `not` is around it. */
+/* The next terms of a node, and whether it is under an odd number of `not`. */
 struct way {
     uint32_t yes, no;
     bool negated;
 };
 
-/* Append the terms of `node`; returns where to begin. Depth: that of the tree, which
+/* Append the terms of `node`; returns the first one to evaluate. Depth: that of the tree, which
  * TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
 static uint32_t emit_terms(struct target *target, const struct grammar_node *node, struct way way)
 {

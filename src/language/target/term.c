@@ -131,7 +131,7 @@ static bool subnet_has_value(const struct subnet *subnet, const struct value *v)
 static int match_subnet(const struct term *term, const struct term_subject *subject,
                         bool *ret_matches, struct err *err)
 {
-    /* Facts that hold addresses of the machine. */
+    /* Facts with addresses of the machine. */
     static const char *const paths[] = { "ipv4", "ipv6", "network.ipv4", "network.ipv6",
                                          "default_ipv4" };
     bool matches = false;

@@ -12,11 +12,11 @@ struct top {
     const struct target_subject *subject;
     const struct value *groups;
     struct map seen;
-    const struct value *environment; /* whose targets are read now */
+    const struct value *environment; /* the environment being read */
     struct top_refs refs;
 };
 
-/* What a list says besides references. */
+/* Entries of a list other than references. */
 struct top_rules {
     enum target_type type;
     bool optional;
@@ -77,7 +77,7 @@ static int match_top_target(struct top *top, const struct value *text, enum targ
 static int add_ref(struct top *top, const struct value *item, bool optional)
 {
     if (item->kind == VALUE_MAP)
-        return 0; /* a rule, which has been read */
+        return 0; /* a rule, already read */
     if (item->kind != VALUE_STR || item->s.n == 0)
         return value_diag(top->diags, item, "top file: expected a reference, got %s",
                           value_describe(item));

@@ -8,13 +8,14 @@
 #include "core/base/unicode.h"
 #include "core/base/utf8.h"
 
-/* It has no special characters. */
+/* Has it no special characters? */
 static bool is_plain_pattern(struct str pattern)
 {
     return glob_is_plain(pattern) && str_find_char(pattern, '\\', 0) == STR_NONE;
 }
 
-/* Character by character, so that '?' stays one: what would become several stays as it is. */
+/* Fold character by character, so that '?' stays one: a character that would become several stays
+ * the same. */
 static void fold_pattern(struct str text, struct buf *out)
 {
     AUTO_BUF struct buf folded = BUF_INIT(BUF_NO_LIMIT);
@@ -49,7 +50,7 @@ struct wild wild_new(struct arena *arena, struct str pattern, unsigned flags)
     return wild;
 }
 
-/* `text` begins with the first `n` bytes of the pattern. */
+/* Does `text` begin with the first `n` bytes of the pattern? */
 static bool begins_with_pattern(const struct wild *wild, struct str text, size_t n)
 {
     if (text.n < n)
@@ -72,7 +73,7 @@ bool wild_match(const struct wild *wild, struct str text)
 {
     AUTO_BUF struct buf folded = BUF_INIT(BUF_NO_LIMIT);
 
-    /* ASCII of either side is compared without regard to case anyway */
+    /* ASCII is compared without regard to case anyway */
     if (!(wild->flags & GLOB_FOLD) || utf8_is_ascii(text))
         return match_text(wild, text);
     fold_pattern(text, &folded);

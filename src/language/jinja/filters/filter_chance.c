@@ -1,4 +1,4 @@
-/* Filters that leave something to chance; with a seed the same seed gives the same result. */
+/* Filters with random results; the same seed gives the same result. */
 #include "language/jinja/filters/filter.h"
 
 #include <string.h>

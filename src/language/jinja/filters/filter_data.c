@@ -82,7 +82,7 @@ static int filter_json(struct render *render, const struct bound_args *bound,
     return print_filtered_json(render, &bound->args[0], &bound->args[2], style, VALUE_SAFE, ret);
 }
 
-/* In Salt files as PyYAML has it; a scalar stays on one line. */
+/* In Salt files as PyYAML prints it; a scalar stays on one line. */
 static int print_filtered_yaml(struct render *render, struct buf *out, const struct value *v,
                                bool flow, struct err *err)
 {
@@ -178,7 +178,7 @@ static int filter_yaml_squote(struct render *render, const struct bound_args *bo
     return text_finish(render, &out, 0, ret);
 }
 
-/* What was wrong with a text that a template loads, as the error of the rendering. */
+/* Turn mistakes in a text that a template loads into a render error. */
 static int fail_load(struct render *render, const struct diags *diags)
 {
     struct err err;
@@ -217,7 +217,7 @@ static int filter_load_json(struct render *render, const struct bound_args *boun
 
 /* --- encodings and hashes ----------------------------------------------------------------- */
 
-/* The bytes of a text or of bytes. */
+/* The bytes of a text or bytes value. */
 static int get_input_bytes(struct render *render, const struct value *v, struct str *ret)
 {
     if (v->kind != VALUE_BYTES)
@@ -354,7 +354,7 @@ static int filter_as_it_is(struct render *render, const struct bound_args *bound
     return 0;
 }
 
-/* Every text in it as bytes. */
+/* Convert every text in it to bytes. */
 static int encode_texts(struct render *render, const struct value *v, struct value *ret)
 {
     *ret = *v;

@@ -13,7 +13,7 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-/* The bytes of a text or of bytes. */
+/* The bytes of a text or bytes value. */
 static int get_hashed_bytes(struct render *render, const struct value *v, struct str *ret)
 {
     if (v->kind != VALUE_BYTES)

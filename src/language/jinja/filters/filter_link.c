@@ -44,7 +44,7 @@ static size_t count_of(struct str text, struct str part)
     return count;
 }
 
-/* Brackets that close what the address opened belong to the address, not to the sentence. */
+/* Closing brackets belong to the address if it opened them, not to the sentence. */
 static void balance_brackets(struct str *middle, struct str *tail)
 {
     static const struct {

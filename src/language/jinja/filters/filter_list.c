@@ -1,4 +1,4 @@
-/* Filters on sequences that neither compare nor look into items. */
+/* Filters on sequences that neither compare nor read items. */
 #include "language/jinja/filters/filter.h"
 
 #include "core/base/buf.h"
@@ -108,7 +108,7 @@ static int filter_reverse(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-/* With autoescape one safe part makes the whole safe, and the others are escaped. */
+/* With autoescape on, one safe part makes the whole safe, and the others are escaped. */
 static int join_safely(struct render *render, const struct value_list *items,
                        const struct value *glue, struct value *ret)
 {

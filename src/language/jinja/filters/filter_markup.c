@@ -56,7 +56,7 @@ static int filter_escape(struct render *render, const struct bound_args *bound,
 
 /* --- tags and entities -------------------------------------------------------------- */
 
-/* Cut everything from `open` to the next `close`, again and again. */
+/* Cut all text from each `open` to the next `close`. */
 static void cut_between(struct buf *text, struct str open, struct str close)
 {
     size_t from = 0, kept = 0;
@@ -94,7 +94,7 @@ static const struct {
     { "egrave", 0xe8 },  { "agrave", 0xe0 },   { "ccedil", 0xe7 },  { "bull", 0x2022 },
 };
 
-/* The character of "amp", "#39" or "#x27"; 0 when it is none. */
+/* The character of "amp", "#39" or "#x27"; 0 when unknown. */
 static uint32_t entity_char(struct str name)
 {
     char digits[12];

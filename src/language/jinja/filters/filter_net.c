@@ -23,7 +23,7 @@ struct address {
 
 #define ADDRESS_TEXT_MAX 64
 #define MAC_BYTES        6
-/* Of the networks whose hosts are listed: up to 65,536. */
+/* Maximum size of a network whose hosts are listed: 65,536. */
 #define HOST_BITS_MAX 16
 
 static bool parse_net_address(struct str text, struct address *ret)
@@ -248,7 +248,7 @@ static void clear_host(struct address *address, int64_t bits)
         address->bytes[i] &= (unsigned char)(bits >= 8 ? 0 : 0xffU << bits);
 }
 
-/* All addresses but the first and the last one, which have other uses; a network of one or two has
+/* All addresses except the first and the last one, which are reserved; a network of one or two has
  * no others. */
 static int filter_network_hosts(struct render *render, const struct bound_args *bound,
                                 struct value *ret)
@@ -268,7 +268,7 @@ static int filter_network_hosts(struct render *render, const struct bound_args *
 
     const bool all = bits < 2;
     const uint64_t count = UINT64_C(1) << bits;
-    /* of IPv6 only the first one is left out */
+    /* IPv6 leaves out only the first one */
     const uint64_t end = all || address.family == AF_INET6 ? count : count - 1;
 
     if (!all)

@@ -60,7 +60,7 @@ static bool is_float_word(struct str text, const char *word)
     return text.n == strlen(word) && strncasecmp(text.p, word, text.n) == 0;
 }
 
-/* As float() reads it: blanks around, underscores, inf and nan in words. */
+/* As float() does: blanks around, underscores, inf and nan as words. */
 static bool parse_python_float(struct str text, double *ret)
 {
     AUTO_BUF struct buf digits = BUF_INIT(NUMBER_TEXT_MAX);
@@ -116,7 +116,7 @@ static int decode_int_digit(char c)
     return 99;
 }
 
-/* The prefix of a base ("0x") is allowed for that base, and decides it when the base is 0. */
+/* The prefix of a base ("0x") is allowed for that base, and decides when the base is 0. */
 static struct str drop_base_prefix(struct str s, int64_t *base)
 {
     static const struct {
@@ -134,8 +134,8 @@ static struct str drop_base_prefix(struct str s, int64_t *base)
     return s;
 }
 
-/* As int(text, base) reads it. Sets `ret_too_large` when the digits are fine and the number is not.
- */
+/* As int(text, base) does. Sets `ret_too_large` when the digits are valid and the number is too
+ * large. */
 static bool parse_integer(struct str text, int64_t base, int64_t *ret, bool *ret_too_large)
 {
     AUTO_BUF struct buf digits = BUF_INIT(NUMBER_TEXT_MAX);
@@ -244,8 +244,8 @@ static int filter_round(struct render *render, const struct bound_args *bound,
     }
     power = pow(10, (double)precision);
     d = str_is(method, "ceil") ? ceil(d * power) : floor(d * power);
-    *ret =
-        value_double((d + 0.0) / power); /* in Python the step between is a whole number: no -0 */
+    *ret = value_double((d + 0.0) /
+                        power); /* in Python this intermediate value is an integer: no -0 */
     return 0;
 }
 
@@ -330,7 +330,7 @@ static int filter_to_num(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-/* The power of a unit such as K, KB and KiB; -1 when it is none. */
+/* The exponent of a unit such as K, KB and KiB; -1 when unknown. */
 static int unit_power(struct str unit)
 {
     static const char letters[] = "bkmgtpe";

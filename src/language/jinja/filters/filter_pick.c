@@ -1,4 +1,4 @@
-/* Filters that compare items, or look into them: map, select, sort, unique, groupby, min, max. */
+/* Filters that compare or read items: map, select, sort, unique, groupby, min, max. */
 #include "language/jinja/filters/filter.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "language/jinja/sort.h"
 #include "language/jinja/text.h"
 
-/* Room that `unique` makes before it knows how many there are. */
+/* Initial room of `unique`, whose size is not known yet. */
 #define UNIQUE_EXPECTED_MAX 8
 
 /* --- sorting ---------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static int make_sort_key(struct render *render, const struct value *item, const 
     return 0;
 }
 
-/* "a,b.c": a list of keys, compared one after the other; a list of one without a comma. */
+/* "a,b.c": a list of keys, compared one after the other; without a comma a list of one. */
 static int make_sort_keys(struct render *render, const struct value *item,
                           const struct value *paths, bool case_sensitive, struct value *ret)
 {
@@ -57,7 +57,7 @@ static int make_sort_keys(struct render *render, const struct value *item,
     return 0;
 }
 
-/* Do the items compare as lists of one of them do? Other kinds fail, unless they are equal. */
+/* Do the items compare like lists of one item? Other kinds fail, unless they are equal. */
 static bool are_scalars_alike(const struct value_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -197,7 +197,7 @@ static int filter_max(struct render *render, const struct bound_args *bound,
 
 /* --- groups --------------------------------------------------------------------------- */
 
-/* What groupby gives: a pair whose parts also have names. */
+/* The result of groupby: pairs whose parts also have names. */
 struct group {
     struct object object;
     struct value pair; /* tuple of key and list */
@@ -321,7 +321,7 @@ static int filter_groupby(struct render *render, const struct bound_args *bound,
 
 /* --- one of each ------------------------------------------------------------------------ */
 
-/* Salt has its own: a list, in which case matters and items may be maps. */
+/* Salt has its own: it returns a list, case matters and items may be maps. */
 static int unique_of_salt(struct render *render, const struct value_list *list, struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
@@ -340,7 +340,7 @@ static int unique_of_salt(struct render *render, const struct value_list *list, 
     return 0;
 }
 
-/* All of them when there are few; of many a part may be enough. */
+/* All of them when there are few; for many a part may be enough. */
 static size_t expected_unique(const struct value_list *list)
 {
     return list->count < UNIQUE_EXPECTED_MAX ? list->count : UNIQUE_EXPECTED_MAX;
@@ -461,7 +461,7 @@ static int filter_map(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-/* Keep the items for which the test, or their truth, is `wanted`; `by_attribute` asks an attribute
+/* Keep the items for which the test, or their truth, is `wanted`; `by_attribute` tests an attribute
  * of each, whose path is the first argument. */
 static int select_items(struct render *render, const struct bound_args *bound, bool wanted,
                         bool by_attribute, struct value *ret)

@@ -39,7 +39,7 @@ static void sort_maps(const struct value *v)
         return;
     if (v->map->count > 1) {
         qsort(v->map->pairs, v->map->count, sizeof(*v->map->pairs), compare_pretty_keys);
-        v->map->slots = NULL; /* the index is of the old order; nobody looks up anything now */
+        v->map->slots = NULL; /* the index has the old order, but no lookup follows */
     }
     for (size_t i = 0; i < v->map->count; i++)
         sort_maps(&v->map->pairs[i].value);
@@ -94,7 +94,7 @@ static int print_pairs(struct printer *printer, const struct value *v, size_t in
     return 0;
 }
 
-/* On one line when it fits between `indent` and the edge with `behind` characters after it. */
+/* On one line if it fits between `indent` and the edge with `behind` characters after it. */
 static int print_pretty(struct printer *printer, const struct value *v, size_t indent,
                         size_t behind)
 {

@@ -68,7 +68,7 @@ static int filter_search(struct render *render, const struct bound_args *bound,
     return find_regex_groups(render, bound, 0, ret);
 }
 
-/* `\1`, `\g<1>`, `\n`, `\\`: as re.sub reads a replacement. Returns the bytes read. */
+/* `\1`, `\g<1>`, `\n`, `\\`: a replacement as in re.sub. Returns the bytes read. */
 static size_t add_regex_escape(struct str rest, struct str text, const struct matcher_match *match,
                                struct buf *out)
 {

@@ -123,7 +123,7 @@ static int filter_sequence(struct render *render, const struct bound_args *bound
     return 0;
 }
 
-/* The item `key` of a map or list as it is now; NULL when there is none. */
+/* The current item `key` of a map or list; NULL when there is none. */
 static const struct value *find_delimited_step(struct render *render, const struct value *at,
                                                struct str key, char delimiter)
 {
@@ -158,7 +158,7 @@ static int filter_traverse(struct render *render, const struct bound_args *bound
     return 0;
 }
 
-/* What Salt leaves out. */
+/* Values that Salt leaves out. */
 static bool is_nothing(const struct value *v)
 {
     return v->kind == VALUE_NULL ||

@@ -1,4 +1,4 @@
-/* Filters on tables that programs print. */
+/* Filters for tables that programs print. */
 #include "language/jinja/filters/filter.h"
 
 #include "core/base/err.h"
@@ -9,7 +9,7 @@
 #include "language/jinja/ops.h"
 #include "language/jinja/render.h"
 
-/* The cells of "| a | b |": what is between the bars. */
+/* The cells of "| a | b |", between the bars. */
 static struct value_list *split_row(struct render *render, struct str line)
 {
     struct value_list *cells = container_new_list(render, 4);

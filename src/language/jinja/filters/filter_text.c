@@ -12,10 +12,10 @@
 #include "language/jinja/text.h"
 #include "core/base/unicode.h"
 
-/* How much longer a text may be before `truncate` cuts it. */
+/* The excess length that `truncate` tolerates. */
 #define TRUNCATE_LEEWAY 5
 
-/* The text of a value, safe when it was: what every filter here begins with. */
+/* The text of a value, safe if the value is: the first step of every filter here. */
 static int soft_text(struct render *render, const struct value *v, struct value *ret)
 {
     struct str text;

@@ -17,7 +17,7 @@
 
 #define FORMAT_MAX 1024
 
-/* The format comes from the author by design; the compiler accepts it through a pointer. */
+/* The format comes from the author on purpose; the compiler accepts it through a pointer. */
 static size_t (*const print_time)(char *text, size_t size, const char *format,
                                   const struct tm *tm) = strftime;
 

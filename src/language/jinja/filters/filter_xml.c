@@ -1,4 +1,4 @@
-/* xml: a map of one root as XML, in the layout of Python's minidom, as Salt's serializer has it. */
+/* xml: a map with one root as XML, in the layout of Python's minidom, like Salt's serializer. */
 #include "language/jinja/filters/filter.h"
 
 #include "core/base/buf.h"
@@ -54,7 +54,7 @@ static void add_indent(struct writing *w, unsigned depth)
         buf_add_char(w->out, ' ');
 }
 
-/* What is a scalar is an attribute, what is not an element inside. */
+/* Scalars become attributes, everything else elements inside. */
 static int add_xml_map(struct writing *w, struct str tag, const struct value_map *map,
                        unsigned depth)
 {

@@ -12,7 +12,7 @@
 #include "language/jinja/sequence.h"
 #include "language/jinja/text.h"
 
-#define RANGE_MAX 100000 /* as Jinja2's sandbox, which Salt uses */
+#define RANGE_MAX 100000 /* limit of Jinja2's sandbox, which Salt uses */
 
 static int global_range(struct render *render, const struct bound_args *bound,
                         struct value *ret)

@@ -35,7 +35,7 @@ static int plain_map(struct render *render, const struct value_map *map, struct 
     return 0;
 }
 
-/* A list that nobody has changed, of scalars: as it is. */
+/* An unchanged list of scalars is returned directly. */
 static bool is_flat(struct render *render, const struct value *v)
 {
     if (v->kind != VALUE_LIST || container_list(render, v) != v->list)

@@ -142,7 +142,7 @@ static int is_callable(struct render *render, const struct bound_args *bound,
     const struct value *v = &bound->args[0];
 
     (void)render;
-    /* an undefined value has a __call__, which fails when it is used */
+    /* an undefined value has a __call__, which fails on use */
     return set_test_result(ret, v->kind == VALUE_OBJECT &&
                                     (v->object->type->call || value_is_undefined(v)));
 }

@@ -10,7 +10,7 @@
 #include "language/jinja/text.h"
 #include "language/jinja/methods/methods.h"
 
-/* Keys shown in a message are cut here. */
+/* Longer keys are cut in messages. */
 #define SHOWN_MAX 100
 
 static const struct value *find_arg(struct render *render, const struct bound_args *bound)

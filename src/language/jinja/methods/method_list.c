@@ -13,7 +13,7 @@
 #include "language/jinja/text.h"
 #include "language/jinja/methods/methods.h"
 
-/* Values shown in a message are cut here. */
+/* Longer values are cut in messages. */
 #define SHOWN_MAX 100
 
 static const struct value_list *items_of(struct render *render,

@@ -7,7 +7,7 @@
 #include "language/jinja/text.h"
 #include "language/jinja/methods/methods.h"
 
-/* "-0x1.0000000000000p+1023" and more. */
+/* The longest is "-0x1.0000000000000p+1023". */
 #define HEX_TEXT_MAX 64
 
 static int64_t self_int(const struct bound_args *bound)

@@ -1,4 +1,4 @@
-/* Texts: what kind of characters they have, and the same text in another case. */
+/* Texts: classes of characters, and the same text in another case. */
 #include "language/jinja/method.h"
 
 #include "core/base/utf8.h"

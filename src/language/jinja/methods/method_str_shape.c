@@ -21,7 +21,7 @@ static void add_repeated(struct buf *out, struct str fill, size_t times)
         buf_add_str(out, fill);
 }
 
-/* Where the text is placed in its new width. */
+/* The place of the text in its new width. */
 enum side { SIDE_LEFT, SIDE_CENTER, SIDE_RIGHT };
 
 static int read_fill(struct render *render, const struct bound_args *bound, struct str *ret)
@@ -107,7 +107,7 @@ static int str_zfill(struct render *render, const struct bound_args *bound,
     return text_finish(render, &out, bound->args[0].flags & VALUE_SAFE, ret);
 }
 
-/* Is `c` stripped? `chars` with a NULL pointer: blanks. */
+/* Should `c` be stripped? A NULL pointer in `chars` means blanks. */
 static bool is_stripped(struct str c, struct str chars)
 {
     struct str rest = c;

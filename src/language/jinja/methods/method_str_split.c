@@ -14,7 +14,7 @@
 #include "core/base/unicode.h"
 #include "language/jinja/methods/methods.h"
 
-/* The pieces of one text, in the order in which they are found. */
+/* The pieces of one text, in the order of discovery. */
 struct pieces {
     struct render *render;
     const struct value *whole;
@@ -46,7 +46,7 @@ static bool is_space(struct str text)
     return unicode_is(utf8_next(&text), UNICODE_SPACE);
 }
 
-/* Where the character that ends before `at` begins. */
+/* The start of the character that ends before `at`. */
 static size_t step_back(struct str text, size_t at)
 {
     size_t from = at - 1;
@@ -79,7 +79,7 @@ static void split_blanks(struct pieces *pieces, uint64_t cuts)
         size_t end = skip_space_run(text, at, false);
 
         if (cuts-- == 0) {
-            add_piece(pieces, at, text.n); /* what is left keeps its blanks */
+            add_piece(pieces, at, text.n); /* the rest keeps its blanks */
             return;
         }
         add_piece(pieces, at, end);

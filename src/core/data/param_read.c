@@ -107,7 +107,7 @@ static int refuse_number(const struct param_reader *r, const struct value *v, co
 {
     if (err->code != ERR_LIMIT || is_secret(r, v))
         return refuse_param_kind(r, v);
-    return report_param_mistake(r, v, arena_printf(r->diags->arena, "is too much: %s", err->text));
+    return report_param_mistake(r, v, arena_printf(r->diags->arena, "is too large: %s", err->text));
 }
 
 /* In strict documents a missing or superfluous quote is the usual mistake. */
@@ -397,7 +397,7 @@ static int read_size(const struct param_reader *r, const struct value *v, void *
     else if (number_parse_size(str_trim(v->s), &n, &err) < 0)
         return refuse_number(r, v, &err);
     if (n > INT64_MAX)
-        return report_param_mistake(r, v, "is too much: at most 8 EiB less one byte");
+        return report_param_mistake(r, v, "is too large: at most 8 EiB less one byte");
     if (check_range(r, v, (int64_t)n, print_param_size) < 0)
         return -1;
     *(int64_t *)field = (int64_t)n;

@@ -352,7 +352,7 @@ static int read_param(struct decoding *d, const struct param *param, struct str 
 static int refuse_twice(struct decoding *d, const struct param *param, const struct value *key,
                         const struct value *first)
 {
-    diag_add(d->diags, value_place(key), "'%.*s' is the same as '%.*s', which was given",
+    diag_add(d->diags, value_place(key), "'%.*s' is the same as '%.*s', which is already given",
              STR_ARG(key->s), STR_ARG(first->s));
     if (key->source && !is_secret_line(d, key->line))
         diag_source(d->diags, key->source->text);
@@ -368,7 +368,7 @@ static int decode_pair(struct decoding *d, const struct value_pair *pair)
     const struct value_pair **slot;
 
     if (pair->key.kind != VALUE_STR)
-        return diag_add(d->diags, value_place(&pair->key), "a key here is text, not %s",
+        return diag_add(d->diags, value_place(&pair->key), "the key must be text, got %s",
                         value_describe(&pair->key));
     param = params_find(d->table, pair->key.s);
     if (!param && (is_policy_allowed(d->policy, pair->key.s) || keep_unknown(d, pair)))

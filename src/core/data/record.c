@@ -88,7 +88,7 @@ static int read_enum_field(const struct record_field *f, const struct value *v, 
             *ret = (int)i;
             return 0;
         }
-    return err_set(err, ERR_INVALID, "'%s' is '%.*s', which is not known", f->name, STR_ARG(v->s));
+    return err_set(err, ERR_INVALID, "'%s' has the unknown value '%.*s'", f->name, STR_ARG(v->s));
 }
 
 static int read_texts(struct arena *arena, const struct record_field *f, const struct value *v,

@@ -28,7 +28,7 @@ static int check_block_args(const struct edit_block *args, struct err *err)
     if (start.n == 0 || end.n == 0 || str_eq(start, end))
         return err_set(err, ERR_INVALID, "the markers must be two different lines");
     if (memchr(start.p, '\n', start.n) || memchr(end.p, '\n', end.n))
-        return err_set(err, ERR_INVALID, "a marker is one line");
+        return err_set(err, ERR_INVALID, "a marker must be one line");
     while (lines_next(&rest, &line))
         if (is_block_marker(line.text, start) || is_block_marker(line.text, end))
             return err_set(err, ERR_INVALID, "the content holds a marker: '%.*s'",

@@ -8,7 +8,7 @@
 int edit_finish(const struct buf *out, struct err *err)
 {
     if (out->full)
-        return err_set(err, ERR_LIMIT, "the text would have more than %zu bytes", out->max);
+        return err_set(err, ERR_LIMIT, "the text would exceed the limit of %zu bytes", out->max);
     return 0;
 }
 

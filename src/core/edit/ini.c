@@ -178,8 +178,8 @@ int ini_check_value(struct str value, struct err *err)
         if (!first &&
             (trimmed.n == 0 || is_ini_comment(trimmed) || read_section_header(trimmed, &ignored)))
             return err_set(err, ERR_INVALID,
-                           "a value may not have empty lines, nor lines that begin as a comment "
-                           "or a header does");
+                           "a value must not have empty lines, or lines that look like a comment "
+                           "or a header");
         first = false;
     }
     return 0;

@@ -111,7 +111,7 @@ static int read_hunk_lines(struct reader *r, struct patch_hunk *hunk, struct err
                                     str_from_offset(r->text, r->text.n > 0 ? 1 : 0),
                                     r->end.n > 0 ? r->end : STR("\n") };
         if (line.kind != ' ' && line.kind != '-' && line.kind != '+')
-            return refuse_patch(r, "a line of a hunk begins with ' ', '-' or '+'", err);
+            return refuse_patch(r, "a hunk line must begin with ' ', '-' or '+'", err);
         if ((line.kind != '+' && old == 0) || (line.kind != '-' && now == 0))
             return refuse_patch(r, "the lines of the hunk do not match its header", err);
         old -= line.kind != '+';

@@ -80,7 +80,7 @@ static int check_reply(const struct standing_reply *reply, const struct param_st
                        struct err *err)
 {
     if (reply->error[0])
-        return err_set(err, ERR_INVALID, "the agent cannot say: %s", reply->error);
+        return err_set(err, ERR_INVALID, "the agent has no answer: %s", reply->error);
     if (reply->list.n != names->n)
         return err_set(err, ERR_INVALID, "the agent did not answer for all states");
     for (size_t i = 0; i < names->n; i++)

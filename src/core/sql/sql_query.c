@@ -15,7 +15,7 @@
 #define PROGRESS_STEPS 1000
 /* Depth that our own words around the text add. */
 #define DEPTH_AROUND 2
-#define NOT_ONE      "this is not one expression: a WHERE clause is, without anything after it"
+#define NOT_ONE      "this is not one expression: write a WHERE clause with nothing after it"
 
 struct sql_query {
     sqlite3 *db;
@@ -101,8 +101,8 @@ int sql_query_check(struct str text, struct err *err)
         return err_set(err, ERR_LIMIT, "longer than %d bytes", SQL_QUERY_SIZE_MAX);
     if (memchr(text.p, '?', text.n))
         return err_set(err, ERR_INVALID,
-                       "'?' is not allowed: write the value itself; in a text, "
-                       "LIKE with '_' is any character");
+                       "'?' is not allowed: write the value itself; "
+                       "in LIKE, '_' matches any character");
     if (memchr(text.p, '\0', text.n))
         return err_set(err, ERR_INVALID, "a zero byte is not allowed");
     return 0;
@@ -292,6 +292,6 @@ int sql_query_next(struct sql_query *query, const void **ret_row, struct err *er
     *ret_row =
         sqlite_api.value_pointer(sqlite_api.column_value(query->stmt, 0), SQL_TABLE_ROW_TYPE);
     if (!*ret_row)
-        return err_set(err, ERR_INVALID, "SQLite cannot answer this in the order of rows");
+        return err_set(err, ERR_INVALID, "SQLite cannot keep the order of rows here");
     return 0;
 }

@@ -13,7 +13,7 @@ int cancel_init(struct cancel *cancel, struct err *err)
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
     if (fd < 0)
-        return err_sys(err, errno, "make an event for canceling");
+        return err_sys(err, errno, "create a cancel event");
     cancel->fd = fd;
     atomic_init(&cancel->raised, false);
     cancel->child_registry = 0;

@@ -162,7 +162,7 @@ static int kill_one_by_one(const struct cgroup *cgroup, struct err *err)
         if (!populated || pids.list.n == 0)
             return 0;
     }
-    return err_set(err, ERR_LIMIT, "kill control group '%s': it grows faster than it dies",
+    return err_set(err, ERR_LIMIT, "kill control group '%s': it forks faster than it can be killed",
                    cgroup->path);
 }
 

@@ -145,7 +145,7 @@ static int wait_for_death(int pidfd, pid_t pid, struct err *err)
 
     while (ppoll(&poll, 1, clock_left(deadline, &room), NULL) <= 0)
         if (clock_real() >= deadline)
-            return err_set(err, ERR_TIMEOUT, "process %d does not die", pid);
+            return err_set(err, ERR_TIMEOUT, "process %d cannot be killed", pid);
     return 0;
 }
 
@@ -200,7 +200,7 @@ static int kill_descendants(pid_t root, struct err *err)
         empty = found ? 0 : empty + 1;
     }
     if (empty < EMPTY_ROUNDS)
-        return err_set(err, ERR_LIMIT, "the family of process %d grows faster than it dies", root);
+        return err_set(err, ERR_LIMIT, "process %d forks faster than it can be killed", root);
     return 0;
 }
 

@@ -218,7 +218,7 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
     if (want.mode == FS_KEEP)
         want.mode = is_file ? old->mode : FS_NEW_MODE;
     if (fstat(draft->fd, &now) < 0)
-        return err_sys(err, errno, "look at the file beside '%s'", draft->site->path);
+        return err_sys(err, errno, "stat the draft of '%s'", draft->site->path);
     if (want.uid == FS_KEEP)
         want.uid = is_file ? old->uid : now.st_uid;
     if (want.gid == FS_KEEP)
@@ -258,8 +258,7 @@ static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err 
     if (ret_old->kind == FS_FOLDER)
         return err_sys(err, EISDIR, "replace '%s'", draft->site->path);
     if (draft->options.seen && !is_unchanged(draft->options.seen, ret_old))
-        return err_set(err, ERR_BUSY, "'%s' was changed by somebody else meanwhile",
-                       draft->site->path);
+        return err_set(err, ERR_BUSY, "'%s' was changed by another process", draft->site->path);
     return 0;
 }
 
@@ -315,7 +314,7 @@ static int fill_mounted(struct draft *draft, const struct fs_info *old, struct e
         return err_sys(err, to < 0 ? errno : EBUSY, "write '%s', which is mounted",
                        draft->site->path);
     if (size < 0 || lseek(draft->fd, 0, SEEK_SET) < 0)
-        return err_sys(err, errno, "read what is written to '%s'", draft->site->path);
+        return err_sys(err, errno, "read the draft of '%s'", draft->site->path);
     do {
         if (fd_read(draft->fd, chunk, COPY_BUFFER, &n, err) < 0 || fd_write(to, chunk, n, err) < 0)
             return err_wrap(err, "'%s', which is mounted", draft->site->path);

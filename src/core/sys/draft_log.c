@@ -61,7 +61,7 @@ static int append_draft_record(struct draft_log *log, const struct site *site, c
     if (rc == 0)
         rc = fd_write(log->fd, record.p, record.n, err);
     (void)pthread_mutex_unlock(&log->mutex);
-    return rc < 0 ? err_wrap(err, "note a file in the making") : 0;
+    return rc < 0 ? err_wrap(err, "record a draft") : 0;
 }
 
 int draft_log_add(struct draft_log *log, const struct site *site, const char *name, struct err *err)

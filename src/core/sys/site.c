@@ -203,8 +203,7 @@ static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err
     if (walk->returned)
         return refuse_link(walk, name, "it is below a folder of an unprivileged user", err);
     if (is_open_to_all(&walk->at.info))
-        return refuse_link(walk, name, "everybody may write to its folder, which is not sticky",
-                           err);
+        return refuse_link(walk, name, "its folder is world-writable without the sticky bit", err);
     if (is_trusted_owner(owner))
         return 0;
     if (uid != owner && !is_trusted_owner(uid))

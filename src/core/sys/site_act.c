@@ -449,7 +449,7 @@ int site_is_below(const struct site *site, const struct site *base, bool *ret, s
         int above;
 
         if (fd < 0 || fstat(fd, &now) < 0)
-            return err_sys(err, errno, "stat what is above '%s'", site->path);
+            return err_sys(err, errno, "stat the parent folders of '%s'", site->path);
         *ret = is_site_folder(&now, &base->above);
         if (*ret || (now.st_ino == before.st_ino && now.st_dev == before.st_dev))
             return 0; /* the root folder is above itself */

@@ -60,7 +60,7 @@ int unixsock_connect(const struct unixsock *to, int *ret_fd, struct err *err)
         if (errno == EAGAIN)
             return err_set(err, ERR_TIMEOUT, "'%s' does not accept connections", to->path);
         if (errno == ENOENT || errno == ECONNREFUSED)
-            return err_set(err, ERR_NOT_FOUND, "nobody listens on '%s'", to->path);
+            return err_set(err, ERR_NOT_FOUND, "nothing listens on '%s'", to->path);
         return err_sys(err, errno, "connect to '%s'", to->path);
     }
     *ret_fd = fd_take(&fd);
@@ -111,7 +111,7 @@ int unixsock_peer(int fd, struct unixsock_peer *ret_peer, struct err *err)
     socklen_t size = sizeof(cred);
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
-        return err_sys(err, errno, "ask who is on the other side");
+        return err_sys(err, errno, "read the credentials of the socket");
     *ret_peer = (struct unixsock_peer){ cred.uid, cred.gid, cred.pid };
     return 0;
 }

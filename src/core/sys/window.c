@@ -93,7 +93,7 @@ static int read_window_zone(struct str text, struct window *ret, struct err *err
     if (text.n == 0 || (text.p[0] != '+' && text.p[0] != '-') ||
         !read_clock_minutes(str_slice(text, 1, text.n), &minutes))
         return err_set(err, ERR_INVALID,
-                       "'%.*s' is not a time zone: expected UTC or a distance as +02:00",
+                       "'%.*s' is not a time zone: expected UTC or an offset such as +02:00",
                        STR_ARG(text));
     ret->offset = (text.p[0] == '-' ? -60 : 60) * minutes;
     return 0;

@@ -16,7 +16,7 @@
 
 /* --- while the stack is still there ------------------------------------------------------ */
 
-/* "#3:7: " of the innermost function that came from a chunk. */
+/* The "#3:7: " of the innermost function from a chunk. */
 static void push_where(lua_State *L)
 {
     lua_Debug ar;
@@ -95,7 +95,7 @@ static bool take_prefix(struct fault *fault)
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* Where line `line` of the code begins in the text of its value, after its blanks. */
+/* The start of line `line` of the code in the text of its value, after its blanks. */
 static size_t offset_of_line(const struct chunk_code *code, size_t line)
 {
     struct str text = str_slice(code->origin->s, code->offset, code->n);
@@ -115,7 +115,7 @@ static size_t offset_of_line(const struct chunk_code *code, size_t line)
     return code->offset + at;
 }
 
-/* The chunk of the failed function, when it is not the one that was run. */
+/* The chunk of the failed function, unless it is the running one. */
 static const struct chunk *foreign_chunk(const struct fault *fault)
 {
     const struct sandbox *sandbox = fault->sandbox;
@@ -126,7 +126,7 @@ static const struct chunk *foreign_chunk(const struct fault *fault)
     return &sandbox->chunks.p[fault->chunk - sandbox->chunks_before];
 }
 
-/* A mistake at the code that was run; a note when it was made elsewhere. */
+/* A mistake in the running code; a note when it was made elsewhere. */
 static void add_fault(struct fault *fault, struct str text)
 {
     const struct chunk *foreign = foreign_chunk(fault);
@@ -150,7 +150,7 @@ static void add_fault(struct fault *fault, struct str text)
 
 /* --- nil ------------------------------------------------------------------------------------ */
 
-/* Of "attempt to index a nil value (field 'databse')": what is in quotes. */
+/* The part in quotes of "attempt to index a nil value (field 'databse')". */
 static struct str nil_name(struct str text)
 {
     static const struct str mark = { " a nil value (", 14 };
@@ -207,7 +207,7 @@ static void suggest_lua_name(struct fault *fault)
         diag_hint(fault->diags, "did you mean '%.*s'?", STR_ARG(best));
 }
 
-/* The message is about the last unknown name: show its whole path. */
+/* The message refers to the last unknown name: show its whole path. */
 static bool report_nil(struct fault *fault)
 {
     const struct miss *miss = &fault->sandbox->miss;

@@ -1,4 +1,4 @@
-/* string and utf8: simple functions are Lua's; those that could run away are ours. */
+/* string and utf8: simple functions are Lua's; those that could run too long are ours. */
 #include "language/lua/lib.h"
 
 #include <lauxlib.h>
@@ -9,7 +9,7 @@
 #include "core/base/str.h"
 #include "language/lua/limits.h"
 
-/* Strings are read fast: so many bytes for a step. */
+/* Reading strings is fast: this many bytes for a step. */
 #define STEP_BYTES 256
 
 /* The original in the upvalue reads its strings from end to end. */
@@ -33,7 +33,7 @@ static void charge_for(lua_State *L, const char *const *names, size_t count)
     }
 }
 
-/* The original in the upvalue, with numbers as tostring() has them. */
+/* The original in the upvalue, with numbers converted by our tostring(). */
 static int string_format(lua_State *L)
 {
     lua_Integer i;
@@ -46,7 +46,7 @@ static int string_format(lua_State *L)
     return call_charged_string(L);
 }
 
-/* The original would repeat an empty string any number of times. */
+/* The original would repeat an empty string without limit. */
 static int string_rep(lua_State *L)
 {
     struct str s, separator;
@@ -62,7 +62,7 @@ static int string_rep(lua_State *L)
         return 1;
     }
     if ((lua_Unsigned)n > limits_of(L)->memory_max / (s.n + separator.n))
-        return luaL_error(L, "the text would have more than %d KiB, the memory limit",
+        return luaL_error(L, "the text would exceed the memory limit of %d KiB",
                           (int)(limits_of(L)->memory_max >> 10));
     total = (size_t)n * (s.n + separator.n) - separator.n;
     limits_charge(L, (size_t)n / 16 + total / STEP_BYTES);

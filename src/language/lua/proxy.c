@@ -7,7 +7,7 @@
 #include "language/lua/convert.h"
 #include "language/lua/state.h"
 
-/* How far a path is searched for: it is for messages only. */
+/* Limits of the search for a path, which is for messages only. */
 #define PATH_DEPTH_MAX 32
 #define PATH_NODES_MAX 100000
 
@@ -113,7 +113,7 @@ static void print_path_key(const struct value *key, struct buf *out)
         buf_add_text(out, "[?]");
 }
 
-/* Depth first; what was printed on a way that leads nowhere is cut again. */
+/* Depth first; the text of a dead end is cut again. */
 static bool search_path(struct path_search *s, const struct value *at, int depth, struct buf *out)
 {
     size_t before = out->n;
@@ -208,7 +208,7 @@ static const struct value *look_up_element(lua_State *L, const struct value *v, 
     return get_list_element(v, i);
 }
 
-/* The key on top is not there: raise when the map is guarded. */
+/* The key on top is missing: raise when the map is guarded. */
 static void check_guard(lua_State *L, const struct proxy *proxy)
 {
     struct sandbox *sandbox = state_of(L);
@@ -216,7 +216,7 @@ static void check_guard(lua_State *L, const struct proxy *proxy)
     VEC_EACH (&sandbox->guards, guard) {
         if (proxy->value->kind != VALUE_MAP || guard->map != proxy->value->map || !guard->why)
             continue;
-        luaL_error(L, "'%s.%s' is not there: %s", get_proxy_path(L, proxy),
+        luaL_error(L, "'%s.%s' does not exist: %s", get_proxy_path(L, proxy),
                    lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?", guard->why);
     }
 }
@@ -324,8 +324,8 @@ static int on_proxy_next(lua_State *L)
     return 1;
 }
 
-/* `for key, value in deps do`, as Luau has it: the object is called with a state, which is nil, and
- * the key before. */
+/* `for key, value in deps do`, as in Luau: the object is called with a state, which is nil, and the
+ * previous key. */
 static int on_call(lua_State *L)
 {
     if (!lua_isnil(L, 2))
@@ -369,7 +369,7 @@ void proxy_open(lua_State *L)
     luaL_setfuncs(L, methods, 0);
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
-    lua_pushliteral(L, "table"); /* what messages call it */
+    lua_pushliteral(L, "table"); /* its name in messages */
     lua_setfield(L, -2, "__name");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &meta_key);
 }

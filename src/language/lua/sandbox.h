@@ -76,8 +76,8 @@ int sandbox_add_function(struct sandbox *sandbox, const char *name, sandbox_fn *
  * have used up the memory. */
 int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v, struct err *err);
 
-/* Reading a name that is not in `map`, a part of a variable's tree, raises "'kepler.env.X' is not
- * there: <why>". Applies until it is called again for the map with NULL. Keeps a copy of `why`. */
+/* Reading a name that is not in `map`, a part of a variable's tree, raises "'kepler.env.X' does not
+ * exist: <why>". Applies until it is called again for the map with NULL. Keeps a copy of `why`. */
 void sandbox_guard(struct sandbox *sandbox, const struct value *map, const char *why);
 
 /* From now on scripts cannot set a global, nor change those of the top-level chunk. Fails when

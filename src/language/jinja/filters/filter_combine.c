@@ -1,5 +1,5 @@
-/* Filters that put the items of lists together: pairs, choices, orders. All that Python gives one
- * by one is a list here. */
+/* Filters that combine the items of lists: pairs, choices, orders. Python's iterators are lists
+ * here. */
 #include "language/jinja/filters/filter.h"
 
 #include "language/jinja/argument.h"
@@ -237,10 +237,10 @@ static int filter_compress(struct render *render, const struct bound_args *bound
 
 /* clang-format off */
 const struct function filter_combine_functions[] = {
-    { "combinations",  "value, r", filter_combinations, "all choices of so many items" },
+    { "combinations",  "value, r", filter_combinations, "all combinations of r items" },
     { "combinations_with_replacement", "value, r", filter_repeated, "the same, and an item may come again" },
     { "compress",      "value, selectors", filter_compress, "the items whose selector is true" },
-    { "permutations",  "value, r=none", filter_permutations, "all orders of the items, or of so many of them" },
+    { "permutations",  "value, r=none", filter_permutations, "all orders of the items, or of r of them" },
     { "product",       "value, *others", filter_product, "each item with each item of the other lists" },
     { "zip",           "value, *others", filter_zip, "the first items together, the second ones, and so on" },
     { "zip_longest",   "value, *others, **fillvalue", filter_zip_longest, "the same, to the end of the longest list" },

@@ -1,4 +1,4 @@
-/* Filters that test and compare values, with the results that Salt gives. */
+/* Filters that test and compare values, with Salt's results. */
 #include "language/jinja/filters/filter.h"
 
 #include "core/base/glob.h"
@@ -192,7 +192,7 @@ static int filter_allowed(struct render *render, const struct bound_args *bound,
 
 /* --- two of a kind ------------------------------------------------------------------------ */
 
-/* Those of `list` that are not in `other`, under `key`; no key when there is none. */
+/* The items of `list` that are not in `other`, under `key`; no key when there are none. */
 static int add_missing(struct render *render, const struct value *list, const struct value *other,
                        const char *key, struct value_map *made)
 {
@@ -268,9 +268,9 @@ static int filter_compare_dicts(struct render *render, const struct bound_args *
 const struct function filter_compare_functions[] = {
     { "check_whitelist_blacklist", "value, whitelist=none, blacklist=none", filter_allowed, "whether the lists of globs allow it" },
     { "compare_dicts",       "value, other", filter_compare_dicts, "the keys that differ, each with 'old' and 'new'" },
-    { "compare_lists",       "value, other", filter_compare_lists, "what is 'old' and what is 'new'" },
+    { "compare_lists",       "value, other", filter_compare_lists, "the items that are 'old' and 'new'" },
     { "contains_whitespace", "value", filter_whitespace, "whether it contains a blank" },
-    { "exactly_n_true",      "value, amount=1", filter_exactly_n, "whether so many items are true" },
+    { "exactly_n_true",      "value, amount=1", filter_exactly_n, "whether exactly that many items are true" },
     { "exactly_one_true",    "value", filter_exactly_one, "whether exactly one item is true" },
     { "is_hex",              "value", filter_is_hex, "whether it is a hexadecimal number" },
     { "is_iter",             "value", filter_is_iter, "whether it has items; text counts as none" },

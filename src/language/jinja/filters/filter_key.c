@@ -1,5 +1,5 @@
-/* Filters that put something into a map by path: "a:b:c" goes through maps, which are made where
- * they are missing. As in Salt the map itself changes, and is the result. */
+/* Filters that store into a map by path: "a:b:c" goes through maps; missing ones are created. As in
+ * Salt the map itself changes, and is the result. */
 #include "language/jinja/filters/filter.h"
 
 #include "language/jinja/argument.h"
@@ -12,7 +12,7 @@
 struct spot {
     struct value_map *map; /* the innermost one, which changes */
     struct value key;
-    const struct value *now; /* what is there; NULL */
+    const struct value *now; /* the current value; NULL */
 };
 
 static int find_spot(struct render *render, const struct bound_args *bound, struct spot *ret)
@@ -148,7 +148,7 @@ static int filter_to_entries(struct render *render, const struct bound_args *bou
     return 0;
 }
 
-/* The way back; 'k' and 'name' are keys, 'v' is a value, too. */
+/* The reverse; 'k' and 'name' are keys, 'v' is a value, too. */
 static const struct value *find_entry_part(const struct value_map *entry, const char *const *names)
 {
     const struct value *found = NULL;
@@ -191,7 +191,7 @@ const struct function filter_key_functions[] = {
     { "extend_dict_key_value", "value, keys, items, delimiter=':'", filter_extend, "append all items to the list at a path" },
     { "from_entries",          "value", filter_from_entries, "the map of a list of keys and values" },
     { "to_entries",            "value", filter_to_entries, "the list of the keys and values of a map" },
-    { "set_dict_key_value",    "value, keys, item, delimiter=':'", filter_set, "set what is at a path such as a:b" },
+    { "set_dict_key_value",    "value, keys, item, delimiter=':'", filter_set, "set the value at a path such as a:b" },
     { "update_dict_key_value", "value, keys, other, delimiter=':'", filter_update, "set keys of the map at a path" },
     { 0 },
 };

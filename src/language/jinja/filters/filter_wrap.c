@@ -1,4 +1,4 @@
-/* wordwrap: lines of at most so many characters, filled as Python's textwrap fills them. */
+/* wordwrap: lines of limited length, filled as by Python's textwrap. */
 #include "language/jinja/filters/filter.h"
 
 #include "core/base/buf.h"
@@ -54,7 +54,7 @@ static bool is_blank_chunk(struct str chunk)
     return str_trim(chunk).n == 0;
 }
 
-/* Where a word that is too long breaks: after a hyphen that fits, else after `room` characters. */
+/* The break of a long word: after a hyphen that fits, else after `room` characters. */
 static size_t break_at(const struct wrap *wrap, struct str chunk, size_t room)
 {
     size_t end = utf8_offset(chunk, room);
@@ -84,7 +84,7 @@ static void write_wrapped_line(struct wrap *wrap)
         buf_add_str(wrap->out, *chunk);
 }
 
-/* One line: chunks while they fit, then a part of one that fits on no line. Returns what is next.
+/* One line: chunks while they fit, then a part of one that fits on no line. Returns the next chunk.
  */
 static size_t fill_line(struct wrap *wrap, size_t next)
 {
@@ -170,7 +170,7 @@ static int filter_wordwrap(struct render *render, const struct bound_args *bound
 
 /* clang-format off */
 const struct function filter_wrap_functions[] = {
-    { "wordwrap", "s, width=79, break_long_words=true, wrapstring=none, break_on_hyphens=true", filter_wordwrap, "lines of at most so many characters" },
+    { "wordwrap", "s, width=79, break_long_words=true, wrapstring=none, break_on_hyphens=true", filter_wordwrap, "lines of limited length" },
     { 0 },
 };
 /* clang-format on */

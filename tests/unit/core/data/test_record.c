@@ -173,7 +173,7 @@ static const struct {
     { "{\"name\":\"n\",\"count\":1001}", "'count' is 1001, which is out of range" },
     { "{\"name\":\"n\",\"wait\":9223372037}", "'wait' is 9223372037, which is out of range" },
     { "{\"name\":\"n\",\"at\":1}", "'at' is an integer, expected a time" },
-    { "{\"name\":\"n\",\"colour\":\"blue\"}", "'colour' is 'blue', which is not known" },
+    { "{\"name\":\"n\",\"colour\":\"blue\"}", "'colour' has the unknown value 'blue'" },
     { "{\"name\":\"n\",\"colour\":2}", "'colour' is an integer, expected a word" },
     { "{\"name\":\"n\",\"words\":[\"a\",1]}", "item 2: 'words' is an integer, expected a text" },
     { "{\"name\":\"n\",\"main\":{}}", "'main': 'name' is missing" },

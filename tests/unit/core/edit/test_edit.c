@@ -550,5 +550,5 @@ TEST(a_text_that_grows_beyond_its_limit_is_an_error)
 
     CHECK_INT(edit_append(STR("x\n"), &chunks, &out, &lines, &err), -1);
     CHECK_INT(err.code, ERR_LIMIT);
-    CHECK_HAS(err.text, "more than 8 bytes");
+    CHECK_HAS(err.text, "exceed the limit of 8 bytes");
 }

@@ -84,7 +84,7 @@ TEST(an_invalid_patch_is_refused_with_its_line)
         { "--- a\n+++ b\nhello\n", "line 2 of the patch: no hunk follows the names of a file" },
         { HEAD "@@ -1,2 +1,2 @@\n a\n", "line 4 of the patch: it ends in the middle of a hunk" },
         { HEAD "@@ -1 +1 @@\n?a\n",
-          "line 4 of the patch: a line of a hunk begins with ' ', '-' or '+'" },
+          "line 4 of the patch: a hunk line must begin with ' ', '-' or '+'" },
         { HEAD "@@ -1 +0,0 @@\n+a\n",
           "line 4 of the patch: the lines of the hunk do not match its header" },
         { HEAD "@@ -999999999999 +1 @@\n a\n",

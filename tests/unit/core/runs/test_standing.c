@@ -256,7 +256,7 @@ TEST(an_agent_that_answers_nonsense_is_an_error)
           "error"
           "\xa4"
           "busy",
-          "the agent cannot say: busy" },
+          "the agent has no answer: busy" },
         { "\x81\xa7"
           "answers"
           "\x91\x81\xa4"

@@ -144,7 +144,7 @@ static const struct {
       "refusing to follow '@t/l'" },
     { "a link of joe's in a sticky folder to joe's", "Frtt Fj-b lj-t/l>@b", "t/l/x", 0, NULL },
     { "a link of root's where all may write", "Frwt Fr-b lr-t/l>@b", "t/l/x", 0,
-      "everybody may write to its folder" },
+      "its folder is world-writable" },
     { "a folder of root's where all may write", "Frwt Fr-t/d", "t/d/x", 0, NULL },
 
     { "our own data, wherever it is", "Fj-home Fr-b lj-home/l>@b", "home/l/x", SITE_OWN, NULL },

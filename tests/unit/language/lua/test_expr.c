@@ -253,7 +253,7 @@ TEST(a_guarded_map_raises_for_what_is_not_in_it)
     eval(sandbox, &arena, "${{ kepler.flags.B }}$", &got);
     CHECK_INT(got.kind, VALUE_NULL);
     eval(sandbox, &arena, "${{ kepler.env.B }}$", &got);
-    CHECK_HAS(got.s.p, "'kepler.env.B' is not there: list it under 'autostart'");
+    CHECK_HAS(got.s.p, "'kepler.env.B' does not exist: list it under 'autostart'");
     sandbox_guard(sandbox, value_get(&kepler, "env"), NULL);
     eval(sandbox, &arena, "${{ kepler.env.B }}$", &got);
     CHECK_INT(got.kind, VALUE_NULL);

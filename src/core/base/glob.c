@@ -184,7 +184,7 @@ struct walk {
     bool *now, *next; /* by the offset in the pattern */
 };
 
-static struct item item_at(const struct walk *walk, size_t at, size_t *ret_after)
+static struct item read_item_at(const struct walk *walk, size_t at, size_t *ret_after)
 {
     struct str rest = str_from_offset(walk->glob->pattern, at);
     struct item item = take_glob_item(walk->glob, &rest);
@@ -200,7 +200,7 @@ static void add_glob_place(const struct walk *walk, bool *places, size_t at)
         size_t after = at;
 
         places[at] = true;
-        if (at == walk->glob->pattern.n || item_at(walk, at, &after).kind < ITEM_STAR)
+        if (at == walk->glob->pattern.n || read_item_at(walk, at, &after).kind < ITEM_STAR)
             return;
         at = after;
     }
@@ -209,7 +209,7 @@ static void add_glob_place(const struct walk *walk, bool *places, size_t at)
 static void advance_place(const struct walk *walk, size_t at, uint32_t c)
 {
     size_t after;
-    const struct item item = item_at(walk, at, &after);
+    const struct item item = read_item_at(walk, at, &after);
 
     switch (item.kind) {
     case ITEM_STAR:

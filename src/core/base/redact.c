@@ -100,7 +100,7 @@ static bool is_secret_expression(struct str value)
 }
 
 /* The column of its first word, after the dashes of lists. */
-static size_t indent_of(struct str line)
+static size_t count_indent(struct str line)
 {
     size_t at = skip_line_blanks(line, 0);
 
@@ -113,7 +113,7 @@ static size_t indent_of(struct str line)
  * indented lines above. */
 static bool is_below_secret(struct str text, size_t at)
 {
-    size_t indent = indent_of(str_line_at(text, at));
+    size_t indent = count_indent(str_line_at(text, at));
 
     while (at > 0 && indent > 0) {
         struct str above;
@@ -122,9 +122,9 @@ static bool is_below_secret(struct str text, size_t at)
         while (at > 0 && text.p[at - 1] != '\n')
             at--;
         above = str_line_at(text, at);
-        if (str_trim(above).n == 0 || indent_of(above) >= indent)
+        if (str_trim(above).n == 0 || count_indent(above) >= indent)
             continue;
-        indent = indent_of(above);
+        indent = count_indent(above);
         if (find_secret(above) != STR_NONE)
             return true;
     }
@@ -135,7 +135,7 @@ static bool is_below_secret(struct str text, size_t at)
 static size_t find_hidden(struct str text, size_t at)
 {
     const struct str line = str_line_at(text, at);
-    const size_t hidden = is_below_secret(text, at) ? indent_of(line) : find_secret(line);
+    const size_t hidden = is_below_secret(text, at) ? count_indent(line) : find_secret(line);
 
     if (hidden == STR_NONE || hidden >= line.n ||
         is_secret_expression(str_from_offset(line, hidden)))

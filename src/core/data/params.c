@@ -113,7 +113,7 @@ size_t params_places(const struct param *table)
     return last && last->kind == PARAM_STRS ? SIZE_MAX : count;
 }
 
-static struct value list_of(struct arena *arena, const struct value *items, size_t count)
+static struct value make_value_list(struct arena *arena, const struct value *items, size_t count)
 {
     struct value_list *list = value_list_new(arena, count);
 
@@ -141,7 +141,7 @@ size_t params_bind(struct arena *arena, const struct param *table, const struct 
         if (!param)
             return i;
         set_missing(arena, to, value_at(value_text(param->name), &items[i]),
-                    takes_rest ? list_of(arena, &items[i], left) : items[i]);
+                    takes_rest ? make_value_list(arena, &items[i], left) : items[i]);
         if (takes_rest)
             break;
     }

@@ -94,7 +94,7 @@ static bool skip_char(struct str *text, char c)
     return true;
 }
 
-static bool skip_one_of(struct str *text, const char *set)
+static bool skip_byte_in(struct str *text, const char *set)
 {
     if (text->n == 0 || text->p[0] == '\0' || !strchr(set, text->p[0]))
         return false;
@@ -181,7 +181,7 @@ static const struct int_form *find_integer_form(const struct int_form *forms, si
                                                 struct str text, struct str *ret_digits)
 {
     struct str body = text;
-    bool is_signed = skip_one_of(&body, "+-");
+    bool is_signed = skip_byte_in(&body, "+-");
 
     for (size_t i = 0; i < count; i++) {
         struct str prefix = str_from(forms[i].prefix);
@@ -227,7 +227,7 @@ static int parse_decimal_or_sixty(struct str text, bool *ret_is, struct value *r
     bool fits;
 
     *ret_is = false;
-    (void)skip_one_of(&rest, "+-");
+    (void)skip_byte_in(&rest, "+-");
     first = rest;
     if (rest.n == 0 || rest.p[0] == '0' || !skip_span(&rest, DIGITS "_") || first.p[0] == '_')
         return 0;
@@ -261,7 +261,7 @@ static int parse_int(struct str text, enum yaml_dialect dialect, bool *ret_is, s
     if (form)
         return finish_int(text, magnitude, ret, err);
     digits = text;
-    (void)skip_one_of(&digits, "+-");
+    (void)skip_byte_in(&digits, "+-");
     if (str_is(digits, "0")) {
         *ret_is = true;
         *ret = value_int(0);
@@ -274,9 +274,9 @@ static int parse_int(struct str text, enum yaml_dialect dialect, bool *ret_is, s
 
 static bool skip_exponent_1_1(struct str *text)
 {
-    if (!skip_one_of(text, "eE"))
+    if (!skip_byte_in(text, "eE"))
         return true;
-    return skip_one_of(text, "+-") && skip_span(text, DIGITS);
+    return skip_byte_in(text, "+-") && skip_span(text, DIGITS);
 }
 
 /* [-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)? or \.[0-9][0-9_]*([eE][-+][0-9]+)? */
@@ -288,7 +288,7 @@ static bool is_float_1_1(struct str text)
         if (count_leading(rest, DIGITS) == 0)
             return false;
     } else {
-        (void)skip_one_of(&rest, "+-");
+        (void)skip_byte_in(&rest, "+-");
         if (count_leading(rest, DIGITS) == 0 || !skip_span(&rest, DIGITS "_") ||
             !skip_char(&rest, '.'))
             return false;
@@ -302,7 +302,7 @@ static bool is_float_1_2(struct str text)
 {
     struct str rest = text;
 
-    (void)skip_one_of(&rest, "+-");
+    (void)skip_byte_in(&rest, "+-");
     if (skip_char(&rest, '.')) {
         if (!skip_span(&rest, DIGITS))
             return false;
@@ -312,8 +312,8 @@ static bool is_float_1_2(struct str text)
         if (skip_char(&rest, '.'))
             (void)skip_span(&rest, DIGITS);
     }
-    if (skip_one_of(&rest, "eE")) {
-        (void)skip_one_of(&rest, "+-");
+    if (skip_byte_in(&rest, "eE")) {
+        (void)skip_byte_in(&rest, "+-");
         if (!skip_span(&rest, DIGITS))
             return false;
     }
@@ -339,7 +339,7 @@ static bool is_sixty_float(struct str text, struct str *ret_first, struct str *r
     struct str rest = text;
     uint64_t part;
 
-    (void)skip_one_of(&rest, "+-");
+    (void)skip_byte_in(&rest, "+-");
     if (count_leading(rest, DIGITS) == 0 || !skip_span(&rest, DIGITS "_"))
         return false;
     *ret_first = (struct str){ text.p, text.n - rest.n };
@@ -433,7 +433,7 @@ static bool take_zone(struct str *text, int *ret_seconds)
     if (str_is(rest, "Z"))
         return true;
     west = rest.n > 0 && rest.p[0] == '-';
-    if (!skip_one_of(&rest, "+-") || !take_time_number(&rest, 1, 2, &hours))
+    if (!skip_byte_in(&rest, "+-") || !take_time_number(&rest, 1, 2, &hours))
         return false;
     if (skip_char(&rest, ':') && !take_time_number(&rest, 2, 2, &minutes))
         return false;
@@ -468,7 +468,7 @@ bool scalar_parse_time(struct str text, struct value *ret)
         return false;
     if (rest.n == 0 && text.n != sizeof("2001-01-01") - 1)
         return false; /* a date alone has all its digits */
-    if (rest.n > 0 && ((!skip_one_of(&rest, "Tt") && !skip_span(&rest, " \t")) ||
+    if (rest.n > 0 && ((!skip_byte_in(&rest, "Tt") && !skip_span(&rest, " \t")) ||
                        !take_clock(&rest, &tm, &nanoseconds, &zone)))
         return false;
     tm.tm_year = year - 1900;

@@ -20,7 +20,7 @@ struct date {
 };
 
 /* Years that begin in March put the leap day at their end, which makes months regular. */
-static struct date date_of(int64_t days)
+static struct date convert_days_to_date(int64_t days)
 {
     int64_t shifted = days + EPOCH_SHIFT;
     int64_t era = (shifted >= 0 ? shifted : shifted - (ERA_DAYS - 1)) / ERA_DAYS;
@@ -78,7 +78,7 @@ void time_print(struct buf *out, struct value_time time)
         days--;
     }
 
-    const struct date date = date_of(days);
+    const struct date date = convert_days_to_date(days);
     const int parts[] = { date.month, date.day, second / 3600, second / 60 % 60, second % 60 };
 
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)

@@ -346,7 +346,7 @@ static int64_t convert_to_int(const struct value *v)
     return v->kind == VALUE_BOOL ? v->b : v->i;
 }
 
-static int order_of(bool less, bool more)
+static int get_order(bool less, bool more)
 {
     return less ? -1 : more;
 }
@@ -361,16 +361,16 @@ static int compare_int_double(int64_t i, double d, int *ret_order)
     else if (d < -0x1p63)
         *ret_order = 1;
     else if (i != (int64_t)d)
-        *ret_order = order_of(i < (int64_t)d, true);
+        *ret_order = get_order(i < (int64_t)d, true);
     else
-        *ret_order = order_of(d > trunc(d), d < trunc(d));
+        *ret_order = get_order(d > trunc(d), d < trunc(d));
     return 0;
 }
 
 static int compare_number_values(const struct value *a, const struct value *b, int *ret_order)
 {
     if (a->kind == VALUE_DOUBLE && b->kind == VALUE_DOUBLE) {
-        *ret_order = order_of(a->d<b->d, a->d> b->d);
+        *ret_order = get_order(a->d<b->d, a->d> b->d);
         return isnan(a->d) || isnan(b->d) ? -1 : 0;
     }
     if (b->kind == VALUE_DOUBLE)
@@ -382,7 +382,7 @@ static int compare_number_values(const struct value *a, const struct value *b, i
         return 0;
     }
     *ret_order =
-        order_of(convert_to_int(a) < convert_to_int(b), convert_to_int(a) > convert_to_int(b));
+        get_order(convert_to_int(a) < convert_to_int(b), convert_to_int(a) > convert_to_int(b));
     return 0;
 }
 
@@ -455,7 +455,7 @@ static int compare_list_values(const struct value_list *a, const struct value_li
     for (size_t i = 0; i < a->count && i < b->count; i++)
         if (!are_trees_equal(&a->items[i], &b->items[i], depth + 1))
             return compare_trees(&a->items[i], &b->items[i], ret_order, depth + 1);
-    *ret_order = order_of(a->count<b->count, a->count> b->count);
+    *ret_order = get_order(a->count<b->count, a->count> b->count);
     return 0;
 }
 
@@ -469,14 +469,14 @@ static int compare_trees(const struct value *a, const struct value *b, int *ret_
     if (a->kind == VALUE_STR || a->kind == VALUE_BYTES) {
         int order = str_compare(a->s, b->s);
 
-        *ret_order = order_of(order<0, order> 0);
+        *ret_order = get_order(order<0, order> 0);
         return 0;
     }
     if (a->kind == VALUE_TIME) {
-        *ret_order = order_of(a->t.seconds<b->t.seconds, a->t.seconds> b->t.seconds);
+        *ret_order = get_order(a->t.seconds<b->t.seconds, a->t.seconds> b->t.seconds);
         if (*ret_order == 0)
             *ret_order =
-                order_of(a->t.nanoseconds<b->t.nanoseconds, a->t.nanoseconds> b->t.nanoseconds);
+                get_order(a->t.nanoseconds<b->t.nanoseconds, a->t.nanoseconds> b->t.nanoseconds);
         return 0;
     }
     if (a->kind == VALUE_LIST)

@@ -41,7 +41,7 @@ void yaml_block_init(struct yaml_block *block, struct arena *arena, struct str t
 /* --- items -------------------------------------------------------------------------- */
 
 /* The column of byte `at` of the row. */
-static uint32_t column_at(const struct yaml_block *block, size_t at)
+static uint32_t get_column_at(const struct yaml_block *block, size_t at)
 {
     return (uint32_t)utf8_count(str_slice(block->row, 0, at));
 }
@@ -58,7 +58,7 @@ static struct yaml_block_item make_item(const struct yaml_block *block, yaml_eve
                                      .style = YAML_PLAIN_SCALAR_STYLE,
                                      .text = { "", 0 },
                                      .line = block->line,
-                                     .column = column_at(block, at) };
+                                     .column = get_column_at(block, at) };
 }
 
 static struct yaml_block_level *top_level(struct yaml_block *block)
@@ -96,7 +96,7 @@ static void await_value(struct yaml_block *block, size_t at)
 /* --- rows --------------------------------------------------------------------------- */
 
 /* The row at offset `from`, and the start of the next one. */
-static struct str row_at(const struct yaml_block *block, size_t from, size_t *ret_next)
+static struct str read_row_at(const struct yaml_block *block, size_t from, size_t *ret_next)
 {
     const char *start = block->text.p + from;
     const size_t left = block->text.n - from;
@@ -111,7 +111,7 @@ static struct str row_at(const struct yaml_block *block, size_t from, size_t *re
 static bool find_content_row(struct yaml_block *block)
 {
     while (block->next < block->text.n) {
-        block->row = row_at(block, block->next, &block->next);
+        block->row = read_row_at(block, block->next, &block->next);
         block->line++;
         block->at = yaml_text_indent(block->row);
         if (block->at < block->row.n && block->row.p[block->at] != '#')
@@ -182,7 +182,7 @@ static bool scan_plain(struct yaml_block *block, struct yaml_block_item *item)
 }
 
 /* The character for a backslash and `c`; NUL: not known here. */
-static char escape_of(char c)
+static char get_escaped_char(char c)
 {
     for (const char *pair = ESCAPES; *pair; pair += 2)
         if (*pair == c)
@@ -202,7 +202,7 @@ static bool unescape_quoted(struct yaml_block *block, struct str raw, char quote
 
         out[n] = raw.p[i];
         if (is_escape) /* there is a character after it */
-            out[n] = quote == '"' ? escape_of(raw.p[++i]) : raw.p[++i];
+            out[n] = quote == '"' ? get_escaped_char(raw.p[++i]) : raw.p[++i];
         if (out[n++] == '\0')
             return false;
     }
@@ -360,7 +360,7 @@ static bool find_indent(const struct yaml_block *block, struct literal *literal)
     size_t blanks = 0;
 
     for (size_t at = literal->first; at < block->text.n;) {
-        const struct str row = row_at(block, at, &at);
+        const struct str row = read_row_at(block, at, &at);
 
         literal->indent = yaml_text_indent(row);
         if (literal->indent < row.n)
@@ -395,7 +395,7 @@ static struct literal_end copy_literal(const struct yaml_block *block,
     size_t breaks = 0;
 
     for (size_t next; end.next < block->text.n; end.next = next, end.rows++) {
-        const struct str row = row_at(block, end.next, &next);
+        const struct str row = read_row_at(block, end.next, &next);
         const size_t blanks = yaml_text_indent(str_slice(row, 0, literal->indent));
         const size_t has_break = next - end.next - row.n;
 

@@ -23,7 +23,7 @@ static bool is_group_digit(char c)
 }
 
 /* The number of the group `name`; STR_NONE when the pattern has no such group. */
-static size_t group_of(const struct edit_replace *args, struct str name)
+static size_t find_group_number(const struct edit_replace *args, struct str name)
 {
     size_t number = 0;
 
@@ -44,7 +44,7 @@ static size_t count_group_digits(const struct edit_replace *args, size_t at)
 
     while (n < 2 && at + n < args->repl.n && is_group_digit(args->repl.p[at + n]))
         n++;
-    while (n > 0 && group_of(args, str_slice(args->repl, at, n)) == STR_NONE)
+    while (n > 0 && find_group_number(args, str_slice(args->repl, at, n)) == STR_NONE)
         n--;
     return n;
 }
@@ -52,7 +52,7 @@ static size_t count_group_digits(const struct edit_replace *args, size_t at)
 static void add_match_group(const struct expansion *x, struct str name)
 {
     if (x->match)
-        buf_add_str(x->out, matcher_text(x->match, x->text, group_of(x->args, name)));
+        buf_add_str(x->out, matcher_text(x->match, x->text, find_group_number(x->args, name)));
 }
 
 /* A name between `open` at `at` and `close`: "{name}", "<name>"; 0 when it is not a group. */
@@ -68,7 +68,7 @@ static size_t find_bracketed_name(const struct expansion *x, size_t at, char ope
         return 0;
 
     const struct str name = str_slice(repl, at + 1, end - at - 1);
-    if (group_of(x->args, name) == STR_NONE)
+    if (find_group_number(x->args, name) == STR_NONE)
         return 0;
     add_match_group(x, name);
     return end + 1 - at;

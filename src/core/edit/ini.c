@@ -365,7 +365,7 @@ void ini_add_section(struct str text, struct str section, struct buf *out)
 
 /* The part of a removed section that stays: the comments right above the next header, if an empty
  * line sets them apart. `tail` starts at its last empty line. */
-static struct str kept_of(struct str tail)
+static struct str find_kept_tail(struct str tail)
 {
     struct line line;
 
@@ -386,7 +386,7 @@ void ini_remove_section(struct str text, const struct ini_format *format, struct
         const bool now = item.section.p && str_eq(item.section, section);
 
         if (inside && item.kind == INI_HEADER)
-            buf_add_str(out, kept_of(tail));
+            buf_add_str(out, find_kept_tail(tail));
         if (!now)
             buf_add_str(out, item.text);
         else if (item.kind != INI_OTHER || str_trim(item.text).n == 0)

@@ -112,7 +112,7 @@ static int open_listen_socket(const struct bind_at *where, struct err *err)
     return fd;
 }
 
-static uint16_t port_of(int fd)
+static uint16_t get_socket_port(int fd)
 {
     union endpoint at;
     socklen_t size = sizeof(at);
@@ -140,7 +140,7 @@ int address_listen(const char *text, uint16_t *ret_port, struct err *err)
     }
     if (fd < 0)
         return err_wrap(err, "cannot listen on '%s'", text);
-    *ret_port = port_of(fd);
+    *ret_port = get_socket_port(fd);
     return fd;
 }
 

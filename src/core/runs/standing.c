@@ -125,7 +125,7 @@ static bool merge_marks(struct arena *arena, struct standing_marks *kept,
 }
 
 /* The checksum of the names of all states that ended. */
-static uint64_t sum_of(const struct standing *ended)
+static uint64_t compute_names_sum(const struct standing *ended)
 {
     return sum_names(&ended->runs, sum_names(&ended->states, 0));
 }
@@ -135,7 +135,7 @@ static uint64_t sum_of(const struct standing *ended)
 static bool is_standing_kept(struct arena *arena, const struct record_file *file,
                              const struct standing *ended)
 {
-    const uint64_t sum = sum_of(ended);
+    const uint64_t sum = compute_names_sum(ended);
     bool changed = false;
     struct frame frame;
     struct err ignored;
@@ -149,7 +149,7 @@ static bool is_standing_kept(struct arena *arena, const struct record_file *file
 static int merge_standing_file(struct arena *arena, const struct record_file *file,
                                const struct standing *ended, struct err *err)
 {
-    const uint64_t sum = sum_of(ended);
+    const uint64_t sum = compute_names_sum(ended);
     const struct str names = { (const char *)&sum, sizeof(sum) };
     bool changed = false, there, different;
     const bool succeeded =

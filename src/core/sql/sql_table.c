@@ -34,7 +34,7 @@ struct cursor {
     const void *row;
 };
 
-static const struct sql_table_use *use_of(const struct cursor *cursor)
+static const struct sql_table_use *get_table_use(const struct cursor *cursor)
 {
     return container_of(cursor->base.pVtab, struct virtual_table, base)->use;
 }
@@ -78,7 +78,7 @@ static int disconnect_table(sqlite3_vtab *vtab)
 
 /* --- plans ---------------------------------------------------------------------------------- */
 
-static char sign_of(unsigned char op)
+static char get_plan_letter(unsigned char op)
 {
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ: return PLAN_EQUAL;
@@ -94,7 +94,7 @@ static char sign_of(unsigned char op)
 static char plan_constraint(const struct sql_table *table, sqlite3_index_info *info, int number)
 {
     const struct sqlite3_index_constraint *constraint = &info->aConstraint[number];
-    const char sign = constraint->usable ? sign_of(constraint->op) : '\0';
+    const char sign = constraint->usable ? get_plan_letter(constraint->op) : '\0';
     const int column = constraint->iColumn;
 
     if (sign == '\0' || column < 0 || (size_t)column >= table->column_count)
@@ -211,7 +211,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret_cursor)
 static void end_scan(struct cursor *cursor)
 {
     if (cursor->scan)
-        use_of(cursor)->table->close(cursor->scan);
+        get_table_use(cursor)->table->close(cursor->scan);
     cursor->scan = NULL;
     cursor->row = NULL;
 }
@@ -228,7 +228,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 static int next_sql_row(sqlite3_vtab_cursor *base)
 {
     struct cursor *cursor = container_of(base, struct cursor, base);
-    const struct sql_table_use *use = use_of(cursor);
+    const struct sql_table_use *use = get_table_use(cursor);
     struct err err;
 
     if (use->late(use->owner))
@@ -243,7 +243,7 @@ static int begin_scan(sqlite3_vtab_cursor *base, int number, const char *plan, i
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct cursor *cursor = container_of(base, struct cursor, base);
-    const struct sql_table_use *use = use_of(cursor);
+    const struct sql_table_use *use = get_table_use(cursor);
     struct sql_bounds bounds = {
         .id_min = INT64_MIN, .id_max = INT64_MAX, .time_min = INT64_MIN, .time_max = INT64_MAX
     };
@@ -265,7 +265,7 @@ static int is_at_end(sqlite3_vtab_cursor *base)
 static int read_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     struct cursor *cursor = container_of(base, struct cursor, base);
-    const struct sql_table *table = use_of(cursor)->table;
+    const struct sql_table *table = get_table_use(cursor)->table;
     struct sql_cell cell = { .kind = SQL_NULL };
 
     if ((size_t)column == table->column_count) {
@@ -289,7 +289,7 @@ static int read_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_id)
     struct cursor *cursor = container_of(base, struct cursor, base);
     struct sql_cell cell = { .kind = SQL_NULL };
 
-    use_of(cursor)->table->read(cursor->scan, 0, &cell);
+    get_table_use(cursor)->table->read(cursor->scan, 0, &cell);
     *ret_id = cell.i;
     return SQLITE_OK;
 }

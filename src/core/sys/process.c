@@ -240,7 +240,7 @@ int process_start(const struct process_spec *spec, struct process *ret_process, 
     return 0;
 }
 
-static struct process_status status_of(const siginfo_t *info)
+static struct process_status convert_wait_status(const siginfo_t *info)
 {
     if (info->si_code == CLD_EXITED)
         return (struct process_status){ .code = info->si_status };
@@ -256,7 +256,7 @@ int process_reap(int pidfd, bool *ret_ended, struct process_status *ret_status, 
             return err_sys(err, errno, "wait for a process");
     *ret_ended = info.si_pid != 0;
     if (*ret_ended)
-        *ret_status = status_of(&info);
+        *ret_status = convert_wait_status(&info);
     return 0;
 }
 

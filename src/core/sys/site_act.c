@@ -241,7 +241,7 @@ int site_set(struct site *site, const struct fs_attr *attr, struct err *err)
 }
 
 /* Round down, so that times before 1970 have nanoseconds from 0 up as well. */
-static struct timespec spec_of(int64_t ns)
+static struct timespec make_timespec(int64_t ns)
 {
     int64_t seconds = ns / CLOCK_SECOND - (ns % CLOCK_SECOND < 0 ? 1 : 0);
 
@@ -250,7 +250,7 @@ static struct timespec spec_of(int64_t ns)
 
 int site_set_times_held(int fd, const char *path, int64_t atime, int64_t mtime, struct err *err)
 {
-    const struct timespec times[2] = { spec_of(atime), spec_of(mtime) };
+    const struct timespec times[2] = { make_timespec(atime), make_timespec(mtime) };
 
     if (utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
         return err_sys(err, errno, "set the times of '%s'", path);

@@ -150,7 +150,7 @@ void tree_site(const struct tree_entry *entry, struct site *ret_site)
 /* --- removing ------------------------------------------------------------------ */
 
 /* The mount id also tells bind mounts apart, unlike the device number. */
-static int mount_of(const struct tree_entry *entry, uint64_t *ret_mount, struct err *err)
+static int read_mount_id(const struct tree_entry *entry, uint64_t *ret_mount, struct err *err)
 {
     struct statx st;
 
@@ -169,7 +169,7 @@ static int check_mount(struct removal *removal, const struct tree_entry *entry, 
 {
     uint64_t mount;
 
-    if (mount_of(entry, &mount, err) < 0)
+    if (read_mount_id(entry, &mount, err) < 0)
         return -1;
     if (entry->depth == 0)
         removal->mount = mount;

@@ -109,7 +109,7 @@ static bool has_plain_arguments(const struct node_apply *node)
            given <= signature->count;
 }
 
-/* A name that may be missing at a use is no mistake there; one that is tested for being defined is
+/* A name that may be missing at a use is not a mistake there; one that is tested for being defined is
  * no mistake anywhere. */
 static void note_asked(struct compile *c, const struct node_apply *node, bool is_filter)
 {

@@ -383,7 +383,7 @@ APART static int truth_of_value(struct eval *eval, const struct node *node, bool
     return op_truth(&eval->render, value, ret);
 }
 
-static int truth_of(struct eval *eval, const struct node *node, bool *ret)
+static int eval_node_truth(struct eval *eval, const struct node *node, bool *ret)
 {
     switch ((enum node_kind)node->kind) {
     case NODE_COMPARE: return truth_of_compare(eval, (const struct node_compare *)node, ret);
@@ -401,7 +401,7 @@ int eval_truth(struct eval *eval, const struct node *node, bool *ret)
         return truth_of_value(eval, node, ret);
     if (eval_descend(eval) < 0)
         return -1;
-    rc = truth_of(eval, node, ret);
+    rc = eval_node_truth(eval, node, ret);
     eval_ascend(eval);
     return rc;
 }

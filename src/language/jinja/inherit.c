@@ -23,7 +23,7 @@ static struct value block_value(struct eval *eval, struct context *context,
 /* --- running ---------------------------------------------------------------------------- */
 
 /* `super` of the running block: the next of its stack. */
-static struct value super_of(struct eval *eval, const struct block_stack *stack, size_t depth)
+static struct value make_super(struct eval *eval, const struct block_stack *stack, size_t depth)
 {
     if (depth + 1 < stack->refs.n)
         return block_value(eval, eval->now.context, stack, depth + 1);
@@ -52,7 +52,7 @@ static int run_block(struct eval *eval, struct context *context, const struct bl
     if (ref->block->self_slot >= 0)
         slots[ref->block->self_slot] = eval_self(eval);
     if (ref->block->super_slot >= 0)
-        slots[ref->block->super_slot] = super_of(eval, stack, depth);
+        slots[ref->block->super_slot] = make_super(eval, stack, depth);
     eval_enter(eval, &ref->block->scope);
     rc = eval_body(eval, ref->block->body);
     eval_return(eval, saved, at);
@@ -127,7 +127,7 @@ static int block_get(struct render *render, struct object *object, struct str na
     if (str_is(name, "name"))
         *ret = value_str(block->stack->name->text);
     else if (*ret_found)
-        *ret = super_of(eval_of(render), block->stack, block->depth);
+        *ret = make_super(eval_of(render), block->stack, block->depth);
     return 0;
 }
 

@@ -26,7 +26,7 @@ static bool is_wide_space(uint32_t c)
 }
 
 /* The size of the blank at `at`, by Python's definition; 0 when there is none. */
-static size_t space_at(struct str text, size_t at)
+static size_t get_blank_size(struct str text, size_t at)
 {
     if (at >= text.n)
         return 0;
@@ -44,7 +44,7 @@ static size_t space_at(struct str text, size_t at)
 
 static size_t skip_spaces(struct str text, size_t at)
 {
-    for (size_t n; (n = space_at(text, at)) > 0;)
+    for (size_t n; (n = get_blank_size(text, at)) > 0;)
         at += n;
     return at;
 }
@@ -57,7 +57,7 @@ static size_t strip_right(struct str text, size_t start, size_t end)
 
         while (at > start && ((unsigned char)text.p[at] & 0xc0) == 0x80)
             at--;
-        if (space_at(text, at) != end - at)
+        if (get_blank_size(text, at) != end - at)
             break;
         end = at;
     }
@@ -80,7 +80,7 @@ static struct lex_token make_token(const struct lex *lex, enum token_kind kind, 
     return (struct lex_token){ kind, (uint32_t)at, str_slice(lex->text, at, end - at) };
 }
 
-static struct lex_token error_at(struct lex *lex, size_t at, const char *error)
+static struct lex_token make_error_token(struct lex *lex, size_t at, const char *error)
 {
     lex->error = error;
     return make_token(lex, TOKEN_ERROR, at, at + 1);
@@ -167,7 +167,7 @@ static struct lex_token lex_raw_data(struct lex *lex)
     lex->pos = lex->text.n;
     if (start == lex->text.n)
         return make_token(lex, TOKEN_EOF, start, start);
-    return error_at(lex, start > 0 ? start - 1 : 0, "missing end of raw directive");
+    return make_error_token(lex, start > 0 ? start - 1 : 0, "missing end of raw directive");
 }
 
 /* After "{#" at `at`. Returns the end of the comment, or 0. */
@@ -235,7 +235,7 @@ static struct lex_token lex_comment(struct lex *lex, size_t tag)
 
     if (end == 0 && start < lex->text.n) {
         lex->pos = lex->text.n;
-        return error_at(lex, tag, "missing end of comment tag");
+        return make_error_token(lex, tag, "missing end of comment tag");
     }
     lex->pos = end > 0 ? end : lex->text.n;
     return make_token(lex, TOKEN_DATA, tag, tag);
@@ -428,7 +428,7 @@ static struct lex_token lex_string(struct lex *lex, size_t at)
             return make_token(lex, TOKEN_STRING, at, i + 1);
         }
     }
-    return error_at(lex, at, "the text that begins here has no closing quote");
+    return make_error_token(lex, at, "the text that begins here has no closing quote");
 }
 
 struct operator
@@ -451,7 +451,7 @@ static const struct operator operators[] = {
 };
 
 /* The closing bracket for an opening one; NUL for any other character. */
-static char closing_of(char c)
+static char get_closing_bracket(char c)
 {
     return c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : '\0';
 }
@@ -459,7 +459,7 @@ static char closing_of(char c)
 /* Tags end only where brackets are balanced, so open ones must close. NULL: no mistake. */
 static const char *check_brackets(struct lex *lex, char c)
 {
-    const char closing = closing_of(c);
+    const char closing = get_closing_bracket(c);
 
     if (closing && lex->brackets == LEX_BRACKETS_MAX)
         return "more brackets are open than the limit of 1000";
@@ -497,11 +497,11 @@ static struct lex_token lex_operator(struct lex *lex, size_t at)
     if (!operator) {
         (void)snprintf(lex->error_text, sizeof(lex->error_text), "unexpected character '%.*s'",
                        (int)utf8_length_at(rest), rest.p);
-        return error_at(lex, at, lex->error_text);
+        return make_error_token(lex, at, lex->error_text);
     }
     error = check_brackets(lex, operator->text[0]);
     if (error)
-        return error_at(lex, at, error);
+        return make_error_token(lex, at, error);
     lex->pos = at + (operator->text[1] ? 2 : 1);
     return make_token(lex, operator->kind, at, lex->pos);
 }

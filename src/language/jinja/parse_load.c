@@ -42,7 +42,7 @@ struct node *parse_include(struct parse *parse, struct lex_token tag)
 }
 
 /* The format of "import_yaml" and "load_json": the word after the underscore. */
-static enum decode decode_of(struct str tag)
+static enum decode get_decode_format(struct str tag)
 {
     if (str_ends(tag, STR("_yaml")))
         return DECODE_YAML;
@@ -54,7 +54,7 @@ struct node *parse_import(struct parse *parse, struct lex_token tag)
     struct node_import *node = PARSE_NODE(parse, NODE_IMPORT, node_import, tag.at);
 
     node->load = !str_is(tag.text, "import");
-    node->decode = (uint8_t)decode_of(tag.text);
+    node->decode = (uint8_t)get_decode_format(tag.text);
     node->template = parse_expression(parse);
     if (!node->template || !parse_expect_word(parse, "as"))
         return NULL;
@@ -125,7 +125,7 @@ struct node *parse_load(struct parse *parse, struct lex_token tag)
     struct node_set_block *node = PARSE_NODE(parse, NODE_SET_BLOCK, node_set_block, tag.at);
 
     node->load = true;
-    node->decode = (uint8_t)decode_of(tag.text);
+    node->decode = (uint8_t)get_decode_format(tag.text);
     if (!parse_expect_word(parse, "as"))
         return NULL;
     node->target = parse_target(parse, NODE_STORE, NULL);

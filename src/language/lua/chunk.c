@@ -121,7 +121,7 @@ static void push_function(lua_State *L, const struct chunk_code *code)
 /* --- running --------------------------------------------------------------------------- */
 
 /* The number of the chunk on top, from its name "=#17". */
-static size_t number_of(lua_State *L)
+static size_t get_chunk_number(lua_State *L)
 {
     lua_Debug ar;
     size_t number = 0;
@@ -138,7 +138,7 @@ static int run_inside(lua_State *L)
     const struct chunk_code *code = lua_touserdata(L, 1);
 
     push_function(L, code);
-    state_of(L)->running = number_of(L);
+    state_of(L)->running = get_chunk_number(L);
     if (code->kind == CHUNK_SCRIPT)
         state_give_user(L);
     else

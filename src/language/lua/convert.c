@@ -101,7 +101,7 @@ static struct value get_number_at(lua_State *L, int index)
     return value_double(d);
 }
 
-static struct str string_at(lua_State *L, int index)
+static struct str get_string_at(lua_State *L, int index)
 {
     struct str s;
 
@@ -114,7 +114,7 @@ bool convert_key(lua_State *L, int index, struct value *ret_key)
     switch (lua_type(L, index)) {
     case LUA_TBOOLEAN: *ret_key = value_bool(lua_toboolean(L, index)); return true;
     case LUA_TNUMBER: *ret_key = get_number_at(L, index); return true;
-    case LUA_TSTRING: *ret_key = value_str(string_at(L, index)); return true;
+    case LUA_TSTRING: *ret_key = value_str(get_string_at(L, index)); return true;
     default: return false;
     }
 }
@@ -131,7 +131,7 @@ static int check_pulled_size(struct pull *pull)
 
 static int take_string(struct pull *pull, int index, struct value *ret)
 {
-    struct str s = string_at(pull->L, index);
+    struct str s = get_string_at(pull->L, index);
 
     pull->bytes += s.n;
     if (check_pulled_size(pull) < 0)

@@ -32,7 +32,7 @@ static const struct {
     { "sec", offsetof(struct tm, tm_sec), 0, false, 0 },
 };
 
-static int *field_of(struct tm *tm, size_t i)
+static int *get_time_field(struct tm *tm, size_t i)
 {
     return (int *)(void *)((char *)tm + date_fields[i].offset);
 }
@@ -80,7 +80,7 @@ static void take_field(lua_State *L, struct tm *tm, size_t i)
         luaL_error(L, "field '%s' missing in date table", name);
     if (!is_integer || n < -1000000 || n > 1000000)
         luaL_error(L, "field '%s' is not a number in range", name);
-    *field_of(tm, i) = (int)n - date_fields[i].add;
+    *get_time_field(tm, i) = (int)n - date_fields[i].add;
     lua_pop(L, 1);
 }
 
@@ -108,7 +108,7 @@ static void push_table(lua_State *L, struct tm *tm)
 {
     lua_createtable(L, 0, 9);
     for (size_t i = 0; i < ARRAY_LEN(date_fields); i++) {
-        lua_pushinteger(L, *field_of(tm, i) + date_fields[i].add);
+        lua_pushinteger(L, *get_time_field(tm, i) + date_fields[i].add);
         lua_setfield(L, -2, date_fields[i].name);
     }
     lua_pushinteger(L, tm->tm_wday + 1);

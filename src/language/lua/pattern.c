@@ -448,7 +448,7 @@ static bool retry_pattern_item(const struct matcher *m, struct pattern_item *ite
 }
 
 /* Match all items with the first at `from`. */
-static bool match_at(struct matcher *m, size_t from)
+static bool match_pattern_at(struct matcher *m, size_t from)
 {
     struct pattern *p = m->pattern;
     size_t at = from, i = 0;
@@ -483,7 +483,7 @@ enum pattern_result pattern_match(struct pattern *pattern, struct str text, size
     bool matched = false;
 
     for (; from <= text.n && !matched && !m.stopped; from++) {
-        matched = match_at(&m, from);
+        matched = match_pattern_at(&m, from);
         if (pattern->anchored)
             break;
     }

@@ -78,7 +78,7 @@ struct path_search {
     size_t nodes;
 };
 
-static const void *tree_of(const struct value *v)
+static const void *get_tree_address(const struct value *v)
 {
     return v->kind == VALUE_LIST ? (const void *)v->list : (const void *)v->map;
 }
@@ -121,7 +121,7 @@ static bool search_path(struct path_search *s, const struct value *at, int depth
 
     if (!is_list_or_map(at) || s->nodes++ > PATH_NODES_MAX || depth > PATH_DEPTH_MAX)
         return false;
-    if (tree_of(at) == s->tree)
+    if (get_tree_address(at) == s->tree)
         return true;
     count = at->kind == VALUE_LIST ? at->list->count : at->map->count;
     for (size_t i = 0; i < count; i++) {
@@ -142,7 +142,7 @@ static bool search_path(struct path_search *s, const struct value *at, int depth
 
 size_t proxy_print_path(const struct lua_variable *variable, const struct value *v, struct buf *out)
 {
-    struct path_search s = { tree_of(v), 0 };
+    struct path_search s = { get_tree_address(v), 0 };
 
     buf_add_text(out, variable->name);
     (void)search_path(&s, &variable->value, 0, out);
@@ -349,7 +349,7 @@ static int on_equal(lua_State *L)
     const struct value *a = proxy_value(L, 1);
     const struct value *b = proxy_value(L, 2);
 
-    lua_pushboolean(L, a && b && a->kind == b->kind && tree_of(a) == tree_of(b));
+    lua_pushboolean(L, a && b && a->kind == b->kind && get_tree_address(a) == get_tree_address(b));
     return 1;
 }
 

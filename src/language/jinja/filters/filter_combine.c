@@ -18,7 +18,7 @@ struct choice {
     struct value_list *made;
 };
 
-static struct value tuple_of(struct value_list *list)
+static struct value make_tuple(struct value_list *list)
 {
     struct value v = value_list(list);
 
@@ -32,7 +32,7 @@ static int push_tuple(struct render *render, struct value_list *made, struct val
         return -1;
     if (made->count >= ITEMS_MAX)
         return render_fail(render, RENDER_LIMIT, "more than %zu items", ITEMS_MAX);
-    value_list_push(render->arena, made, tuple_of(items));
+    value_list_push(render->arena, made, make_tuple(items));
     return 0;
 }
 

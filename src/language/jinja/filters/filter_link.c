@@ -35,7 +35,7 @@ static int match_link(struct linker *linker, const struct matcher *regex, struct
     return regex_find(linker->render, regex, text, 0, &match, ret);
 }
 
-static size_t count_of(struct str text, struct str part)
+static size_t count_occurrences(struct str text, struct str part)
 {
     size_t count = 0;
 
@@ -56,10 +56,10 @@ static void balance_brackets(struct str *middle, struct str *tail)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
-        size_t opened = count_of(*middle, pairs[i].open);
-        size_t moves = count_of(*tail, pairs[i].close);
+        size_t opened = count_occurrences(*middle, pairs[i].open);
+        size_t moves = count_occurrences(*tail, pairs[i].close);
 
-        if (opened <= count_of(*middle, pairs[i].close))
+        if (opened <= count_occurrences(*middle, pairs[i].close))
             continue;
         for (size_t k = 0; k < (opened < moves ? opened : moves); k++) {
             size_t end = str_find(*tail, pairs[i].close, 0) + pairs[i].close.n;

@@ -33,7 +33,7 @@ static bool read_filter_date(struct render *render, struct str text, struct valu
 }
 
 /* Seconds of a time, a number, digits, or a date. */
-static int moment_of(struct render *render, const struct value *v, int64_t *ret)
+static int read_filter_moment(struct render *render, const struct value *v, int64_t *ret)
 {
     struct value read = value_null();
     struct err err;
@@ -73,7 +73,7 @@ static int filter_strftime(struct render *render, const struct bound_args *bound
     int64_t seconds = 0;
     size_t n;
 
-    if (moment_of(render, &bound->args[0], &seconds) < 0 ||
+    if (read_filter_moment(render, &bound->args[0], &seconds) < 0 ||
         argument_text(render, &bound->args[1], &wanted) < 0)
         return -1;
     if (wanted.n + 2 > sizeof(format))

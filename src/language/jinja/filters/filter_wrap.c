@@ -55,7 +55,7 @@ static bool is_blank_chunk(struct str chunk)
 }
 
 /* The break of a long word: after a hyphen that fits, else after `room` characters. */
-static size_t break_at(const struct wrap *wrap, struct str chunk, size_t room)
+static size_t find_break(const struct wrap *wrap, struct str chunk, size_t room)
 {
     size_t end = utf8_offset(chunk, room);
 
@@ -100,7 +100,7 @@ static size_t fill_line(struct wrap *wrap, size_t next)
         if (used + length > wrap->width) {
             if (length > wrap->width && wrap->break_long) {
                 /* no room leaves an empty part, and with it the blank before: so does Python */
-                size_t at = break_at(wrap, *chunk, wrap->width - used);
+                size_t at = find_break(wrap, *chunk, wrap->width - used);
 
                 VEC_PUSH_IN(wrap->render->arena, &wrap->line, str_slice(*chunk, 0, at));
                 *chunk = str_from_offset(*chunk, at);

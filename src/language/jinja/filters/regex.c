@@ -13,7 +13,7 @@ struct known {
     const struct matcher *matcher;
 };
 
-static struct map *cache_of(struct render *render)
+static struct map *get_regex_cache(struct render *render)
 {
     if (!render->regexes) {
         render->regexes = ARENA_NEW(render->arena, struct regex_cache);
@@ -30,7 +30,7 @@ static int fail_render(struct render *render, const struct err *err)
 
 int regex_new(struct render *render, struct str pattern, unsigned flags, const struct matcher **ret)
 {
-    struct map *cache = cache_of(render);
+    struct map *cache = get_regex_cache(render);
     struct str key = str_from(arena_printf(render->arena, "%u:%.*s", flags, STR_ARG(pattern)));
     struct known *known = map_find(cache, key);
     struct err err;

@@ -51,7 +51,7 @@ static int list_copy(struct render *render, const struct bound_args *bound,
 static int list_count(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    const struct value_list *list = items_of(render, bound);
+    const struct value_list *list = get_own_items(render, bound);
     int64_t count = 0;
     bool same;
 
@@ -129,7 +129,7 @@ static int fail_not_in(struct render *render, const struct bound_args *bound)
 static int list_index(struct render *render, const struct bound_args *bound,
                       struct value *ret)
 {
-    const struct value_list *list = items_of(render, bound);
+    const struct value_list *list = get_own_items(render, bound);
     int64_t start = 0, stop = INT64_MAX;
     size_t at;
 
@@ -162,7 +162,7 @@ static int list_insert(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static void remove_at(struct value_list *list, size_t at)
+static void remove_list_item(struct value_list *list, size_t at)
 {
     memmove(&list->items[at], &list->items[at + 1], (list->count - at - 1) * sizeof(*list->items));
     list->count--;
@@ -182,7 +182,7 @@ static int list_pop(struct render *render, const struct bound_args *bound, struc
     if (index < 0 || (uint64_t)index >= list->count)
         return render_fail(render, RENDER_TYPE, "pop index out of range");
     *ret = list->items[index];
-    remove_at(list, (size_t)index);
+    remove_list_item(list, (size_t)index);
     return 0;
 }
 
@@ -196,7 +196,7 @@ static int list_remove(struct render *render, const struct bound_args *bound,
         return -1;
     if (at == STR_NONE)
         return render_fail(render, RENDER_TYPE, "list.remove(x): x not in list");
-    remove_at(list, at);
+    remove_list_item(list, at);
     *ret = value_null();
     return 0;
 }

@@ -105,7 +105,7 @@ static void split_blanks_back(struct pieces *pieces, uint64_t cuts)
     reverse_parts(pieces->list);
 }
 
-static void split_at(struct pieces *pieces, struct str separator, uint64_t cuts)
+static void split_at_separator(struct pieces *pieces, struct str separator, uint64_t cuts)
 {
     struct str text = pieces->whole->s;
     size_t from = 0;
@@ -166,7 +166,7 @@ static int split(struct render *render, const struct bound_args *bound, bool bac
         separator = bound->args[1].s;
         if (separator.n == 0)
             return render_fail(render, RENDER_TYPE, "empty separator");
-        (back ? split_at_back : split_at)(&pieces, separator, (uint64_t)limit);
+        (back ? split_at_back : split_at_separator)(&pieces, separator, (uint64_t)limit);
     }
     *ret = value_list(pieces.list);
     return text_expect_items(render, pieces.list->count);

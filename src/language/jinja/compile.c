@@ -109,8 +109,8 @@ static bool has_plain_arguments(const struct node_apply *node)
            given <= signature->count;
 }
 
-/* A name that may be missing at a use is not a mistake there; one that is tested for being defined is
- * no mistake anywhere. */
+/* A name that may be missing at a use is not reported there; one that is tested for being defined
+ * is reported nowhere. */
 static void note_asked(struct compile *c, const struct node_apply *node, bool is_filter)
 {
     struct template *template = c->template;

@@ -31,7 +31,7 @@ TEST(bytes_become_capitals_and_come_back)
     }
 }
 
-TEST(what_is_not_base32_leaves_the_buffer_as_it_was)
+TEST(invalid_base32_leaves_the_buffer_unchanged)
 {
     static const char *const bad[] = { "M",        "MZX",       "MZXW6Y", "my", "M1",
                                        "MZ======", "MZXW6YTB ", "MZ",     "MR", "MZXW7" };

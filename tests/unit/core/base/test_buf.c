@@ -39,7 +39,7 @@ TEST(every_way_of_adding_keeps_the_nul)
     CHECK_STR(buf_text(&buf), "two");
 }
 
-TEST(what_does_not_fit_is_dropped_whole_and_remembered)
+TEST(text_that_does_not_fit_is_dropped_whole_and_remembered)
 {
     AUTO_BUF struct buf buf = BUF_INIT(5);
 

@@ -16,7 +16,7 @@ TEST(each_level_puts_its_words_in_front)
     CHECK_INT(err.errnum, 0);
 }
 
-TEST(a_system_error_keeps_its_number_and_says_why)
+TEST(a_system_error_keeps_its_number_and_reason)
 {
     struct err err;
 

@@ -117,7 +117,7 @@ static const struct {
     { 0, "a**/b", "a/x/b", true },
 };
 
-TEST(flags_say_what_else_a_pattern_means)
+TEST(flags_extend_the_patterns)
 {
     for (size_t i = 0; i < ARRAY_LEN(flagged); i++)
         if (glob_match_with(str_from(flagged[i].pattern), str_from(flagged[i].text),

@@ -19,7 +19,7 @@ TEST(bytes_become_pairs_of_digits_and_come_back)
     CHECK_INT(bytes.n, 3);
 }
 
-TEST(what_is_not_a_hexadecimal_text_leaves_the_buffer_as_it_was)
+TEST(invalid_hexadecimal_text_leaves_the_buffer_unchanged)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(5);
     struct err err;

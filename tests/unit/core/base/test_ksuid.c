@@ -56,7 +56,7 @@ TEST(texts_sort_as_seconds_do)
     }
 }
 
-TEST(what_is_not_an_id_is_refused)
+TEST(an_invalid_id_is_refused)
 {
     static const char *const bad[] = { "", "0ujtsYcgvSTl8PAuAdqWYSMnLO", (LEAST "0"),
                                        "0ujtsYcgvSTl8PAuAdqWYSMnL-v",

@@ -29,7 +29,7 @@ TEST(the_one_that_was_not_used_for_longest_makes_room)
     lru_done(&lru);
 }
 
-TEST(a_name_is_copied_and_what_is_removed_is_gone)
+TEST(a_name_is_copied_and_removed_items_are_gone)
 {
     char key[] = "key";
     struct lru lru;

@@ -140,7 +140,7 @@ static void compare_scan(const char *pattern, const char *bytes)
     }
 }
 
-TEST(a_scan_finds_what_a_search_finds)
+TEST(a_scan_finds_the_same_as_a_search)
 {
     static const char *const texts[] = {
         "a1 b22 c333",
@@ -166,7 +166,7 @@ TEST(a_scan_finds_what_a_search_finds)
 }
 
 /* The library refuses a search that begins in the middle of what is not UTF-8. */
-TEST(a_scan_goes_on_from_any_byte)
+TEST(a_scan_continues_from_any_byte)
 {
     static const struct str text = { "x\xff\x80\x80y", 5 };
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -29,7 +29,7 @@ TEST(whole_numbers_reach_from_the_least_to_the_largest)
     }
 }
 
-TEST(what_is_not_a_whole_number_is_refused_and_leaves_the_output_alone)
+TEST(an_invalid_whole_number_is_refused_and_leaves_the_output_alone)
 {
     static const char *const bad[] = { "", "-", "+", "1 ", " 1", "1.0", "0x1", "1e3", "--1", "a" };
     int64_t value = 99;
@@ -140,7 +140,7 @@ TEST(durations_may_have_decimals_and_several_units)
     }
 }
 
-TEST(what_is_not_a_duration_is_refused)
+TEST(an_invalid_duration_is_refused)
 {
     static const char *const bad[] = { "",    "s",  "h1", "1x",    "1h30", "30 s", "-1s", "+1s",
                                        "1 h", ".s", ".",  "1..5s", "1S",   "1M",   "1hh", "1e3s" };

@@ -39,7 +39,7 @@ TEST(recursion_stops_before_the_stack_of_a_thread_ends)
     CHECK(depth <= (SIZE - STACK_RESERVE) / 1024);
 }
 
-TEST(the_main_thread_has_what_its_limit_says)
+TEST(the_main_thread_has_the_stack_of_its_limit)
 {
     const size_t depth = descend(0);
 

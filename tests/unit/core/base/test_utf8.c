@@ -69,7 +69,7 @@ TEST(bytes_that_are_not_a_character_count_one_each)
     }
 }
 
-TEST(what_is_not_a_character_is_written_as_the_replacement)
+TEST(invalid_characters_are_written_as_the_replacement)
 {
     static const uint32_t bad[] = { 0xd800, 0xdfff, 0x110000, UINT32_MAX };
 
@@ -128,7 +128,7 @@ TEST(an_empty_text_ends_a_walk)
     CHECK(utf8_is_valid(none));
 }
 
-TEST(controls_and_what_reorders_text_may_not_be_shown)
+TEST(control_and_reordering_characters_must_not_be_shown)
 {
     CHECK(utf8_is_control(STR("\x1b")));
     CHECK(utf8_is_control(STR("\xff")));

@@ -115,7 +115,7 @@ TEST(zeros_at_the_end_are_a_torn_tail)
     CHECK(found.whole == FRAMES && found.damaged == 0 && found.torn_bytes == 5000);
 }
 
-TEST(what_is_stored_in_a_damaged_frame_never_passes_for_a_frame)
+TEST(content_of_a_damaged_frame_never_passes_for_a_frame)
 {
     AUTO_BUF struct buf inner = BUF_INIT(ROOM);
     AUTO_BUF struct buf out = BUF_INIT(ROOM);

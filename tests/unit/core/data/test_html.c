@@ -25,7 +25,7 @@ TEST(no_text_is_markup_and_nothing_steers_the_reader)
     }
 }
 
-TEST(a_long_text_is_cut_between_characters_and_says_how_much_is_missing)
+TEST(a_long_text_is_cut_between_characters_and_counts_the_rest)
 {
     AUTO_BUF struct buf out = BUF_INIT(1 << 16);
 

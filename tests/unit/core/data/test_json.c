@@ -47,7 +47,7 @@ static int run_golden(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(what_is_read_is_printed_in_every_style)
+TEST(parsed_values_are_printed_in_every_style)
 {
     test_golden("core/json/styles.txt", run_golden);
 }
@@ -245,7 +245,7 @@ static struct value random_value(struct arena *arena, unsigned *seed, int depth)
     }
 }
 
-TEST(what_is_printed_reads_back_as_the_same)
+TEST(printed_values_read_back_unchanged)
 {
     static const unsigned styles[] = { 0, JSON_STYLE_PRETTY | JSON_STYLE_ASCII,
                                        JSON_STYLE_SPACED | JSON_STYLE_HTML };

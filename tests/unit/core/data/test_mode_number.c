@@ -30,7 +30,7 @@ TEST(without_a_document_a_usual_mode_is_meant)
     CHECK_INT(read_number(1777, ""), 01777);
 }
 
-TEST(what_is_no_mode_is_refused)
+TEST(invalid_modes_are_refused)
 {
     static const int64_t wrong[] = { -1, 999, 7778, 10000, INT64_MAX };
 

@@ -152,7 +152,7 @@ TEST(the_smallest_form_is_written)
     }
 }
 
-TEST(what_is_wrong_is_reported_with_its_offset)
+TEST(mistakes_are_reported_with_their_offset)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -300,7 +300,7 @@ static bool library_reads(struct str bytes)
     return result == MSGPACK_UNPACK_SUCCESS && at == bytes.n;
 }
 
-TEST(what_is_written_reads_back_as_the_same)
+TEST(written_values_read_back_unchanged)
 {
     for (unsigned seed = 1; seed <= 300; seed++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -92,7 +92,7 @@ TEST(a_value_of_an_option_that_is_given_as_an_option_is_understood)
               "unknown option '--json'\n      = did you mean '--format json'?\n");
 }
 
-TEST(an_option_of_another_program_is_unknown_and_says_what_to_write)
+TEST(an_option_of_another_program_is_unknown_and_names_ours)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf errors = BUF_INIT(4096), usage = BUF_INIT(4096);

@@ -99,7 +99,7 @@ TEST(a_sound_table_passes_its_check)
     CHECK_STR(err.text, "");
 }
 
-TEST(an_unsound_table_is_told_what_is_wrong)
+TEST(mistakes_in_a_table_are_reported)
 {
     static const struct param twice[] = {
         PARAM("a", BOOL, ARGS, flag, "one", .aliases = "b"),
@@ -131,7 +131,7 @@ TEST(an_unsound_table_is_told_what_is_wrong)
     CHECK_STR(err.text, "'a' and 'b' are both primary");
 }
 
-TEST(what_is_not_given_has_its_default)
+TEST(a_missing_parameter_has_its_default)
 {
     CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"wait\": null}"), 0);
     CHECK_INT(fix.args.count, 3);
@@ -143,7 +143,7 @@ TEST(what_is_not_given_has_its_default)
     CHECK(!fix.args.map && !fix.args.any && fix.args.words.n == 0);
 }
 
-TEST(what_is_given_is_known_to_be_given)
+TEST(a_given_parameter_is_marked_as_given)
 {
     CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"mode\": \"0644\", \"any\": null}"), 0);
     CHECK(fix.args.mode_given);
@@ -226,7 +226,7 @@ TEST(unknown_keys_can_be_warnings)
     CHECK_STR(messages(&warnings), "file.x has no parameter 'zzzzzzz'\n");
 }
 
-TEST(what_is_not_supported_is_refused_by_name_with_the_reason)
+TEST(an_unsupported_parameter_is_refused_by_name_with_the_reason)
 {
     const struct params_policy owned = { .owner = "file.managed" };
 
@@ -246,7 +246,7 @@ TEST(a_value_that_asks_for_nothing_is_not_refused)
     CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"verify\": true}"), 0);
 }
 
-TEST(what_has_no_effect_is_a_warning_where_unknown_keys_are)
+TEST(a_parameter_without_effect_is_a_warning_if_unknown_keys_are)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags warnings = DIAGS_INIT(&arena);
@@ -257,7 +257,7 @@ TEST(what_has_no_effect_is_a_warning_where_unknown_keys_are)
     CHECK_INT(decode(&loose, "{\"name\": \"x\", \"signature\": \"a.sig\"}"), -1);
 }
 
-TEST(unknown_keys_are_kept_for_who_has_a_use_for_them)
+TEST(unknown_keys_are_kept_for_a_module_that_uses_them)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags warnings = DIAGS_INIT(&arena);
@@ -380,7 +380,7 @@ static int mode_of(const char *written, int64_t number, mode_t *ret_mode)
     return result;
 }
 
-TEST(a_mode_is_what_the_writer_meant_or_an_error)
+TEST(a_mode_is_the_intended_one_or_an_error)
 {
     static const struct {
         const char *written; /* NULL: no document */
@@ -532,7 +532,7 @@ static int run_golden(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(every_kind_accepts_what_it_should)
+TEST(every_kind_accepts_its_values)
 {
     test_golden("core/params/accept.txt", run_golden);
 }

@@ -184,7 +184,7 @@ static const struct {
       "'r' of 'by_name': 'size' is 70000, which is out of range" },
 };
 
-TEST(what_is_wrong_is_reported_with_the_name_of_its_key)
+TEST(mistakes_are_reported_with_the_name_of_their_key)
 {
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -233,7 +233,7 @@ TEST(unknown_keys_are_refused_where_the_type_says_so)
     CHECK_STR(err.text, "'sise' is not a key of 'part'");
 }
 
-TEST(a_tag_says_which_of_several_types_a_record_is)
+TEST(a_tag_selects_the_type_of_a_record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct record_type a = RECORD_TYPE("a", struct part, part_fields, RECORD_TAGGED);

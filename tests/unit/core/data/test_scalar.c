@@ -54,7 +54,7 @@ static int run_words(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(plain_words_mean_what_their_dialect_says)
+TEST(plain_words_follow_their_dialect)
 {
     test_golden("core/yaml/scalars.txt", run_words);
 }
@@ -116,7 +116,7 @@ TEST(printed_numbers_read_back_the_same_in_every_dialect)
         }
 }
 
-TEST(text_is_what_no_dialect_reads_as_something_else)
+TEST(a_text_is_plain_when_every_dialect_reads_it_as_text)
 {
     CHECK(scalar_is_text(STR("hello")));
     CHECK(scalar_is_text(STR("1.2.3.4")));

@@ -137,7 +137,7 @@ TEST(a_path_walks_maps_and_lists_and_whole_keys_win)
     CHECK(!value_path(&top, STR("list.-1"), '.'));
 }
 
-TEST(a_deep_merge_keeps_what_the_upper_does_not_name)
+TEST(a_deep_merge_keeps_keys_that_the_upper_map_lacks)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value base = value_map(value_map_new(&arena, 0));
@@ -177,7 +177,7 @@ TEST(a_list_that_holds_itself_ends_every_walk)
     CHECK_INT(value_copy(&arena, &a).list->count, 1);
 }
 
-TEST(a_copy_shares_nothing_with_what_it_was_made_from)
+TEST(a_copy_shares_nothing_with_its_original)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct arena short_lived = ARENA_INIT;

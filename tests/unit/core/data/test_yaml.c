@@ -270,7 +270,7 @@ TEST(values_know_file_text_tag_and_quotes)
     CHECK_INT(v.map->pairs[0].key.flags & VALUE_QUOTED, 0);
 }
 
-TEST(an_alias_shares_what_it_stands_for)
+TEST(an_alias_shares_its_tree)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
@@ -400,7 +400,7 @@ TEST(aliases_cannot_go_around_the_depth_limit)
                   "f:2:54: lists and maps are nested too deeply (limit 128)");
 }
 
-TEST(aliases_count_as_what_they_stand_for)
+TEST(aliases_count_as_their_trees)
 {
     AUTO_BUF struct buf bomb = BUF_INIT(BUF_NO_LIMIT);
 

@@ -84,7 +84,7 @@ static const char *const accepted[] = {
     "a: ~\nb: null\nc: 0644\nd: 2024-01-31\ne: yes\n\n",
 };
 
-TEST(what_is_read_line_by_line_is_what_libyaml_reads)
+TEST(reading_line_by_line_matches_libyaml)
 {
     for (size_t i = 0; i < ARRAY_LEN(accepted); i++) {
         AUTO_BUF struct buf ours = BUF_INIT(BUF_NO_LIMIT), theirs = BUF_INIT(BUF_NO_LIMIT);

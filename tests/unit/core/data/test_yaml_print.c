@@ -353,7 +353,7 @@ static void check_refused(const struct value *v, size_t max, enum err_code code,
     }
 }
 
-TEST(what_yaml_cannot_say_is_refused)
+TEST(values_without_a_yaml_form_are_refused)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value object = { .kind = VALUE_OBJECT };

@@ -71,7 +71,7 @@ static const char *with_variable(const char *text, const char *name, const char 
     return buf_text(&out);
 }
 
-TEST(variables_stand_before_what_they_count_for)
+TEST(variables_precede_the_entries_they_apply_to)
 {
     CHECK_STR(with_variable("", "A", "A=1"), "A=1\n");
     CHECK_STR(with_variable("# x\n* * * * * B=2 c", "B", "B=1"), "B=1\n# x\n* * * * * B=2 c");

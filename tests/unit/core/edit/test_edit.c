@@ -269,7 +269,7 @@ TEST(a_replacement_can_be_stopped)
     CHECK_INT(err.code, ERR_CANCELED);
 }
 
-TEST(what_matches_a_pattern_is_replaced_once)
+TEST(matches_are_replaced_once)
 {
     for (size_t i = 0; i < ARRAY_LEN(replace_cases); i++) {
         run_replace(&replace_cases[i], replace_cases[i].text, true);

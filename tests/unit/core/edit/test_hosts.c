@@ -66,7 +66,7 @@ TEST(other_addresses_can_be_kept_or_dropped)
               "10.0.0.3\tweb\n");
 }
 
-TEST(a_name_goes_and_lines_without_names_go_with_it)
+TEST(removing_the_last_name_removes_its_line)
 {
     CHECK_STR(run(before, "b", NULL, NULL, HOSTS_FAMILY, true),
               "127.0.0.1\tlocalhost # loop\n\n# the rest\n10.0.0.1  a   c # three\n"
@@ -109,7 +109,7 @@ TEST(an_address_has_only_these_names_in_this_order)
     CHECK_STR(only("10.0.0.1", "10.0.0.1", "a", NULL), "10.0.0.1\ta");
 }
 
-TEST(an_address_without_names_goes_and_a_new_one_comes_at_the_end)
+TEST(an_address_without_names_is_removed_and_a_new_one_is_appended)
 {
     CHECK_STR(only("10.0.0.1 a\n::1 b # c\n10.0.0.1 d\n", "10.0.0.1", NULL, NULL), "::1 b # c\n");
     CHECK_STR(only("::1 b", "10.0.0.1", "a", "b"), "::1 b\n10.0.0.1\ta b\n");

@@ -70,7 +70,7 @@ static const char *drop(const char *text, const char *section)
     return buf_text(out);
 }
 
-TEST(what_is_right_stays_byte_for_byte)
+TEST(a_correct_text_stays_byte_for_byte)
 {
     CHECK_STR(set(before, "mysqld", "port", "3306"), before);
     CHECK_STR(set(before, "mysqld", "skip-networking", NULL), before);
@@ -149,7 +149,7 @@ TEST(other_separators_and_no_blanks)
     CHECK_STR(set_with(&words, "X\n", NULL, "X", ""), "X\n");
 }
 
-TEST(a_section_goes_and_the_comment_of_the_next_one_stays)
+TEST(removing_a_section_keeps_the_comment_of_the_next_one)
 {
     CHECK_STR(drop(before, "mysqld"),
               "; top\noutside=1\n\n# of the client\n[client]\n\tuser=me\n\tport=1\n");
@@ -164,7 +164,7 @@ TEST(headers_may_have_a_comment_and_brackets)
     CHECK(!ini_has_section(STR("[a]b\n"), &plain, STR("a")));
 }
 
-TEST(what_would_not_be_read_again_is_refused)
+TEST(values_that_would_not_read_back_are_refused)
 {
     struct err err;
 

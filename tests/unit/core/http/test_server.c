@@ -196,7 +196,7 @@ TEST(a_handler_gets_path_query_header_body_and_address_and_its_answer_has_the_us
     scene_end(&scene);
 }
 
-TEST(what_has_no_route_is_refused)
+TEST(a_request_without_a_route_is_refused)
 {
     static const struct {
         const char *line, *answer;
@@ -295,7 +295,7 @@ TEST(a_stream_sends_events_until_it_is_ended)
     scene_end(&scene);
 }
 
-TEST(a_server_that_ends_closes_streams_and_what_is_answered_later_is_dropped)
+TEST(a_server_that_ends_closes_streams_and_drops_late_answers)
 {
     struct scene scene;
 

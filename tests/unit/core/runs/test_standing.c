@@ -67,7 +67,7 @@ TEST(the_last_run_of_a_state_counts_and_its_last_change_is_kept)
     arena_done(&scene.arena);
 }
 
-TEST(what_has_succeeded_again_without_a_change_waits_for_nobody)
+TEST(repeated_success_without_a_change_waits_for_no_lock)
 {
     struct scene scene = { .arena = ARENA_INIT, .folder = test_folder() };
     struct lock lock = LOCK_NONE;

@@ -100,7 +100,7 @@ TEST(a_chore_that_waits_does_not_hold_up_the_others)
     scene_end(&scene);
 }
 
-TEST(who_waits_for_a_chore_sees_its_work_and_it_is_announced_nevertheless)
+TEST(waiting_for_a_task_shows_its_result_and_done_still_runs)
 {
     struct scene scene;
     struct job job;
@@ -117,7 +117,7 @@ TEST(who_waits_for_a_chore_sees_its_work_and_it_is_announced_nevertheless)
     scene_end(&scene);
 }
 
-TEST(what_was_begun_is_done_before_the_end)
+TEST(begun_tasks_are_done_before_the_end)
 {
     struct scene scene;
     struct job job;
@@ -162,7 +162,7 @@ TEST(homes_that_share_workers_end_one_by_one)
     pool_free(pool);
 }
 
-TEST(who_waits_for_a_while_learns_whether_the_work_is_finished)
+TEST(a_bounded_wait_returns_whether_the_work_is_finished)
 {
     struct scene scene;
     struct job job = { .scene = &scene };

@@ -14,7 +14,7 @@ static bool is_readable(const struct cancel *cancel)
     return poll(&fd, 1, 0) > 0;
 }
 
-TEST(a_raised_token_says_so_and_wakes_those_who_wait_for_it)
+TEST(a_raised_token_wakes_its_waiters)
 {
     struct cancel cancel;
 
@@ -64,7 +64,7 @@ TEST(long_work_heeds_the_token_of_its_thread)
     cancel_done(&cancel);
 }
 
-TEST(work_that_saw_the_token_is_no_success_whatever_it_says)
+TEST(work_that_saw_the_token_fails_whatever_it_returns)
 {
     struct cancel cancel;
 

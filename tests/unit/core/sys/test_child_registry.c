@@ -58,7 +58,7 @@ TEST(children_that_still_run_are_killed_by_the_list_and_counted)
     process_done(&child);
 }
 
-TEST(a_list_that_was_cleared_or_is_of_another_boot_kills_nobody)
+TEST(a_cleared_list_or_one_from_another_boot_kills_no_process)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = list_path(&arena);

@@ -125,7 +125,7 @@ TEST(a_log_whose_drafts_are_all_gone_leaves_nothing)
     CHECK_INT(count_names("."), 1);
 }
 
-TEST(a_link_in_place_of_a_draft_is_removed_and_not_what_it_leads_to)
+TEST(a_link_in_place_of_a_draft_is_removed_and_not_its_target)
 {
     const char *draft = leave_draft(false);
 
@@ -136,7 +136,7 @@ TEST(a_link_in_place_of_a_draft_is_removed_and_not_what_it_leads_to)
     CHECK(is_there("victim") && !is_there(draft));
 }
 
-TEST(a_folder_in_place_of_a_draft_keeps_what_is_in_it)
+TEST(a_folder_in_place_of_a_draft_keeps_its_content)
 {
     for (int folder = 0; folder < 2; folder++) {
         const char *draft = leave_draft(folder == 1);

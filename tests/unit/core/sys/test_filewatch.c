@@ -123,7 +123,7 @@ TEST(a_file_that_is_touched_has_changed_and_a_folder_has_not)
     done(&seen, &hub);
 }
 
-TEST(new_folders_are_picked_up_with_what_is_in_them)
+TEST(new_folders_are_watched_with_their_content)
 {
     static const char *const patterns[] = { "**/*.conf" };
     struct filewatch_hub hub;
@@ -194,7 +194,7 @@ TEST(a_stopped_watch_is_silent_and_others_go_on)
 }
 
 /* The kernel has one watch for both; the second must not take the first one's path away. */
-TEST(a_folder_that_two_reach_by_different_paths_is_told_to_each_by_theirs)
+TEST(each_watch_of_a_shared_folder_gets_its_own_path)
 {
     static const char *const patterns[] = { "*.conf" };
     struct filewatch_hub hub;
@@ -307,7 +307,7 @@ TEST(a_folder_that_is_made_while_a_large_tree_is_looked_at_is_not_missed)
     done(&seen, &hub);
 }
 
-TEST(a_large_tree_that_cannot_be_watched_to_its_end_says_so)
+TEST(a_large_tree_that_cannot_be_watched_completely_is_reported)
 {
     static const char *const patterns[] = { "**/*.conf" };
     struct filewatch_hub hub;

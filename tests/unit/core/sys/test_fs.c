@@ -105,7 +105,7 @@ TEST(a_new_file_never_replaces_one)
     CHECK_INT(count_names(test_folder()), 1);
 }
 
-TEST(a_file_that_holds_what_is_wanted_is_left_as_it_is)
+TEST(a_file_with_the_wanted_content_is_left_alone)
 {
     const char *path = in_folder("f");
     ino_t inode;
@@ -144,7 +144,7 @@ TEST(replacing_keeps_mode_owner_and_attributes)
     CHECK_INT(count_names(test_folder()), 1);
 }
 
-TEST(replacing_sets_what_is_given)
+TEST(replacing_sets_the_given_attributes)
 {
     const struct fs_replace_options options = { .attr = { 04711, FS_KEEP, FS_KEEP },
                                                 .sync = FS_NO_SYNC };
@@ -156,7 +156,7 @@ TEST(replacing_sets_what_is_given)
     CHECK_INT(info_of(path).mode, 04711);
 }
 
-TEST(replacing_a_link_or_what_it_leads_to)
+TEST(replacing_a_link_or_its_target)
 {
     const struct fs_replace_options through = { .attr = FS_ATTR_KEEP, .follow = true };
     const char *file = in_folder("file"), *link = in_folder("link");
@@ -290,7 +290,7 @@ TEST(a_walk_visits_all_in_order_and_follows_no_link)
     CHECK_STR(buf_text(&seen), "> -/a >/d >/d/e -/d/e/f </d/e -/d/link </d < ");
 }
 
-TEST(removing_a_tree_leaves_what_its_links_lead_to)
+TEST(removing_a_tree_keeps_the_targets_of_its_links)
 {
     CHECK_INT(fs_mkdirs(in_folder("keep/this"), 0755, &err), 0);
     CHECK_INT(fs_mkdirs(in_folder("go/deep/er"), 0755, &err), 0);

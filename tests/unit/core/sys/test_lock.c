@@ -85,7 +85,7 @@ static void *look_all_the_time(void *arg)
     return NULL;
 }
 
-TEST(who_looks_at_a_lock_is_not_in_the_way_of_who_takes_it)
+TEST(checking_a_lock_does_not_block_taking_it)
 {
     char *path = mem_strdup(lock_path());
     struct lock lock = LOCK_NONE;
@@ -210,7 +210,7 @@ TEST(a_lock_of_a_dead_process_that_its_child_still_has_open_is_waited_for)
     CHECK(taken);
 }
 
-TEST(a_lock_can_be_opened_by_nobody_else_and_narrows_an_older_one)
+TEST(a_lock_is_private_and_narrows_the_mode_of_an_older_one)
 {
     const char *path = lock_path();
     struct lock lock = LOCK_NONE;

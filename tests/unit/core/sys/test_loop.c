@@ -193,7 +193,7 @@ static void on_either(struct watch *watch, uint32_t events)
     CHECK_INT(watch_change(other, WATCH_PRI, &err), 0);
 }
 
-TEST(a_watch_is_not_called_for_what_it_no_longer_waits_for)
+TEST(a_watch_is_not_called_for_events_it_no_longer_waits_for)
 {
     loop = loop_new(&err);
     for (int i = 0; i < 2; i++) {
@@ -347,7 +347,7 @@ static void count_signal(void *self, int signo)
 }
 
 /* More than one read takes. Those of the real-time kind are queued, so each one counts. */
-TEST(no_signal_is_lost_and_all_who_asked_are_called)
+TEST(no_signal_is_lost_and_every_watcher_is_called)
 {
     int here = 0, there = 0;
 
@@ -423,7 +423,7 @@ static void on_interrupt(int signo)
 }
 
 /* The handler is not of the loop and interrupts its wait; the timer comes all the same. */
-TEST(an_interrupted_wait_goes_on)
+TEST(an_interrupted_wait_continues)
 {
     const struct itimerval soon = { .it_value = { .tv_usec = 1000 },
                                     .it_interval = { .tv_usec = 1000 } };

@@ -27,7 +27,7 @@ static bool is_readable(void)
     return poll(&fd, 1, 0) > 0;
 }
 
-TEST(mail_comes_in_order_and_the_file_says_when)
+TEST(mail_arrives_in_order_and_makes_the_descriptor_readable)
 {
     struct letter letters[3] = { { .number = 1 }, { .number = 2 }, { .number = 3 } };
     struct mail *mail;

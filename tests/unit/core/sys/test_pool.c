@@ -226,7 +226,7 @@ static void note_thread(void *arg)
     worked_by = pthread_self();
 }
 
-TEST(work_of_a_lazy_pool_that_can_start_no_worker_is_done_by_who_submits_it)
+TEST(a_lazy_pool_without_workers_runs_work_in_the_submitter)
 {
     /* more than there are addresses */
     const struct pool_options options = { .stack_size = (size_t)1 << 48, .lazy = true };

@@ -103,7 +103,7 @@ TEST(a_file_that_is_not_a_binary_is_a_script_for_the_shell)
     CHECK_STR(run(&(struct process_spec){ .argv = argv }).out.p, "hello a b c\n");
 }
 
-TEST(what_fails_before_the_program_runs_names_the_step)
+TEST(a_failure_before_the_program_runs_names_the_step)
 {
     const char *const none[] = { "no-such-program", "x", NULL };
     const char *const folder[] = { "/tmp", NULL };
@@ -139,7 +139,7 @@ TEST(a_failed_start_leaves_no_child_and_no_open_file)
     CHECK_INT(errno, ECHILD);
 }
 
-TEST(the_environment_is_exactly_what_was_given)
+TEST(the_environment_is_exactly_the_given_one)
 {
     const char *const env[] = { "A=1", "B=two words", "EMPTY=", NULL };
     const char *const argv[] = { "/usr/bin/env", NULL };

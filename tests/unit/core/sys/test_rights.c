@@ -37,7 +37,7 @@ static const char *make_file(mode_t mode, gid_t gid)
     return path;
 }
 
-TEST(a_file_is_read_with_the_rights_of_somebody_else)
+TEST(a_file_is_read_with_the_rights_of_another_user)
 {
     struct rights rights;
     const char *path;
@@ -59,7 +59,7 @@ TEST(a_file_is_read_with_the_rights_of_somebody_else)
     CHECK(str_is(text, "secret"));
 }
 
-TEST(a_group_opens_what_it_should_and_ours_do_not)
+TEST(a_group_opens_its_files_and_our_groups_do_not)
 {
     const gid_t ours[] = { SHARED };
     gid_t after[4];
@@ -80,7 +80,7 @@ TEST(a_group_opens_what_it_should_and_ours_do_not)
     CHECK_INT(after[0], SHARED);
 }
 
-TEST(a_folder_that_may_not_be_searched_hides_what_is_in_it)
+TEST(a_folder_without_search_permission_hides_its_content)
 {
     const char *inside = arena_printf(&arena, "%s/file", test_folder());
     struct rights rights;

@@ -84,7 +84,7 @@ TEST(input_is_fed_while_output_is_read)
     free(input);
 }
 
-TEST(input_that_nobody_reads_is_not_an_error)
+TEST(unread_input_is_not_an_error)
 {
     size_t n = 1000000;
     char *input = mem_zalloc(n);

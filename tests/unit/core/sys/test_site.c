@@ -161,7 +161,7 @@ static const char *expand(const char *text)
     return arena_printf(&arena, "%.*s%s/%s", (int)(at - text), text, test_folder(), at + 1);
 }
 
-TEST(the_walk_refuses_what_an_unprivileged_owner_could_lead_elsewhere)
+TEST(the_walk_refuses_paths_that_an_unprivileged_owner_could_redirect)
 {
     if (!is_root())
         return;
@@ -251,7 +251,7 @@ TEST(the_folder_that_a_path_was_in_is_entered_again_and_no_other)
     CHECK_INT(walk_back(&way), -1);
 }
 
-TEST(a_file_that_somebody_else_may_have_linked_is_not_touched_in_place)
+TEST(a_file_that_another_user_may_have_linked_is_not_changed_in_place)
 {
     const struct fs_attr attr = { 0600, JOE, JOE };
 
@@ -277,7 +277,7 @@ TEST(a_file_that_somebody_else_may_have_linked_is_not_touched_in_place)
     }
 }
 
-TEST(what_was_swapped_after_the_walk_is_not_changed)
+TEST(a_file_swapped_after_the_walk_is_not_changed)
 {
     const struct fs_attr attr = { 0600, FS_KEEP, FS_KEEP };
     struct fs_info info;
@@ -348,7 +348,7 @@ TEST(a_walk_ends_where_the_path_does)
     }
 }
 
-TEST(a_last_link_is_replaced_by_what_it_says_in_the_path)
+TEST(a_last_link_is_replaced_by_its_target_in_the_path)
 {
     struct site site;
 
@@ -400,7 +400,7 @@ TEST(a_new_owner_does_not_cost_the_set_id_bits_that_are_asked_for)
     site_done(&site);
 }
 
-TEST(a_new_folder_has_the_mode_that_was_asked_for_whatever_the_umask)
+TEST(a_new_folder_has_the_requested_mode_whatever_the_umask)
 {
     const struct fs_attr attr = { 02775, FS_KEEP, FS_KEEP };
     const mode_t before = umask(077);

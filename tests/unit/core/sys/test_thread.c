@@ -15,7 +15,7 @@ static void *read_mask(void *arg)
     return NULL;
 }
 
-TEST(a_thread_blocks_every_signal_but_those_of_its_own_faults)
+TEST(a_thread_blocks_every_signal_except_its_own_faults)
 {
     sigset_t of_thread, of_starter;
     pthread_t thread;
@@ -37,7 +37,7 @@ static void *wait_for_byte(void *arg)
     return NULL;
 }
 
-TEST(a_signal_that_is_blocked_after_a_thread_was_started_reaches_the_one_who_waits_for_it)
+TEST(a_signal_blocked_after_a_thread_started_reaches_its_waiter)
 {
     struct signalfd_siginfo arrived = { 0 };
     sigset_t interrupt;

@@ -18,7 +18,7 @@ static struct unixsock make_sock(struct arena *arena)
                               .type = SOCK_SEQPACKET };
 }
 
-TEST(who_connects_finds_who_listens_and_both_know_the_other)
+TEST(client_and_server_connect_and_know_each_other)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct unixsock sock = make_sock(&arena);
@@ -34,7 +34,7 @@ TEST(who_connects_finds_who_listens_and_both_know_the_other)
     CHECK(peer.uid == geteuid() && peer.pid == getpid());
 }
 
-TEST(a_socket_that_nobody_listens_on_is_replaced_and_not_connected_to)
+TEST(a_dead_socket_is_replaced_and_refuses_connections)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct unixsock sock = make_sock(&arena);

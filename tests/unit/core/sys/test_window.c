@@ -34,7 +34,7 @@ static void use_zone(const char *zone)
     tzset();
 }
 
-TEST(a_window_is_open_from_its_begin_to_its_end_and_says_when_it_opens_next)
+TEST(a_window_is_open_from_start_to_end_and_knows_its_next_opening)
 {
     static const struct {
         const char *window, *now;
@@ -92,7 +92,7 @@ TEST(the_clock_of_the_machine_counts_with_its_summer_time)
     use_zone("UTC");
 }
 
-TEST(what_is_not_a_window_is_refused_with_what_is_wrong)
+TEST(an_invalid_window_is_refused_with_the_reason)
 {
     static const struct {
         const char *text, *error;

@@ -48,7 +48,7 @@ static void call(struct scene *scene, const struct value *self, const char *name
                       &with, &ret) == 0);
 }
 
-TEST(a_shared_list_stays_as_it_is_while_every_name_sees_the_change)
+TEST(a_shared_list_stays_unchanged_while_every_name_sees_the_change)
 {
     struct scene scene;
     struct value item = value_int(2), list, holder, other;
@@ -68,7 +68,7 @@ TEST(a_shared_list_stays_as_it_is_while_every_name_sees_the_change)
     arena_done(&scene.arena);
 }
 
-TEST(changed_copies_compare_as_what_they_are_now)
+TEST(changed_copies_compare_by_their_current_content)
 {
     struct scene scene;
     struct value one, two, item = value_int(2);

@@ -97,7 +97,7 @@ TEST(expressions_have_the_values_of_jinja2)
     test_golden("language/jinja/expressions.txt", run_golden);
 }
 
-TEST(statements_write_what_jinja2_writes)
+TEST(statements_write_the_same_as_jinja2)
 {
     test_golden("language/jinja/statements.txt", run_golden);
 }
@@ -127,7 +127,7 @@ TEST(blocks_replace_blocks_of_parents)
     test_golden("language/jinja/inheritance.txt", run_golden);
 }
 
-TEST(an_undefined_variable_says_what_to_try)
+TEST(an_undefined_variable_comes_with_a_hint)
 {
     test_golden("language/jinja/missing.txt", run_golden);
 }
@@ -457,7 +457,7 @@ static const struct {
     { "{% block b %}{{ x }}{% for i in y %}{{ z }}{% endfor %}{% endblock %}", "" },
 };
 
-TEST(names_that_nobody_defines_are_found_with_their_places)
+TEST(undefined_names_are_found_with_their_places)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 

@@ -34,7 +34,7 @@ static const struct {
     { "call [\"a\", \"translate\", {}]", "'str object' has no attribute 'translate'" },
 };
 
-TEST(what_is_too_large_names_its_limit)
+TEST(a_text_that_is_too_large_names_its_limit)
 {
     static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
 

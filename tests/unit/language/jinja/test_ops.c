@@ -16,7 +16,7 @@ static int run_lines(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(operators_give_what_python_gives)
+TEST(operators_match_python)
 {
     test_golden("language/jinja/operators.txt", run_lines);
 }
@@ -26,12 +26,12 @@ TEST(items_attributes_slices_and_texts_are_those_of_python)
     test_golden("language/jinja/access.txt", run_lines);
 }
 
-TEST(methods_give_what_python_gives)
+TEST(methods_match_python)
 {
     test_golden("language/jinja/methods.txt", run_lines);
 }
 
-TEST(formats_give_what_python_gives)
+TEST(formats_match_python)
 {
     test_golden("language/jinja/formats.txt", run_lines);
 }

@@ -117,12 +117,12 @@ static int run_case(const struct golden *golden, struct buf *out)
     return failed;
 }
 
-TEST(expressions_give_what_the_cases_say)
+TEST(expressions_match_the_cases)
 {
     test_golden("language/lua/expr.txt", run_case);
 }
 
-TEST(the_library_does_what_the_cases_say)
+TEST(the_library_matches_the_cases)
 {
     test_golden("language/lua/library.txt", run_case);
 }
@@ -134,7 +134,7 @@ TEST(mistakes_are_reported_with_place_and_suggestion)
 
 /* --- what does not fit a case ------------------------------------------------------- */
 
-TEST(dynamic_is_what_has_a_mark_with_its_close_or_a_tag)
+TEST(a_closed_mark_or_a_tag_makes_a_value_dynamic)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
@@ -189,7 +189,7 @@ TEST(a_result_is_not_dynamic_again)
     sandbox_free(sandbox);
 }
 
-TEST(what_a_script_kept_of_an_older_value_is_refused)
+TEST(parts_of_an_older_value_are_refused)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct sandbox *sandbox = sandbox_new(NULL);
@@ -237,7 +237,7 @@ TEST(a_secret_that_was_read_makes_the_result_secret)
     sandbox_free(sandbox);
 }
 
-TEST(a_guarded_map_raises_for_what_is_not_in_it)
+TEST(a_guarded_map_raises_for_missing_names)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);

@@ -123,7 +123,7 @@ TEST(patterns_match_as_luas_own)
     lua_close(L);
 }
 
-TEST(what_is_malformed_for_lua_is_malformed_for_us)
+TEST(patterns_malformed_for_lua_are_malformed_for_us)
 {
     static const char *const bad[] = { "%",  "[",    "[a", "[^]", "a%",   "(",   "(a",
                                        ")",  "a)",   "%b", "%bx", "%f",   "%fa", "%1",

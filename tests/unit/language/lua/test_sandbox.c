@@ -265,7 +265,7 @@ TEST(a_sandbox_works_on_after_a_limit)
     sandbox_free(sandbox);
 }
 
-TEST(a_full_sandbox_says_so_when_a_name_is_set)
+TEST(setting_a_name_in_a_full_sandbox_fails)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct sandbox *sandbox =

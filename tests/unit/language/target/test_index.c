@@ -183,7 +183,7 @@ static void check_target(struct crowd *crowd, struct str text)
     CHECK_INT(found.ids.n, expected);
 }
 
-TEST(the_index_finds_whom_a_scan_finds)
+TEST(the_index_finds_the_same_machines_as_a_scan)
 {
     struct crowd *crowd = mem_zalloc(sizeof(*crowd));
 
@@ -286,7 +286,7 @@ TEST(a_target_that_takes_too_long_is_given_up)
     target_index_free(index);
 }
 
-TEST(paths_beyond_the_limit_replace_those_that_nobody_asks_for)
+TEST(paths_beyond_the_limit_replace_unused_ones)
 {
     struct crowd *crowd = mem_zalloc(sizeof(*crowd));
     size_t bytes;

@@ -65,7 +65,7 @@ static int check_base64_end(uint32_t bits, unsigned count, size_t letters, size_
 static int decode_base64(struct str text, enum base64_form form, struct buf *out, struct err *err)
 {
     size_t letters = 0, padding = 0;
-    unsigned count = 0; /* of pending bits */
+    unsigned count = 0; /* number of pending bits */
     uint32_t bits = 0;
 
     for (size_t i = 0; i < text.n; i++) {

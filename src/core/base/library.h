@@ -21,7 +21,7 @@
 
 struct library_symbol {
     const char *name;
-    void *place; /* of the pointer to a function */
+    void *place; /* address of the function pointer */
 };
 
 struct library {

@@ -63,7 +63,7 @@ int matcher_find(const struct matcher *matcher, struct str text, size_t from,
 struct matcher_scan {
     const struct matcher *matcher;
     struct str text;
-    size_t start, end; /* of the valid UTF-8 under search */
+    size_t start, end; /* the valid UTF-8 under search */
 };
 struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text);
 /* As matcher_find; `from` must not decrease. */

@@ -30,7 +30,7 @@
 struct suggest {
     struct str word;
     struct str best; /* a NULL view: none yet */
-    size_t score;    /* of the best; lower is nearer */
+    size_t score;    /* score of the best; lower is nearer */
 };
 
 /* NULL when no candidate is near. */

@@ -20,7 +20,7 @@
 
 struct side {
     VEC(struct str) lines; /* with their line ends */
-    VEC(uint32_t) numbers; /* of equal lines */
+    VEC(uint32_t) numbers; /* equal lines have equal numbers */
     VEC(bool) marked;      /* the line is not in the other text */
 };
 

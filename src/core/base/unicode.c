@@ -145,7 +145,7 @@ static bool cased_after(struct str text)
 struct walk {
     struct str text, rest;
     uint32_t c;
-    size_t at; /* of c */
+    size_t at; /* offset of c */
 };
 
 static bool walk_next(struct walk *walk, struct buf *out)

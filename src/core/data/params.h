@@ -50,7 +50,7 @@ enum param_kind {
     PARAM_STR,    /* without NUL inside */
     PARAM_TEXT,   /* any bytes */
     PARAM_PATH,   /* begins with a slash */
-    PARAM_MODE,   /* of a file: at most 07777 */
+    PARAM_MODE,   /* a file mode: at most 07777 */
     PARAM_DURATION,
     PARAM_SIZE,
     PARAM_CHOICE, /* the number of the word in `choices`, from 0 */
@@ -70,8 +70,8 @@ enum param_flag {
     PARAM_FILLED = 16,      /* text, list or map must not be empty when given */
     PARAM_UNSUPPORTED = 32, /* PARAM_REFUSED */
     PARAM_EFFECTLESS = 64,  /* PARAM_IDLE */
-    PARAM_REST = 128,       /* of a MAP: the unknown keys, where they are allowed */
-    PARAM_ANY_CASE = 256,   /* of a CHOICE: 'YAML' is 'yaml', and 'no' is 'false' */
+    PARAM_REST = 128,       /* for a MAP: the unknown keys, where they are allowed */
+    PARAM_ANY_CASE = 256,   /* for a CHOICE: 'YAML' is 'yaml', and 'no' is 'false' */
 };
 
 enum param_tristate { PARAM_IS_UNSET, PARAM_IS_FALSE, PARAM_IS_TRUE };
@@ -112,14 +112,14 @@ struct param {
     const char *name; /* NULL ends a table */
     enum param_kind kind;
     unsigned flags;
-    size_t offset;            /* of the field */
+    size_t offset;            /* offset of the field */
     size_t given;             /* PARAM_GIVEN; 0: not needed */
     const char *default_text; /* its default, read like a given value; NULL: the field stays zero */
     const char *aliases;      /* "path,file": other names of the key, or NULL */
     const char *choices;      /* "text|json|yaml", for CHOICE */
     int64_t min, max;         /* PARAM_RANGE, for INT, DURATION and SIZE */
-    const char *doc;  /* its purpose, or the reason why it is not supported, in a few words */
-    const char *when; /* of REST: the key that gives the others a use; NULL: they always have one */
+    const char *doc;       /* its purpose, or the reason why it is not supported, in a few words */
+    const char *when;      /* for REST: the key that makes others useful; NULL: they always are */
     const char *kind_text; /* its kind in the manual, for ANY; or NULL. Of an option: the word for
                               its value, "FILE" */
 };

@@ -53,7 +53,7 @@ enum record_kind {
     RECORD_WORD,   /* an enum that counts from 0, as a word of `words` */
     RECORD_TEXTS,
     RECORD_ANY,    /* nil is a value like any other */
-    RECORD_MAP,    /* of any values; null when it is missing */
+    RECORD_MAP,    /* a map of any values; null when it is missing */
     RECORD_STRUCT, /* a struct of the type `inner` */
     RECORD_LIST,   /* a vector of structs of the type `inner` */
     RECORD_NAMED,  /* the same, as a map: the first field of `inner` is the key */
@@ -131,13 +131,13 @@ struct record_field {
     const char *name; /* NULL ends a table; "" for REST */
     enum record_kind kind;
     unsigned flags;
-    size_t offset, size; /* of the field */
+    size_t offset, size; /* place in the struct */
     bool is_signed;
     uint16_t since;            /* the version that brought it; 0: the first */
     size_t given;              /* RECORD_GIVEN; 0: not needed */
     int64_t fallback;          /* default of BOOL, INT, WORD; seconds of TIME */
     const char *fallback_text; /* default of TEXT */
-    int64_t min, max;          /* of INT, when they differ */
+    int64_t min, max;          /* range of an INT, when they differ */
     int64_t unit;              /* an INT is written divided by this; 0: as it is */
     const char *const *words;
     size_t word_count;

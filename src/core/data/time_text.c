@@ -7,7 +7,7 @@
 
 enum {
     DAY_SECONDS = 86400,
-    ERA_DAYS = 146097,    /* of the 400 years after which the calendar repeats */
+    ERA_DAYS = 146097,    /* the 400 years after which the calendar repeats */
     EPOCH_SHIFT = 719468, /* days from 0000-03-01 to 1970-01-01 */
     NANO_DIGITS = 9,
     YEAR_DIGITS = 4,

@@ -36,7 +36,7 @@ enum value_kind {
     VALUE_TIME,
     VALUE_LIST,
     VALUE_MAP,
-    VALUE_OBJECT, /* of an interpreter; never in a document */
+    VALUE_OBJECT, /* an object of an interpreter; never in a document */
 };
 #define VALUE_KINDS (VALUE_OBJECT + 1)
 

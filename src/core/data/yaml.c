@@ -40,7 +40,7 @@ struct anchor {
 
 struct yaml_node {
     struct value value;
-    uint32_t height; /* of lists and maps; 0: a scalar */
+    uint32_t height; /* height of a list or map; 0: a scalar */
 };
 
 struct reader {
@@ -50,7 +50,7 @@ struct reader {
     struct value_source *source;
     struct map sources;      /* tag -> struct value_source; the same but for the tag */
     struct map anchors;      /* name -> struct anchor */
-    VEC(struct value) items; /* of the lists that are open, the innermost last */
+    VEC(struct value) items; /* items of the open lists, the innermost last */
     struct diags *diags;
     size_t diags_before;
     size_t nodes; /* so far, including those of aliases */
@@ -61,7 +61,7 @@ struct reader {
     struct yaml_block *block; /* gives the events; NULL: the parser does */
     bool kept;                /* the text of the event is in the arena */
     yaml_parser_t parser;
-    yaml_char_t *own_buffer; /* of the parser, while it works in the text */
+    yaml_char_t *own_buffer; /* the parser's buffer, while it works in the text */
     yaml_event_t event;
     struct yaml_last last;
 };

@@ -350,7 +350,7 @@ static bool read_flow(struct yaml_block *block)
 
 struct literal {
     size_t first;  /* offset of its first row */
-    size_t indent; /* of all of its rows */
+    size_t indent; /* indentation of all its rows */
     char chomping; /* '-', '+', or another */
 };
 
@@ -373,7 +373,7 @@ static bool find_indent(const struct yaml_block *block, struct literal *literal)
 }
 
 struct literal_end {
-    size_t size; /* of the text */
+    size_t size; /* size of the text */
     size_t next; /* offset of the row after it */
     uint32_t rows;
     bool has_tab; /* where blanks should be */

@@ -53,7 +53,7 @@ struct yaml_block {
     struct str text;
     size_t next;    /* offset of the next row */
     struct str row; /* without its line end */
-    uint32_t line;  /* of the row, from 0 */
+    uint32_t line;  /* line of the row, from 0 */
     size_t at;      /* in the row */
     bool ended;     /* there is no row left */
     bool marked;    /* the row "---" was there */

@@ -18,11 +18,11 @@
 struct fault {
     const char *file;
     struct str text;
-    size_t at;   /* of the problem */
-    size_t from; /* of its context, or STR_NONE */
-    size_t open; /* of the innermost unclosed list or map, or STR_NONE */
+    size_t at;   /* the problem */
+    size_t from; /* its context, or STR_NONE */
+    size_t open; /* the innermost unclosed list or map, or STR_NONE */
     const char *problem, *context;
-    size_t last_start, last_end; /* of the last scalar before it */
+    size_t last_start, last_end; /* the last scalar before it */
     bool last_quoted;
     struct diags *diags;
 };

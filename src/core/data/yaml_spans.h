@@ -24,7 +24,7 @@ struct err;
 
 struct yaml_span {
     size_t start, end;  /* bytes of the text */
-    uint32_t line;      /* of its start */
+    uint32_t line;      /* line of its start */
     const char *tag;    /* that of the caller */
     struct str value;   /* as a reader of YAML sees it */
     const char *path;   /* keys and numbers of items, with dots between */

@@ -19,7 +19,7 @@
 
 static const struct {
     uint64_t low, high;
-    const char *names; /* of the numbers from `low` on; NULL: none */
+    const char *names; /* names for the numbers from `low` on; NULL: none */
 } limits[CRONTAB_FIELDS] = {
     [CRONTAB_MINUTE] = { 0, 59, NULL },
     [CRONTAB_HOUR] = { 0, 23, NULL },

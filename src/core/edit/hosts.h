@@ -16,7 +16,7 @@
 
 struct buf;
 
-/* What to do with the name at other addresses. */
+/* The fate of the name at other addresses. */
 enum hosts_others {
     HOSTS_FAMILY, /* removed from those of the same family: IPv4 or IPv6 */
     HOSTS_KEEP,   /* kept */

@@ -378,7 +378,7 @@ void ini_remove_section(struct str text, const struct ini_format *format, struct
                         struct buf *out)
 {
     struct ini_walk walk = { .rest = text, .format = format };
-    struct str tail = STR(""); /* of the removed section: comments after its last option */
+    struct str tail = STR(""); /* comments after the last option of the removed section */
     struct ini_item item;
     bool inside = false;
 

@@ -14,7 +14,7 @@
 struct reader {
     struct arena *arena;
     struct str rest;
-    size_t line; /* of the last line read */
+    size_t line; /* number of the last line read */
     struct str text, end;
 };
 
@@ -198,7 +198,7 @@ struct page {
     struct arena *arena;
     VEC(struct line) lines;
     size_t done;    /* lines written or replaced */
-    struct str end; /* of its lines */
+    struct str end; /* end of its lines */
     bool reverse;
     struct buf *out;
 };

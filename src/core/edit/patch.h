@@ -33,7 +33,7 @@ struct patch_line {
 };
 
 struct patch_hunk {
-    size_t line;                 /* of the patch, for messages */
+    size_t line;                 /* line in the patch, for messages */
     struct str raw;              /* the whole part, as written */
     size_t old_start, new_start; /* from 1; 0 when that side has no lines */
     size_t old_count, new_count;

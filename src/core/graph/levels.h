@@ -24,7 +24,7 @@ struct dag;
 #define LEVELS_NONE UINT32_MAX
 
 struct levels {
-    uint32_t count;         /* of levels */
+    uint32_t count;         /* number of levels */
     uint32_t resolved;      /* nodes that have a level */
     const uint32_t *of;     /* the level of each node; LEVELS_NONE on or after a cycle */
     const uint32_t *order;  /* the resolved nodes, by level, then by number */

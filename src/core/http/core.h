@@ -57,7 +57,7 @@ struct http_exchange {
     struct MHD_Connection *connection;
     struct http_engine *engine;
     const struct http_route *route;
-    struct http_header_line *headers; /* of the answer */
+    struct http_header_line *headers; /* headers of the answer */
     struct buf body;
     bool is_whole, is_suspended, is_in_handler;
     bool is_answered;

@@ -17,7 +17,7 @@
 struct series {
     const char *values[METRICS_LABELS];
     double sum;       /* the value of a counter or gauge */
-    uint64_t count;   /* of observations */
+    uint64_t count;   /* number of observations */
     uint64_t *counts; /* for each bucket, not cumulative */
 };
 
@@ -31,7 +31,7 @@ struct metrics {
     struct arena arena;
     struct family *families;
     size_t count;
-    struct buf key; /* of the series to find */
+    struct buf key; /* key of the series to find */
 };
 
 static size_t count_buckets(const struct metric *row)

@@ -23,7 +23,7 @@
 struct buf;
 struct metrics;
 
-#define METRICS_SERIES_MAX 1000 /* of one row */
+#define METRICS_SERIES_MAX 1000 /* for one row */
 #define METRICS_LABELS     2
 
 enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };

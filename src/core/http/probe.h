@@ -19,7 +19,7 @@ struct err;
 #define PROBE_MAX (1024 * 1024)
 
 struct probe_answer {
-    int status; /* of HTTP */
+    int status; /* HTTP status */
     struct str body;
 };
 

@@ -39,7 +39,7 @@ struct http_stream;
 struct loop;
 struct value;
 
-#define HTTP_HEAD_MAX        ((size_t)16 << 10) /* of a request, with its query */
+#define HTTP_HEAD_MAX        ((size_t)16 << 10) /* request head, with its query */
 #define HTTP_BODY_MAX        ((size_t)1 << 20)
 #define HTTP_CONNECTIONS_MAX 1024
 #define HTTP_STREAM_MAX      ((size_t)64 << 10) /* waiting to be sent */

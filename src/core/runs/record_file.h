@@ -19,9 +19,9 @@ struct record_type;
 struct record_file {
     const char *path;
     const struct record_type *type;
-    uint16_t version;  /* of the table */
+    uint16_t version;  /* version of the table */
     size_t max;        /* bytes */
-    enum fs_sync sync; /* of a write */
+    enum fs_sync sync; /* sync of a write */
 };
 
 /* Fails with ERR_LIMIT when the record is too large. With FS_SYNC, a file with the same content is

@@ -170,7 +170,7 @@ static int find_log_entry(const struct record_log *log, struct str bytes, struct
     enum frame_step step;
     struct err ignored;
 
-    *ret_records = bytes; /* of an older version, which held just one entry */
+    *ret_records = bytes; /* from an older version, which held just one entry */
     if (frame_file_open(&scan, bytes, log->purpose, &ignored) < 0)
         return 0;
     *ret_records = (struct str){ 0 };

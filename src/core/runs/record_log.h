@@ -28,7 +28,7 @@ struct record_type;
 struct record_log {
     const char *path;
     const char *purpose; /* names its format: "last runs" */
-    uint16_t version;    /* of the tables of its records */
+    uint16_t version;    /* version of the tables of its records */
     size_t max;          /* bytes of an entry */
 };
 

@@ -31,7 +31,7 @@ struct err;
 
 struct standing_mark {
     const char *name;          /* "file.managed:/etc/motd", or the reference of a run */
-    bool success;              /* of the last run */
+    bool success;              /* result of the last run */
     struct value_time changed; /* when it last changed something; 0: never */
     const char *error;         /* why it failed; "" when it did not */
 };

@@ -22,7 +22,7 @@ struct sql_query {
     sqlite3_stmt *stmt;
     struct sql_table_use use;
     bool may_read_row;         /* only our own statement may */
-    _Atomic int64_t deadline;  /* of clock_real */
+    _Atomic int64_t deadline;  /* on clock_real */
     _Atomic int64_t last_call; /* the same, permanently */
 };
 

@@ -38,7 +38,7 @@ struct child_registry_stat {
     char state;
     pid_t parent, session;
     uint64_t start; /* ticks since boot */
-    uint64_t ticks; /* of processor time used */
+    uint64_t ticks; /* processor time used */
     uint64_t virtual_bytes, resident_pages;
 };
 

@@ -22,7 +22,7 @@
 struct draft {
     int fd;                  /* open for writing */
     const struct site *site; /* where it is and will be */
-    struct site own;         /* of draft_open */
+    struct site own;         /* site opened by draft_open */
     char temp[FS_TEMP_NAME_SIZE];
     struct fs_replace_options options;
 };

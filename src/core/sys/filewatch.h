@@ -67,7 +67,7 @@ struct filewatch {
     struct timer more; /* the next slice of the scan */
 };
 
-/* What to watch: patterns below `folder`, as far as these rights reach; NULL: our own. */
+/* The watched files: patterns below `folder`, as far as these rights reach; NULL: our own. */
 struct filewatch_wish {
     const char *folder;
     const char *const *patterns;

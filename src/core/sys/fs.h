@@ -52,7 +52,7 @@ struct fs_info {
     dev_t device;
     ino_t inode;
     nlink_t links;
-    dev_t node; /* what a block or char device stands for */
+    dev_t node; /* device number of a block or char device */
 };
 
 /* Identifies a file or folder, whatever its name. `born` tells it from a later one with the same

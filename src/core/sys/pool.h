@@ -29,8 +29,8 @@ struct pool;
 /* Zero means the default. */
 struct pool_options {
     unsigned limit;    /* workers, blocked ones included */
-    unsigned active;   /* of those, how many may run at once; default: one for each core */
-    size_t stack_size; /* of a worker */
+    unsigned active;   /* maximum of unblocked ones; default: one for each core */
+    size_t stack_size; /* for each worker */
     int64_t idle;      /* nanoseconds without work before a worker ends */
     bool lazy;         /* no worker without work, for occasional work of a daemon */
 };

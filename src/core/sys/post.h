@@ -30,7 +30,7 @@ struct post_request {
 };
 
 struct post_answer {
-    int status;          /* of HTTP */
+    int status;          /* HTTP status */
     int64_t retry_after; /* delay in nanoseconds that the server asks for; 0: none */
 };
 

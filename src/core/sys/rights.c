@@ -54,7 +54,7 @@ bool rights_has_group(const struct rights *rights, gid_t gid)
     return rights->gid == gid;
 }
 
-/* --- being somebody else ---------------------------------------------------------------- */
+/* --- being another user ----------------------------------------------------------------- */
 
 /* The raw system call, since libc's wrapper changes all threads. */
 static int set_groups(const gid_t *groups, size_t count)

@@ -39,7 +39,7 @@ struct walk {
     bool bound;       /* after a link that may only lead to files of `owner` */
     bool returned;    /* by the exception of SITE_RETURN */
     bool pristine;    /* no link was the last part so far */
-    uid_t owner;      /* of the link, or of the folder that it is in */
+    uid_t owner;      /* owner of the link, or of its folder */
     const char *link; /* the last one, for messages */
 };
 

@@ -46,10 +46,10 @@ struct site {
     int folder;            /* the folder, for the ...at calls (O_PATH); -1: it does not exist */
     char *path;            /* for messages; a followed last link is replaced by its target */
     const char *name;      /* within `folder`; "." for the root folder */
-    struct fs_info above;  /* of `folder` */
+    struct fs_info above;  /* info of `folder` */
     struct fs_info info;   /* the file that was found; or FS_NONE */
     bool borrowed;         /* `folder` belongs to another user */
-    struct draft_log *log; /* of drafts made beside it; NULL: none */
+    struct draft_log *log; /* log for drafts made beside it; NULL: none */
 };
 
 #define SITE_INIT                                                                                  \
@@ -68,7 +68,7 @@ enum site_flags {
 /* An absolute path (any path in our own data). A missing file or folder is FS_NONE. On failure
  * there is nothing to release. */
 int site_walk(struct site *site, const char *path, unsigned flags, struct err *err);
-/* What an earlier walk of the path found. */
+/* The result of an earlier walk of the path. */
 struct site_way {
     struct fs_id folder; /* its folder, which is entered again wherever the path leads now */
     /* Was there a folder with this owner at this path? May be NULL. */

@@ -161,7 +161,7 @@ static int read_mount_id(const struct tree_entry *entry, uint64_t *ret_mount, st
 }
 
 struct removal {
-    uint64_t mount; /* of the root folder of the walk */
+    uint64_t mount; /* mount of the root folder of the walk */
     bool ours;
 };
 

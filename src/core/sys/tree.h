@@ -31,7 +31,7 @@ struct tree_entry {
     const char *path; /* the path of the walk and the part below it; valid during the call */
     size_t depth;     /* 0: the root of the walk */
     struct fs_info info;
-    const struct fs_info *above; /* of `folder` */
+    const struct fs_info *above; /* info of `folder` */
 };
 
 /* Returns -1 to stop the walk. */

@@ -25,8 +25,7 @@ struct compile_place {
     bool toplevel; /* the body of the template, and `if`s in it: assignments are exported */
     bool soft;     /* in an `if`: unknown filters and tests fail later */
     bool checked;  /* output must ask whether the template extends another */
-    bool
-        in_block; /* of templates: names set by other templates and outer scopes are visible, too */
+    bool in_block; /* for templates: names set by outer templates and scopes are visible */
 };
 
 static void compile_node(struct compile *c, struct compile_place *frame, struct node *node);

@@ -40,9 +40,9 @@ struct jinja {
     struct map given;               /* name -> template, from jinja_render */
     VEC(struct template *) retired; /* replaced during a rendering, and still in use */
     uint32_t running;               /* renderings under way: a host function may start another */
-    uint64_t serial;                /* of the newest rendering */
+    uint64_t serial;                /* number of the newest rendering */
     struct env_method methods[ENV_METHODS]; /* by the address of the name */
-    struct arena values; /* of the outermost rendering; kept between renderings */
+    struct arena values; /* values of the outermost rendering; kept between renderings */
 };
 
 /* Load the template of that name. `ret` is NULL when there is none. Fails, with the reason in

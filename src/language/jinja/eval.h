@@ -39,7 +39,7 @@ enum { EVAL_BREAK = 1, EVAL_CONTINUE = 2 };
 
 /* The variables of a running function. */
 struct activation {
-    struct activation *outer; /* of the function it was defined in */
+    struct activation *outer; /* the function it was defined in */
     struct value slots[];
 };
 

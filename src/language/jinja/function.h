@@ -36,8 +36,8 @@ struct function_call {
 struct bound_args {
     const struct value *args; /* one for each name of the signature */
     size_t count;
-    const char *name; /* of the function, for messages */
-    void *user;       /* of jinja_add_functions; NULL for built-in ones */
+    const char *name; /* name of the function, for messages */
+    void *user;       /* argument of jinja_add_functions; NULL for built-in ones */
 };
 
 typedef int function_fn(struct render *render, const struct bound_args *bound,

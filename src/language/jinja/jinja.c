@@ -226,7 +226,7 @@ static void report_error(struct eval *eval)
 int eval_run(struct jinja *jinja, const struct template *template, const struct value *base,
              struct buf *out, struct trace *trace, struct diags *diags)
 {
-    AUTO_ARENA struct arena inner = ARENA_INIT; /* of a rendering that a host function started */
+    AUTO_ARENA struct arena inner = ARENA_INIT; /* for a rendering started by a host function */
     struct arena *arena = jinja->running > 1 ? &inner : &jinja->values;
     struct eval eval = {
         .out = out,

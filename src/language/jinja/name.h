@@ -29,11 +29,11 @@ enum name_special {
 struct name {
     struct str text; /* ends in NUL */
     const struct builtins *builtins;
-    const struct function *methods[VALUE_KINDS]; /* of that name */
+    const struct function *methods[VALUE_KINDS]; /* methods of that name */
     uint8_t special;                             /* a name_special, or 0 */
     uint64_t serial;                             /* the rendering of `found` */
     struct value found;                          /* absent: looked up and not found */
-    struct value global;                         /* of the host or built in; absent: none */
+    struct value global;                         /* value from the host or built in; absent: none */
     bool global_known;
 };
 

@@ -72,8 +72,8 @@ enum node_kind {
 
 struct node {
     uint8_t kind;
-    uint8_t op;     /* of operators: an enum of ops.h; of names: a node_use */
-    uint16_t depth; /* of the tree below, for the limit */
+    uint8_t op;     /* operators: an enum of ops.h; names: a node_use */
+    uint16_t depth; /* depth of the tree below, for the limit */
     uint32_t at;    /* byte offset in the text of the template */
 };
 
@@ -170,7 +170,7 @@ struct node_attribute {
     struct node node;
     struct node *value;
     struct name *name;
-    uint32_t *place; /* of the key in the last map; NULL: a method of maps, or hidden */
+    uint32_t *place; /* place of the key in the last map; NULL: a method of maps, or hidden */
 };
 
 struct node_slice {

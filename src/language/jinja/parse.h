@@ -41,7 +41,7 @@ struct parse {
     bool has_ahead;
     bool failing;   /* a mistake was reported and its tag not yet skipped */
     bool stopped;   /* parsing cannot continue */
-    uint32_t depth; /* of expressions and blocks */
+    uint32_t depth; /* depth of expressions and blocks */
     uint32_t depth_max;
     uint32_t fors;        /* inside a `for`, at any distance */
     uint32_t loops;       /* loops that `break` can leave */

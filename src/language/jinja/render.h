@@ -37,9 +37,10 @@ struct render {
     struct regex_cache *regexes;     /* compiled patterns, see regex.h */
     const struct template *template; /* The running node, and its place in the text: */
     uint32_t at;                     /* render_fail turns both into a place */
-    enum yaml_dialect yaml; /* of import_yaml, load_yaml: as the main template's name says */
-    bool autoescape;        /* the current mode: {% autoescape %} changes it */
-    uint32_t depth;         /* of calls and loops at run time */
+    enum yaml_dialect
+        yaml;        /* dialect of import_yaml, load_yaml: as the main template's name says */
+    bool autoescape; /* the current mode: {% autoescape %} changes it */
+    uint32_t depth;  /* depth of calls and loops at run time */
     uint64_t steps;
     uint64_t next_look; /* the step count of the next check of clock and memory */
     int64_t deadline;

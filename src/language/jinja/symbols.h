@@ -47,7 +47,7 @@ struct symbol_table {
 struct symbols {
     struct arena *arena;
     struct symbols *parent; /* the scope around it */
-    struct symbols *base;   /* of a branch: its base */
+    struct symbols *base;   /* for a branch: its base */
     struct code *code;
     struct symbol_table table;
     struct symbol_table *slots; /* every name of the scope, in all branches: one slot each */

@@ -25,10 +25,10 @@ struct template
     struct str original; /* the original text */
     VEC(uint32_t) lines; /* the start of each line but the first */
     struct nodes body;
-    struct code code; /* of the body, as a function */
+    struct code code; /* code of the body, as a function */
     struct scope scope;
     bool uses_self;
-    int32_t self_slot; /* of `self`; -1: not used */
+    int32_t self_slot; /* slot of `self`; -1: not used */
     struct node_block **blocks;
     size_t block_count;
     VEC(const struct node_name *) free_names; /* reads of undefined names, without blocks */

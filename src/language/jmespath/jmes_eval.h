@@ -17,7 +17,7 @@ struct jmes_node;
 struct jmes_eval {
     struct arena *arena;
     struct str text; /* the expression, for columns */
-    size_t at;       /* of the running call, for its errors */
+    size_t at;       /* place of the running call, for its errors */
     uint64_t *steps;
     struct err *err;
 };

@@ -14,7 +14,7 @@
 struct jmes_eval;
 struct jmes_node;
 
-/* What an argument may be; added together. */
+/* Kinds of an argument; added together. */
 enum jmes_type {
     JMES_NULL = 1,
     JMES_BOOLEAN = 2,
@@ -31,7 +31,7 @@ enum jmes_type {
 
 struct jmes_argument {
     struct value value;
-    const struct jmes_node *expression; /* of &expression; then there is no value */
+    const struct jmes_node *expression; /* for &expression; then there is no value */
 };
 
 struct jmes_function {

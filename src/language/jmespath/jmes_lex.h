@@ -50,7 +50,7 @@ struct jmes_token {
     enum jmes_token_kind kind;
     size_t at;          /* byte of the expression */
     struct str text;    /* as it was written */
-    struct value value; /* of names, literals and numbers */
+    struct value value; /* value of a name, literal or number */
 };
 
 /* All tokens of `text`, a JMES_END last. Fails with ERR_INVALID and the column. */

@@ -18,8 +18,8 @@ enum jmes_node_kind {
     JMES_NODE_FIELD,
     JMES_NODE_VALUE,          /* a literal */
     JMES_NODE_CHAIN,          /* right, of what left found: a.b and a | b */
-    JMES_NODE_INDEX,          /* of left */
-    JMES_NODE_SLICE,          /* of left */
+    JMES_NODE_INDEX,          /* applies to left */
+    JMES_NODE_SLICE,          /* applies to left */
     JMES_NODE_FLATTEN,        /* left */
     JMES_NODE_PROJECT,        /* the items of left */
     JMES_NODE_PROJECT_VALUES, /* the values of left */
@@ -38,7 +38,7 @@ enum jmes_node_kind {
 struct jmes_function;
 
 struct jmes_part {
-    struct value key; /* of a hash */
+    struct value key; /* key of a hash */
     const struct jmes_node *node;
 };
 
@@ -53,9 +53,9 @@ struct jmes_node {
     size_t at;
     size_t depth;
     const struct jmes_node *left, *right, *condition;
-    struct value value; /* of a literal, a field's name, an index */
+    struct value value; /* a literal, a field's name, an index */
     struct jmes_slice slice;
-    struct jmes_part *parts; /* of lists and hashes, and arguments */
+    struct jmes_part *parts; /* parts of lists and hashes, and arguments */
     size_t count;
     const struct jmes_function *function;
 };

@@ -25,7 +25,7 @@ struct err;
 struct value;
 
 #define JMESPATH_LENGTH_MAX 16384             /* bytes of an expression */
-#define JMESPATH_DEPTH_MAX  200               /* of expressions inside expressions */
+#define JMESPATH_DEPTH_MAX  200               /* for nested expressions */
 #define JMESPATH_STEPS_MAX  UINT64_C(2000000) /* items visited, or 64 bytes of text made */
 #define JMESPATH_TEXT_MAX   ((size_t)4 << 20) /* maximum bytes of a text made by a function */
 
@@ -34,7 +34,7 @@ struct jmespath {
     uint64_t steps; /* the number of steps so far */
 };
 
-/* What `expression` finds in `data`; null when there is nothing. Fails with ERR_INVALID, or with
+/* The result of `expression` on `data`; null when there is none. Fails with ERR_INVALID, or with
  * ERR_LIMIT when a limit above is reached. */
 int jmespath_search(struct jmespath *search, struct str expression, const struct value *data,
                     struct value *ret, struct err *err);

@@ -26,7 +26,7 @@ struct err;
 
 #define CONVERT_DEPTH_MAX 64
 #define CONVERT_NODES_MAX 1000000
-#define CONVERT_BYTES_MAX ((size_t)64 << 20) /* of all texts together */
+#define CONVERT_BYTES_MAX ((size_t)64 << 20) /* total of all texts */
 
 /* Push a copy. May raise. */
 void convert_push(lua_State *L, const struct value *v);

@@ -57,7 +57,7 @@ struct fault {
     struct diags *diags;
     struct str text; /* without the places in front */
     size_t chunk;    /* number; STR_NONE: not known */
-    size_t line;     /* of the chunk, from 1 */
+    size_t line;     /* line in the chunk, from 1 */
 };
 
 static bool take_fault_number(struct str *rest, size_t *ret)

@@ -52,7 +52,7 @@ struct pattern_item {
     uint8_t capture; /* its number, from 0 */
     bool at_least_one;
     uint64_t set[4];  /* bytes that match */
-    size_t from, now; /* of a choice: where the item began, how far it is tried */
+    size_t from, now; /* for a choice: where the item began, how far it is tried */
 };
 
 struct pattern {
@@ -68,7 +68,7 @@ struct pattern_capture {
 };
 
 struct pattern_match {
-    size_t from, end; /* of the whole */
+    size_t from, end; /* the whole match */
     struct pattern_capture captures[PATTERN_CAPTURES_MAX];
 };
 

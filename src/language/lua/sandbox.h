@@ -47,12 +47,12 @@ struct sandbox;
 struct sandbox_options {
     size_t memory_max;       /* bytes */
     int64_t steps_max;       /* instructions, and steps of the library, of one evaluation */
-    int64_t nanoseconds_max; /* of one evaluation */
+    int64_t nanoseconds_max; /* for one evaluation */
     bool strict;
     uint64_t random_seed;
     int64_t (*clock)(void *user);                       /* monotonic, in nanoseconds */
     int64_t (*now)(void *user);                         /* seconds since 1970, UTC */
-    int32_t (*utc_offset)(void *user, int64_t seconds); /* of local time; NULL: UTC */
+    int32_t (*utc_offset)(void *user, int64_t seconds); /* offset of local time; NULL: UTC */
     void (*print)(void *user, struct str line);         /* called with the text of print() */
     void *user;
 };

@@ -38,7 +38,7 @@ struct grammar {
     struct grammar_token token; /* the next one */
     size_t at;                  /* after it */
     uint32_t depth;
-    uint32_t *terms; /* of all expressions together */
+    uint32_t *terms; /* count for all expressions together */
     const struct grammar *outer;
     struct str group; /* its name, or a NULL view */
 };

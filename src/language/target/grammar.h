@@ -24,7 +24,7 @@ enum grammar_kind { GRAMMAR_TERM, GRAMMAR_NOT, GRAMMAR_AND, GRAMMAR_OR };
 struct grammar_node {
     enum grammar_kind kind;
     const struct grammar_node *left, *right; /* NOT has only a left one */
-    const struct term *term;                 /* of TERM */
+    const struct term *term;                 /* for TERM */
 };
 
 struct grammar_tree {

@@ -38,7 +38,8 @@ struct machine {
 
 /* One of the different values of a column. */
 struct cell {
-    struct str reach; /* of pair_reach; the key in `numbers`; a NULL view: the number is free */
+    struct str
+        reach; /* reach from pair_reach; the key in `numbers`; a NULL view: the number is free */
     uint32_t users;
 };
 
@@ -305,7 +306,7 @@ static uint64_t *get_set(struct sets *sets, uint64_t **place)
     return *place;
 }
 
-/* Of the machines in `in`, those in `hits` continue at `yes`, the others at `no`. */
+/* Machines of `in` that are also in `hits` continue at `yes`, the others at `no`. */
 static void split_set(struct sets *sets, const struct term *term, const uint64_t *in,
                       const uint64_t *hits)
 {

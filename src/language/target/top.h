@@ -33,7 +33,7 @@ struct top_refs {
 
 /* All may be NULL. */
 struct top_options {
-    const struct value *groups; /* of targets */
+    const struct value *groups; /* groups for targets */
     const char *environment;    /* the only one to read; NULL: all of them */
 };
 

@@ -20,7 +20,7 @@ enum wild_flag {
 
 struct wild {
     struct str pattern; /* with WILD_FOLD: folded, if it is not ASCII */
-    unsigned flags;     /* of core/base/glob.h */
+    unsigned flags;     /* flags of core/base/glob.h */
     bool plain, prefix; /* without special characters; "web*", and "*" */
 };
 

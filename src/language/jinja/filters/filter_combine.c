@@ -12,7 +12,7 @@
 struct choice {
     struct render *render;
     const struct value_list *pool;
-    size_t length;     /* of each tuple */
+    size_t length;     /* length of each tuple */
     bool again, order; /* an item may come twice; other orders are other tuples */
     size_t *picked;    /* indexes into the pool, `length` of them */
     struct value_list *made;

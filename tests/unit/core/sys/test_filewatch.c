@@ -44,7 +44,7 @@ static void touch(const char *name)
     CHECK(write(fd, "x", 1) == 1);
 }
 
-/* What has happened is in the queue already; the window is over when the clock is turned. */
+/* The events are already queued; the window ends when the clock is advanced. */
 static int changes(struct seen *seen)
 {
     int before = seen->count;
@@ -321,7 +321,7 @@ TEST(a_large_tree_that_cannot_be_watched_completely_is_reported)
     CHECK(chmod(in("."), 0700) == 0);
     while (seen.watch.todo.n > 0)
         loop_turn(seen.loop);
-    if (geteuid() == 0) /* others cannot take the rights of somebody else */
+    if (geteuid() == 0) /* only root can take the rights of another user */
         CHECK(strstr(failure.text, "Permission denied") != NULL);
     done(&seen, &hub);
 }

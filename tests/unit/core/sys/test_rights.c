@@ -21,7 +21,7 @@ static bool is_root(void)
 {
     if (geteuid() == 0)
         return true;
-    print_message("skipped: being somebody else needs root\n");
+    print_message("skipped: becoming another user needs root\n");
     return false;
 }
 

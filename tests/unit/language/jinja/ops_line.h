@@ -82,7 +82,7 @@ static int ops_call(struct render *render, const struct value_list *args, struct
     return op_call(render, &method, &call, ret);
 }
 
-/* What the method gives, and what became of its object. */
+/* The result of the method, and its object afterwards. */
 static int ops_change(struct render *render, const struct value_list *args, struct value *ret)
 {
     struct value_list *both = container_new_list(render, 2);

@@ -1,4 +1,4 @@
-/* What a template changes: its own containers in place, those of the context in a copy. */
+/* Templates change their own containers in place, those of the context in a copy. */
 #include "language/jinja/filters/builtins.h"
 #include "language/jinja/container.h"
 

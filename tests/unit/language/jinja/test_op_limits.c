@@ -1,4 +1,4 @@
-/* What would grow too large fails before it does, and says which limit it met. */
+/* An operation whose result is too large fails beforehand, and names the limit. */
 #include "language/jinja/filters/builtins.h"
 #include "language/jinja/container.h"
 #include "language/jinja/format.h"

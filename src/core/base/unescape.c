@@ -243,8 +243,8 @@ static size_t read_folded(struct str text, struct buf *out)
 
 static bool is_base64(char c)
 {
-    return digit_of(c) >= 0 || (c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z') || c == '+' ||
-           c == '/' || c == '-' || c == '_' || c == '=';
+    return decode_escape_digit(c) >= 0 || (c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z') ||
+           c == '+' || c == '/' || c == '-' || c == '_' || c == '=';
 }
 
 /* Is this a line of base64, or the beginning of one that is quoted? Others are not joined, since
@@ -321,7 +321,7 @@ static bool begins_escape(enum unescape_form form, char c)
 /* The length of the escape at `at`; 0: there is none. */
 static size_t read_escape(enum unescape_form form, struct str text, size_t at, struct buf *out)
 {
-    return begins(form, text.p[at]) ? forms[form].read(str_from_offset(text, at), out) : 0;
+    return begins_escape(form, text.p[at]) ? forms[form].read(str_from_offset(text, at), out) : 0;
 }
 
 /* Most texts have none, and are long. */

@@ -314,7 +314,7 @@ int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err)
     if (want.mode == FS_KEEP)
         want.mode = NEW_FOLDER_MODE;
     if (site->folder < 0)
-        return refuse_missing(site, err);
+        return refuse_missing_site(site, err);
     /* Until it has its owner, nobody else writes to it. Who reads it finds nothing, and a run that
      * is killed now leaves it as the next one expects it. */
     if (mkdirat(site->folder, site->name, want.mode & (want.uid == FS_KEEP ? 0777 : 0755)) < 0)

@@ -60,8 +60,8 @@ static uint64_t next_number(struct chance *chance)
 }
 
 /* The first `count` of a random order. */
-static int shuffle(struct render *render, const struct bound_args *bound,
-                   const struct value *seed, int64_t count, struct value *ret)
+static int shuffle_items(struct render *render, const struct bound_args *bound,
+                         const struct value *seed, int64_t count, struct value *ret)
 {
     const struct value_list *list;
     struct value_list *made;
@@ -137,8 +137,7 @@ static int filter_random_hash(struct render *render, const struct bound_args *bo
 }
 
 /* Three random bytes after the beginning of a hardware address: '52:54:00'. */
-static int filter_gen_mac(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_gen_mac(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value none = value_null();
     struct chance chance;

@@ -42,8 +42,7 @@ static int find_spot(struct render *render, const struct bound_args *bound, stru
     }
 }
 
-static int filter_set(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_set(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct spot spot;
 
@@ -55,8 +54,8 @@ static int filter_set(struct render *render, const struct bound_args *bound,
 }
 
 /* The list at the path, made when there is none. */
-static int find_list(struct render *render, const struct bound_args *bound,
-                     struct value_list **ret)
+static int find_list_at_path(struct render *render, const struct bound_args *bound,
+                             struct value_list **ret)
 {
     struct spot spot;
 
@@ -74,8 +73,7 @@ static int find_list(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_append(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_append(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list;
 
@@ -86,8 +84,7 @@ static int filter_append(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_extend(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_extend(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *more;
     struct value_list *list;
@@ -101,8 +98,7 @@ static int filter_extend(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_update(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_update(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_map *more;
     struct value_map *map;

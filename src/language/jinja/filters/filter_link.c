@@ -244,7 +244,7 @@ static int compile_link_patterns(struct linker *linker)
     return 0;
 }
 
-static int read_options(struct linker *linker, const struct bound_args *bound)
+static int read_link_options(struct linker *linker, const struct bound_args *bound)
 {
     struct str target;
 
@@ -265,8 +265,7 @@ static int read_options(struct linker *linker, const struct bound_args *bound)
     return 0;
 }
 
-static int filter_urlize(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_urlize(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
     struct linker linker = {

@@ -14,8 +14,7 @@
 #include "language/jinja/render.h"
 #include "language/jinja/text.h"
 
-static int filter_safe(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_safe(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text;
 
@@ -44,8 +43,8 @@ static int filter_forceescape(struct render *render, const struct bound_args *bo
     return escape_markup(render, text, ret);
 }
 
-static int filter_escape(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_escape_html(struct render *render, const struct bound_args *bound,
+                              struct value *ret)
 {
     if (bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE)) {
         *ret = bound->args[0];
@@ -166,8 +165,7 @@ static bool is_attribute_name(struct str name)
     return true;
 }
 
-static int filter_xmlattr(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_xmlattr(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value_map *map;

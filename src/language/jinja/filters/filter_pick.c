@@ -94,8 +94,7 @@ static int two_flags(struct render *render, const struct value *a, const struct 
     return op_truth(render, a, ret_a) < 0 || op_truth(render, b, ret_b) < 0 ? -1 : 0;
 }
 
-static int filter_sort(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_sort(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *paths = &bound->args[3];
     const struct value_list *list;
@@ -118,8 +117,7 @@ static int filter_sort(struct render *render, const struct bound_args *bound,
 }
 
 /* Pairs of a map, by key or by value. */
-static int filter_dictsort(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_dictsort(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     const struct value_list *pairs;
@@ -149,8 +147,8 @@ static int filter_dictsort(struct render *render, const struct bound_args *bound
 
 /* --- the least and the greatest ------------------------------------------------------ */
 
-static int extreme(struct render *render, const struct bound_args *bound,
-                   enum op_compare better, struct value *ret)
+static int pick_extreme(struct render *render, const struct bound_args *bound,
+                        enum op_compare better, struct value *ret)
 {
     const struct value_list *list;
     struct value best_key;
@@ -183,14 +181,12 @@ static int extreme(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_min(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_min(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return pick_extreme(render, bound, OP_LT, ret);
 }
 
-static int filter_max(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_max(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return pick_extreme(render, bound, OP_GT, ret);
 }
@@ -277,8 +273,7 @@ static struct value_list *add_key_group(struct render *render, struct value_list
 
 /* Sorted by the folded key; neighbours with equal folded keys are one group, which is named by the
  * key of its first member as it was written. */
-static int filter_groupby(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_groupby(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *path = &bound->args[1], *fallback = &bound->args[2];
     struct value_list *groups = container_new_list(render, 0), *members = NULL;
@@ -346,8 +341,7 @@ static size_t expected_unique(const struct value_list *list)
     return list->count < UNIQUE_EXPECTED_MAX ? list->count : UNIQUE_EXPECTED_MAX;
 }
 
-static int filter_unique(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_unique(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_map *seen;
     struct value_list *made;
@@ -379,7 +373,7 @@ static int filter_unique(struct render *render, const struct bound_args *bound,
 /* --- map, select, reject ------------------------------------------------------------------ */
 
 /* The call that is left after the first `used` arguments of `*args, **kwargs`. */
-static struct function_call rest_of(const struct bound_args *bound, size_t used)
+static struct function_call get_remaining_call(const struct bound_args *bound, size_t used)
 {
     const struct value_list *args = bound->args[1].list;
     const struct value_map *named = bound->args[2].map;
@@ -438,8 +432,7 @@ static int map_filter(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_map(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_map(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value named = bound->args[2];
     bool by_attribute = bound->args[1].list->count == 0 && value_get(&named, "attribute");
@@ -506,14 +499,12 @@ static int select_items(struct render *render, const struct bound_args *bound, b
     return 0;
 }
 
-static int filter_select(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_select(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return select_items(render, bound, true, false, ret);
 }
 
-static int filter_reject(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_reject(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return select_items(render, bound, false, false, ret);
 }

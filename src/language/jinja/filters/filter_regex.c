@@ -28,8 +28,8 @@ static int compile_filter_regex(struct render *render, const struct value *patte
 }
 
 /* The groups of the match as a tuple, or none. */
-static int groups(struct render *render, const struct bound_args *bound, unsigned flags,
-                  struct value *ret)
+static int find_regex_groups(struct render *render, const struct bound_args *bound, unsigned flags,
+                             struct value *ret)
 {
     const struct matcher *regex;
     struct matcher_match match;
@@ -56,14 +56,12 @@ static int groups(struct render *render, const struct bound_args *bound, unsigne
     return 0;
 }
 
-static int filter_match(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_match(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return find_regex_groups(render, bound, MATCHER_ANCHORED, ret);
 }
 
-static int filter_search(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_search(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return find_regex_groups(render, bound, 0, ret);
 }
@@ -120,8 +118,8 @@ static void add_regex_replacement(struct str with, struct str text,
     }
 }
 
-static int filter_replace(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_regex_replace(struct render *render, const struct bound_args *bound,
+                                struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct matcher *regex;
@@ -154,8 +152,8 @@ static int filter_replace(struct render *render, const struct bound_args *bound,
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_escape(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_regex_escape(struct render *render, const struct bound_args *bound,
+                               struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;

@@ -24,8 +24,8 @@ struct set_pair {
     struct value_list *made;
 };
 
-static int read_pair(struct render *render, const struct bound_args *bound,
-                     struct set_pair *pair)
+static int read_set_pair(struct render *render, const struct bound_args *bound,
+                         struct set_pair *pair)
 {
     if (op_list(render, &bound->args[0], &pair->first) < 0 ||
         op_list(render, &bound->args[1], &pair->second) < 0 ||
@@ -55,8 +55,7 @@ static void add_set_members(struct render *render, struct set_pair *pair,
     }
 }
 
-static int filter_union(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_union(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct set_pair pair;
 
@@ -106,8 +105,7 @@ static int filter_symmetric(struct render *render, const struct bound_args *boun
 }
 
 /* A list stays one, anything else becomes a list of one. */
-static int filter_sequence(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_sequence(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     struct value_list *one;
@@ -137,8 +135,7 @@ static const struct value *find_delimited_step(struct render *render, const stru
 }
 
 /* "a:b:0" from map to map and through lists; the default when there is no such path. */
-static int filter_traverse(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_traverse(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *at = &bound->args[0];
     struct str path;
@@ -186,8 +183,7 @@ static int flatten_into(struct render *render, const struct value *v, int64_t le
     return 0;
 }
 
-static int filter_flatten(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_flatten(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
     int64_t levels = INT32_MAX;

@@ -39,9 +39,9 @@ static struct value read_table_cell(const struct value *cell)
 }
 
 /* One row as a map, under the value of its key. */
-static int add_row(struct render *render, const struct bound_args *bound,
-                   const struct value_list *names, const struct value_list *cells,
-                   struct value_map *rows)
+static int add_table_row(struct render *render, const struct bound_args *bound,
+                         const struct value_list *names, const struct value_list *cells,
+                         struct value_map *rows)
 {
     struct value_map *row = container_new_map(render, names->count);
     const struct value *key;

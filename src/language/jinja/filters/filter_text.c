@@ -30,8 +30,8 @@ static int soft_text(struct render *render, const struct value *v, struct value 
     return 0;
 }
 
-static int text_method(struct render *render, const struct bound_args *bound,
-                       const char *method, size_t arguments, struct value *ret)
+static int text_method(struct render *render, const struct bound_args *bound, const char *method,
+                       size_t arguments, struct value *ret)
 {
     struct value text;
 
@@ -40,14 +40,12 @@ static int text_method(struct render *render, const struct bound_args *bound,
     return argument_method(render, &text, method, bound->args + 1, arguments, ret);
 }
 
-static int filter_upper(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_upper(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return text_method(render, bound, "upper", 0, ret);
 }
 
-static int filter_lower(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_lower(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
 
@@ -62,20 +60,17 @@ static int filter_capitalize(struct render *render, const struct bound_args *bou
     return text_method(render, bound, "capitalize", 0, ret);
 }
 
-static int filter_center(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_center(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return text_method(render, bound, "center", 1, ret);
 }
 
-static int filter_trim(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_trim(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return text_method(render, bound, "strip", 1, ret);
 }
 
-static int filter_string(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_string(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return soft_text(render, &bound->args[0], ret);
 }
@@ -118,8 +113,7 @@ static void title_ascii(char *text, size_t n)
 
 /* A letter after a blank, a dash or an opening bracket becomes upper case, the others lower case.
  */
-static int filter_title(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_title(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct value text;
@@ -147,8 +141,7 @@ static int filter_title(struct render *render, const struct bound_args *bound,
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_format(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_format(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value text, values = bound->args[1];
 
@@ -165,8 +158,8 @@ static int filter_format(struct render *render, const struct bound_args *bound,
 }
 
 /* Safe text meets unsafe text only with autoescape on, and then the unsafe is escaped. */
-static int filter_replace(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_text_replace(struct render *render, const struct bound_args *bound,
+                               struct value *ret)
 {
     struct value text, args[3] = { bound->args[1], bound->args[2], bound->args[3] };
 
@@ -206,8 +199,7 @@ static int indent_text(struct render *render, const struct value *width, struct 
     return 0;
 }
 
-static int filter_indent(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_indent(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX), indent = BUF_INIT(TEXT_MAX);
     const struct value_list *lines;
@@ -241,8 +233,7 @@ static int filter_indent(struct render *render, const struct bound_args *bound,
     return text_finish(render, &out, text.flags & VALUE_SAFE, ret);
 }
 
-static int filter_truncate(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_truncate(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     int64_t length, leeway = TRUNCATE_LEEWAY;
@@ -307,8 +298,7 @@ static int filter_wordcount(struct render *render, const struct bound_args *boun
 }
 
 /* An upper-case letter begins a word after a lower-case one, and before one. */
-static int filter_snake(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_snake(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -327,8 +317,7 @@ static int filter_snake(struct render *render, const struct bound_args *bound,
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_camel(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_camel(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -341,8 +330,7 @@ static int filter_camel(struct render *render, const struct bound_args *bound,
         struct value word = op_new_str(render, str_cut(&text, '_'));
 
         if ((!first || large) &&
-            filter_capitalize(render, &(struct bound_args){ .args = &word, .count = 1 },
-                              &word) < 0)
+            filter_capitalize(render, &(struct bound_args){ .args = &word, .count = 1 }, &word) < 0)
             return -1;
         buf_add_str(&out, word.s);
     }

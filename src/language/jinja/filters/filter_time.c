@@ -63,8 +63,8 @@ static int read_filter_moment(struct render *render, const struct value *v, int6
                        "strftime expects a time, seconds, or a date such as 2024-01-31");
 }
 
-static int filter_strftime(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_format_time(struct render *render, const struct bound_args *bound,
+                              struct value *ret)
 {
     char text[FORMAT_MAX * 4], format[FORMAT_MAX];
     struct str wanted;

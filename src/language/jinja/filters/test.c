@@ -22,8 +22,7 @@ static int set_test_result(struct value *ret, bool yes)
 
 /* --- what it is --------------------------------------------------------------- */
 
-static int is_undefined(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int is_undefined(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     bool missing;
 
@@ -32,8 +31,7 @@ static int is_undefined(struct render *render, const struct bound_args *bound,
     return set_test_result(ret, missing);
 }
 
-static int is_defined(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int is_defined(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     if (is_undefined(render, bound, ret) < 0)
         return -1;
@@ -46,14 +44,13 @@ static int is_none(struct render *render, const struct bound_args *bound, struct
     return set_test_result(ret, bound->args[0].kind == VALUE_NULL);
 }
 
-static int is_boolean(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int is_boolean(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret, bound->args[0].kind == VALUE_BOOL);
 }
 
-static int is_true(struct render *render, const struct bound_args *bound, struct value *ret)
+static int test_true(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret, bound->args[0].kind == VALUE_BOOL && bound->args[0].b);
@@ -65,8 +62,7 @@ static int is_false(struct render *render, const struct bound_args *bound, struc
     return set_test_result(ret, bound->args[0].kind == VALUE_BOOL && !bound->args[0].b);
 }
 
-static int is_integer(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int is_integer(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret, bound->args[0].kind == VALUE_INT);
@@ -78,8 +74,7 @@ static int is_float(struct render *render, const struct bound_args *bound, struc
     return set_test_result(ret, bound->args[0].kind == VALUE_DOUBLE);
 }
 
-static int is_number(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int test_number(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     enum value_kind kind = bound->args[0].kind;
 
@@ -87,21 +82,19 @@ static int is_number(struct render *render, const struct bound_args *bound,
     return set_test_result(ret, kind == VALUE_BOOL || kind == VALUE_INT || kind == VALUE_DOUBLE);
 }
 
-static int is_string(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int is_string(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret, bound->args[0].kind == VALUE_STR);
 }
 
-static int is_mapping(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int is_mapping(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret, bound->args[0].kind == VALUE_MAP);
 }
 
-static int is_list(struct render *render, const struct bound_args *bound, struct value *ret)
+static int test_list(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret, bound->args[0].kind == VALUE_LIST &&
@@ -109,8 +102,7 @@ static int is_list(struct render *render, const struct bound_args *bound, struct
 }
 
 /* Has a length and items by number: Jinja2 asks for __len__ and __getitem__. */
-static int is_sequence(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int test_sequence(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     bool yes = v->kind == VALUE_STR || v->kind == VALUE_LIST || v->kind == VALUE_MAP ||
@@ -122,8 +114,7 @@ static int is_sequence(struct render *render, const struct bound_args *bound,
     return set_test_result(ret, yes);
 }
 
-static int is_iterable(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int is_iterable(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     bool yes = v->kind == VALUE_STR || v->kind == VALUE_LIST || v->kind == VALUE_MAP ||
@@ -136,8 +127,7 @@ static int is_iterable(struct render *render, const struct bound_args *bound,
     return set_test_result(ret, yes);
 }
 
-static int is_callable(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int is_callable(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
 
@@ -147,16 +137,14 @@ static int is_callable(struct render *render, const struct bound_args *bound,
                                     (v->object->type->call || value_is_undefined(v)));
 }
 
-static int is_escaped(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int is_escaped(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     return set_test_result(ret,
                            bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE));
 }
 
-static int is_filter(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int is_filter(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
 
@@ -173,8 +161,7 @@ static int is_test(struct render *render, const struct bound_args *bound, struct
 }
 
 /* The same object, not an equal one; scalars have no identity here. */
-static int is_sameas(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int is_sameas(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *a = &bound->args[0], *b = &bound->args[1];
 
@@ -189,8 +176,8 @@ static int is_sameas(struct render *render, const struct bound_args *bound,
 
 /* --- text and numbers ------------------------------------------------------------ */
 
-static int ask_method(struct render *render, const struct bound_args *bound,
-                      const char *method, struct value *ret)
+static int ask_method(struct render *render, const struct bound_args *bound, const char *method,
+                      struct value *ret)
 {
     struct value text;
     struct str s;
@@ -206,7 +193,7 @@ static int is_lower(struct render *render, const struct bound_args *bound, struc
     return ask_method(render, bound, "islower", ret);
 }
 
-static int is_upper(struct render *render, const struct bound_args *bound, struct value *ret)
+static int test_upper(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return ask_method(render, bound, "isupper", ret);
 }
@@ -234,16 +221,15 @@ static int is_even(struct render *render, const struct bound_args *bound, struct
     return remainder_is(render, &bound->args[0], value_int(2), 0, ret);
 }
 
-static int is_divisible(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int is_divisible(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return remainder_is(render, &bound->args[0], bound->args[1], 0, ret);
 }
 
 /* --- comparisons ------------------------------------------------------------------- */
 
-static int compare(struct render *render, const struct bound_args *bound, enum op_compare op,
-                   struct value *ret)
+static int test_order(struct render *render, const struct bound_args *bound, enum op_compare op,
+                      struct value *ret)
 {
     bool yes;
 
@@ -282,13 +268,13 @@ static int is_ge(struct render *render, const struct bound_args *bound, struct v
     return test_order(render, bound, OP_GE, ret);
 }
 
-static int is_in(struct render *render, const struct bound_args *bound, struct value *ret)
+static int test_in(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return test_order(render, bound, OP_IN, ret);
 }
 
 /* Salt's: from the beginning, as re.match. */
-static int is_match(struct render *render, const struct bound_args *bound, struct value *ret)
+static int test_match(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     bool ignore, multi, found;
     const struct matcher *regex;

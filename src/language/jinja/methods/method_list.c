@@ -16,14 +16,12 @@
 /* Longer values are cut in messages. */
 #define SHOWN_MAX 100
 
-static const struct value_list *items_of(struct render *render,
-                                         const struct bound_args *bound)
+static const struct value_list *get_own_items(struct render *render, const struct bound_args *bound)
 {
     return container_list(render, &bound->args[0]);
 }
 
-static int list_append(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int list_append(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
 
@@ -34,22 +32,19 @@ static int list_append(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int list_clear(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int list_clear(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     container_change_list(render, &bound->args[0])->count = 0;
     *ret = value_null();
     return 0;
 }
 
-static int list_copy(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int list_copy(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return op_slice(render, &bound->args[0], NULL, NULL, NULL, ret);
 }
 
-static int list_count(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int list_count(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list = get_own_items(render, bound);
     int64_t count = 0;
@@ -66,8 +61,7 @@ static int list_count(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int list_extend(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int list_extend(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *more;
     struct value_list *list;
@@ -126,8 +120,7 @@ static int fail_not_in(struct render *render, const struct bound_args *bound)
     return render_fail(render, RENDER_TYPE, "%s is not in list", buf_text(&text));
 }
 
-static int list_index(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int list_index(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list = get_own_items(render, bound);
     int64_t start = 0, stop = INT64_MAX;
@@ -144,8 +137,7 @@ static int list_index(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int list_insert(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int list_insert(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     int64_t index;
@@ -186,8 +178,7 @@ static int list_pop(struct render *render, const struct bound_args *bound, struc
     return 0;
 }
 
-static int list_remove(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int list_remove(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     size_t at;
@@ -201,8 +192,7 @@ static int list_remove(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int list_reverse(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int list_reverse(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
 
@@ -229,8 +219,7 @@ static int sort_key(struct render *render, const struct value *function, const s
     return 0;
 }
 
-static int list_sort(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int list_sort(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     AUTO_ARENA struct arena scratch = ARENA_INIT;

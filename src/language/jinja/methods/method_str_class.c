@@ -11,8 +11,8 @@
 
 typedef void case_fn(struct str text, struct buf *out);
 
-static int change(struct render *render, const struct bound_args *bound, case_fn *convert,
-                  uint8_t keep, struct value *ret)
+static int change_case(struct render *render, const struct bound_args *bound, case_fn *convert,
+                       uint8_t keep, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
 
@@ -20,38 +20,32 @@ static int change(struct render *render, const struct bound_args *bound, case_fn
     return text_finish(render, &out, bound->args[0].flags & keep, ret);
 }
 
-static int str_upper(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_upper(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return change_case(render, bound, unicode_upper, VALUE_SAFE, ret);
 }
 
-static int str_lower(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_lower(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return change_case(render, bound, unicode_lower, VALUE_SAFE, ret);
 }
 
-static int str_title(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_title(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return change_case(render, bound, unicode_title, VALUE_SAFE, ret);
 }
 
-static int str_capitalize(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_capitalize(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return change_case(render, bound, unicode_capitalize, VALUE_SAFE, ret);
 }
 
-static int str_swapcase(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int str_swapcase(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return change_case(render, bound, unicode_swap, VALUE_SAFE, ret);
 }
 
-static int str_casefold(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int str_casefold(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return change_case(render, bound, unicode_fold, 0, ret);
 }
@@ -73,66 +67,58 @@ static bool all_are(struct str text, enum unicode_property property)
     return true;
 }
 
-static int set_answer(struct render *render, const struct bound_args *bound, bool answer,
-                      struct value *ret)
+static int set_class_result(struct render *render, const struct bound_args *bound, bool answer,
+                            struct value *ret)
 {
     *ret = value_bool(answer);
     return text_expect(render, bound->args[0].s.n);
 }
 
 /* An empty text has no property. */
-static int tell_all(struct render *render, const struct bound_args *bound,
-                    enum unicode_property property, struct value *ret)
+static int have_all_property(struct render *render, const struct bound_args *bound,
+                             enum unicode_property property, struct value *ret)
 {
     struct str text = bound->args[0].s;
 
     return set_class_result(render, bound, text.n > 0 && all_are(text, property), ret);
 }
 
-static int str_isalpha(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_isalpha(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return have_all_property(render, bound, UNICODE_ALPHA, ret);
 }
 
-static int str_isdecimal(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int str_isdecimal(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return have_all_property(render, bound, UNICODE_DECIMAL, ret);
 }
 
-static int str_isdigit(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_isdigit(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return have_all_property(render, bound, UNICODE_DIGIT, ret);
 }
 
-static int str_isnumeric(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int str_isnumeric(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return have_all_property(render, bound, UNICODE_NUMERIC, ret);
 }
 
-static int str_isspace(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_isspace(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return have_all_property(render, bound, UNICODE_SPACE, ret);
 }
 
-static int str_isprintable(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int str_isprintable(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return set_class_result(render, bound, all_are(bound->args[0].s, UNICODE_PRINTABLE), ret);
 }
 
-static int str_isascii(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_isascii(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return set_class_result(render, bound, utf8_is_ascii(bound->args[0].s), ret);
 }
 
-static int str_isalnum(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_isalnum(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text = bound->args[0].s;
     bool answer = text.n > 0;
@@ -167,21 +153,18 @@ static int tell_case(struct render *render, const struct bound_args *bound,
     return set_class_result(render, bound, cased && !wrong, ret);
 }
 
-static int str_isupper(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_isupper(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return tell_case(render, bound, UNICODE_UPPER, UNICODE_LOWER, ret);
 }
 
-static int str_islower(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_islower(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return tell_case(render, bound, UNICODE_LOWER, UNICODE_UPPER, ret);
 }
 
 /* Capitals only after a character without case, small letters only after one with case. */
-static int str_istitle(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_istitle(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text = bound->args[0].s;
     bool cased = false, wrong = false, inside = false;

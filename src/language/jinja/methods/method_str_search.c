@@ -39,7 +39,7 @@ static int read_search_bound(struct render *render, const struct value *v, int64
 
 /* Arguments `at` and `at + 1` are start and end. */
 static int window_read(struct render *render, const struct bound_args *bound, size_t at,
-                       struct window *ret)
+                       struct search_range *ret)
 {
     struct str text = bound->args[0].s;
     int64_t length = (int64_t)utf8_count(text);
@@ -72,8 +72,8 @@ static size_t find_last(struct str text, struct str part)
 }
 
 /* The index of the character where the part begins, or -1. */
-static int find_part(struct render *render, const struct bound_args *bound, bool last,
-                     int64_t *ret)
+static int find_substring(struct render *render, const struct bound_args *bound, bool last,
+                          int64_t *ret)
 {
     struct search_range window;
     struct str part;
@@ -91,8 +91,8 @@ static int find_part(struct render *render, const struct bound_args *bound, bool
     return 0;
 }
 
-static int find_or(struct render *render, const struct bound_args *bound, bool last,
-                   bool must, struct value *ret)
+static int find_or(struct render *render, const struct bound_args *bound, bool last, bool must,
+                   struct value *ret)
 {
     int64_t at;
 
@@ -104,32 +104,27 @@ static int find_or(struct render *render, const struct bound_args *bound, bool l
     return 0;
 }
 
-static int str_find_first(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_find_first(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return find_or(render, bound, false, false, ret);
 }
 
-static int str_rfind(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_rfind(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return find_or(render, bound, true, false, ret);
 }
 
-static int str_index(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_index(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return find_or(render, bound, false, true, ret);
 }
 
-static int str_rindex(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_rindex(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return find_or(render, bound, true, true, ret);
 }
 
-static int str_count(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_count(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct search_range window;
     struct str part;
@@ -180,14 +175,12 @@ static int has_affix(struct render *render, const struct bound_args *bound, affi
     return 0;
 }
 
-static int str_startswith(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_startswith(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return has_affix(render, bound, str_starts, ret);
 }
 
-static int str_endswith(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int str_endswith(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return has_affix(render, bound, str_ends, ret);
 }
@@ -253,8 +246,7 @@ static void replace_substrings(struct str text, struct str old, struct str new, 
     buf_add_str(out, str_from_offset(text, done));
 }
 
-static int str_replace(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int str_replace(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value *self = &bound->args[0];

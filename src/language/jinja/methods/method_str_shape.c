@@ -43,8 +43,8 @@ static int read_fill(struct render *render, const struct bound_args *bound, stru
     return 0;
 }
 
-static int justify(struct render *render, const struct bound_args *bound, enum side side,
-                   struct value *ret)
+static int justify_text(struct render *render, const struct bound_args *bound, enum side side,
+                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value *self = &bound->args[0];
@@ -68,26 +68,22 @@ static int justify(struct render *render, const struct bound_args *bound, enum s
     return text_finish(render, &out, self->flags & VALUE_SAFE, ret);
 }
 
-static int str_center(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_center(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return justify_text(render, bound, SIDE_CENTER, ret);
 }
 
-static int str_ljust(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_ljust(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return justify_text(render, bound, SIDE_LEFT, ret);
 }
 
-static int str_rjust(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_rjust(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return justify_text(render, bound, SIDE_RIGHT, ret);
 }
 
-static int str_zfill(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_zfill(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text = bound->args[0].s;
@@ -135,8 +131,8 @@ static struct str last_char(struct str text)
     return str_from_offset(text, at);
 }
 
-static int strip(struct render *render, const struct bound_args *bound, bool left,
-                 bool right, struct value *ret)
+static int strip_text(struct render *render, const struct bound_args *bound, bool left, bool right,
+                      struct value *ret)
 {
     const struct value *self = &bound->args[0];
     struct str text = self->s, chars = { NULL, 0 };
@@ -162,26 +158,22 @@ static int strip(struct render *render, const struct bound_args *bound, bool lef
     return text_expect(render, self->s.n);
 }
 
-static int str_strip(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_strip(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return strip_text(render, bound, true, true, ret);
 }
 
-static int str_lstrip(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_lstrip(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return strip_text(render, bound, true, false, ret);
 }
 
-static int str_rstrip(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_rstrip(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return strip_text(render, bound, false, true, ret);
 }
 
-static int str_expandtabs(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_expandtabs(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text = bound->args[0].s;
@@ -207,14 +199,12 @@ static int str_expandtabs(struct render *render, const struct bound_args *bound,
     return text_finish(render, &out, bound->args[0].flags & VALUE_SAFE, ret);
 }
 
-static int str_format(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_format(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return format_braces(render, &bound->args[0], bound->args[1].list, bound->args[2].map, ret);
 }
 
-static int str_format_map(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_format_map(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     static const struct value_list none;
 
@@ -231,8 +221,8 @@ static int str_format_map(struct render *render, const struct bound_args *bound,
 
 enum encoding { ENCODING_UTF8, ENCODING_ASCII };
 
-static int read_encoding(struct render *render, const struct bound_args *bound,
-                         enum encoding *ret)
+static int read_text_encoding(struct render *render, const struct bound_args *bound,
+                              enum encoding *ret)
 {
     static const struct {
         const char *name;
@@ -256,8 +246,7 @@ static int read_encoding(struct render *render, const struct bound_args *bound,
     return -1;
 }
 
-static int str_encode(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_encode(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     enum encoding encoding;
 
@@ -269,8 +258,7 @@ static int str_encode(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int bytes_decode(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int bytes_decode(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     enum encoding encoding;
 

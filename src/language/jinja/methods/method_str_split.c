@@ -147,8 +147,8 @@ static void split_at_back(struct pieces *pieces, struct str separator, uint64_t 
     reverse_parts(pieces->list);
 }
 
-static int split(struct render *render, const struct bound_args *bound, bool back,
-                 struct value *ret)
+static int split_text(struct render *render, const struct bound_args *bound, bool back,
+                      struct value *ret)
 {
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
     struct str separator;
@@ -172,14 +172,12 @@ static int split(struct render *render, const struct bound_args *bound, bool bac
     return text_expect_items(render, pieces.list->count);
 }
 
-static int str_split(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int str_split(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return split_text(render, bound, false, ret);
 }
 
-static int str_rsplit(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int str_rsplit(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return split_text(render, bound, true, ret);
 }
@@ -198,8 +196,7 @@ static size_t line_end(struct str text)
     return str_starts(text, STR("\xe2\x80\xa8")) || str_starts(text, STR("\xe2\x80\xa9")) ? 3 : 0;
 }
 
-static int str_splitlines(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_splitlines(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
     struct str text = bound->args[0].s;
@@ -225,8 +222,8 @@ static int str_splitlines(struct render *render, const struct bound_args *bound,
     return text_expect_items(render, pieces.list->count);
 }
 
-static int partition(struct render *render, const struct bound_args *bound, bool back,
-                     struct value *ret)
+static int partition_text(struct render *render, const struct bound_args *bound, bool back,
+                          struct value *ret)
 {
     const struct value *self = &bound->args[0];
     struct pieces pieces = { render, self, container_new_list(render, 3) };
@@ -253,14 +250,12 @@ static int partition(struct render *render, const struct bound_args *bound, bool
     return 0;
 }
 
-static int str_partition(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int str_partition(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return partition_text(render, bound, false, ret);
 }
 
-static int str_rpartition(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int str_rpartition(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return partition_text(render, bound, true, ret);
 }

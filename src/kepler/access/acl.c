@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 
 /* A name, or a number that is written as one. */
-static bool is_meant(const char *who, const char *name, unsigned number)
+static bool matches_account(const char *who, const char *name, unsigned number)
 {
     struct err ignored;
     uint64_t written;
@@ -25,7 +25,8 @@ static void add_authorizer(struct arena *arena, struct acl_verdict *verdict,
         VEC_PUSH_IN(arena, &verdict->authorizers, ((struct acl_authorizer){ code, lua }));
 }
 
-static void add_source(struct arena *arena, struct acl_verdict *verdict, struct acl_source source)
+static void add_verdict_source(struct arena *arena, struct acl_verdict *verdict,
+                               struct acl_source source)
 {
     verdict->rights |= source.rights;
     VEC_PUSH_IN(arena, &verdict->sources, source);
@@ -34,8 +35,9 @@ static void add_source(struct arena *arena, struct acl_verdict *verdict, struct 
 static void apply_rule(struct arena *arena, const struct acl *acl, enum acl_origin origin,
                        const struct acl_rule *rule, struct acl_verdict *verdict)
 {
-    add_source(arena, verdict,
-               (struct acl_source){ origin, rule->who, rule->rights, rule->authorize != NULL });
+    add_verdict_source(
+        arena, verdict,
+        (struct acl_source){ origin, rule->who, rule->rights, rule->authorize != NULL });
     add_authorizer(arena, verdict, rule->authorize, acl->lua);
 }
 
@@ -56,17 +58,17 @@ static void apply_rules(struct arena *arena, const struct acl *acl, const struct
     const struct acl_group *group = next_group(caller, -1);
 
     VEC_EACH (&acl->users.list, rule)
-        if (is_meant(rule->who, caller->name, caller->uid))
+        if (matches_account(rule->who, caller->name, caller->uid))
             apply_rule(arena, acl, ACL_FROM_USER, rule, verdict);
     for (; group; group = next_group(caller, group->gid))
         VEC_EACH (&acl->groups.list, rule)
-            if (is_meant(rule->who, group->name, group->gid))
+            if (matches_account(rule->who, group->name, group->gid))
                 apply_rule(arena, acl, ACL_FROM_GROUP, rule, verdict);
 }
 
 /* All that the rules are not asked about. False: none of it. */
-static bool find_standing(const struct acl_subject *subject, const struct acl_caller *caller,
-                          enum acl_origin *ret_origin)
+static bool grant_without_rules(const struct acl_subject *subject, const struct acl_caller *caller,
+                                enum acl_origin *ret_origin)
 {
     if (caller->kind == ACL_ROOT || (caller->kind == ACL_TOKEN && caller->uid == 0))
         *ret_origin = ACL_FROM_ROOT;
@@ -85,9 +87,9 @@ static void apply_token(struct arena *arena, const struct acl_caller *caller,
 {
     const uint64_t granted = verdict->rights;
 
-    add_source(arena, verdict,
-               (struct acl_source){ ACL_FROM_TOKEN, caller->token_name, caller->rights,
-                                    caller->authorize != NULL });
+    add_verdict_source(arena, verdict,
+                       (struct acl_source){ ACL_FROM_TOKEN, caller->token_name, caller->rights,
+                                            caller->authorize != NULL });
     verdict->rights = granted & caller->rights;
 }
 
@@ -97,8 +99,8 @@ struct acl_verdict acl_judge(struct arena *arena, const struct acl_subject *subj
     struct acl_verdict verdict = { .rights = 0 };
     enum acl_origin origin;
 
-    if (find_standing(subject, caller, &origin))
-        add_source(arena, &verdict, (struct acl_source){ origin, NULL, RIGHT_ALL, false });
+    if (grant_without_rules(subject, caller, &origin))
+        add_verdict_source(arena, &verdict, (struct acl_source){ origin, NULL, RIGHT_ALL, false });
     if (caller->kind == ACL_ROOT)
         return verdict;
     if (caller->kind == ACL_TOKEN)

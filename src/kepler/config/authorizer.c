@@ -16,7 +16,7 @@ struct watch_clock {
 };
 
 /* One end for the functions and the code: time is over for both at once. */
-static int64_t read_clock(void *user)
+static int64_t read_authorizer_clock(void *user)
 {
     const struct watch_clock *clock = user;
     int64_t now = clock_real();
@@ -24,7 +24,7 @@ static int64_t read_clock(void *user)
     return now >= clock->end ? INT64_MAX / 2 : now;
 }
 
-static int64_t seconds_now(void *user)
+static int64_t read_authorizer_time(void *user)
 {
     (void)user;
     return clock_wall() / CLOCK_SECOND;
@@ -50,8 +50,8 @@ int authorizer_ask(const struct authorizer_question *question, bool *ret_agrees,
         .steps_max = STEPS_MAX,
         .nanoseconds_max = AUTHORIZER_TIME_MAX,
         .strict = true,
-        .clock = read_clock,
-        .now = seconds_now,
+        .clock = read_authorizer_clock,
+        .now = read_authorizer_time,
         .user = &clock,
     });
     struct diags diags = DIAGS_INIT(&arena);

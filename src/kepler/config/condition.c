@@ -69,7 +69,7 @@ void condition_print_list(struct buf *out)
 }
 
 /* "a, b and c" of those that are asked for. */
-static void print_names(bool codes, const char *quote, struct buf *out)
+static void print_condition_names(bool codes, const char *quote, struct buf *out)
 {
     size_t left = 0, done = 0;
 
@@ -88,12 +88,12 @@ static void print_names(bool codes, const char *quote, struct buf *out)
 
 void condition_print_names(struct buf *out)
 {
-    print_names(false, "", out);
+    print_condition_names(false, "", out);
 }
 
 void condition_print_names_with_codes(struct buf *out)
 {
-    print_names(true, "'", out);
+    print_condition_names(true, "'", out);
 }
 
 int condition_parse(struct str word, enum condition *ret)
@@ -133,18 +133,18 @@ bool condition_codes_match(const struct condition_codes *codes, int64_t code)
 
 /* --- does it hold --------------------------------------------------------------------- */
 
-static bool has_code_zero(const struct condition_facts *facts)
+static bool exited_with_zero(const struct condition_facts *facts)
 {
     return facts->has_exit_code && facts->exit_code == 0;
 }
 
-static bool has_failed(const struct condition_facts *facts)
+static bool has_run_failed(const struct condition_facts *facts)
 {
     return facts->status == STATUS_FAILED || facts->status == STATUS_KILLED ||
-           (facts->status == STATUS_EXITED && !has_code_zero(facts));
+           (facts->status == STATUS_EXITED && !exited_with_zero(facts));
 }
 
-static bool matches(const struct condition_codes *codes, const struct condition_facts *facts)
+static bool match_codes(const struct condition_codes *codes, const struct condition_facts *facts)
 {
     return condition_codes_match(codes,
                                  facts->has_exit_code ? facts->exit_code : CONDITION_NO_CODE);
@@ -158,10 +158,10 @@ bool condition_holds(enum condition condition, const struct condition_codes *cod
     case CONDITION_HEALTHY: return facts->status == STATUS_HEALTHY;
     case CONDITION_COMPLETED_SUCCESSFULLY:
         return (facts->status == STATUS_EXITED || facts->status == STATUS_STOPPED) &&
-               has_code_zero(facts);
+               exited_with_zero(facts);
     case CONDITION_UNHEALTHY: return facts->status == STATUS_UNHEALTHY && facts->was_healthy;
-    case CONDITION_FAILED: return has_failed(facts) && matches(codes, facts);
-    case CONDITION_STOPPED: return status_is_terminal(facts->status) && matches(codes, facts);
+    case CONDITION_FAILED: return has_run_failed(facts) && match_codes(codes, facts);
+    case CONDITION_STOPPED: return status_is_terminal(facts->status) && match_codes(codes, facts);
     }
     return false;
 }
@@ -170,7 +170,8 @@ bool condition_will_restart(const struct condition_facts *facts)
 {
     if (facts->status != STATUS_EXITED && facts->status != STATUS_KILLED)
         return false;
-    return policy_restarts(facts->policy, facts->status == STATUS_EXITED && has_code_zero(facts));
+    return policy_restarts(facts->policy,
+                           facts->status == STATUS_EXITED && exited_with_zero(facts));
 }
 
 bool condition_may_come(const struct condition_facts *facts)
@@ -219,7 +220,7 @@ void condition_print_timeout(enum condition condition, const char *service, cons
                service, dependency, condition_title(condition));
 }
 
-static void print_end(const struct condition_facts *facts, struct buf *out)
+static void print_run_end(const struct condition_facts *facts, struct buf *out)
 {
     static const char *const words[STATUSES] = { [STATUS_STOPPED] = "was stopped",
                                                  [STATUS_FAILED] = "failed to start",
@@ -243,7 +244,7 @@ static void print_end(const struct condition_facts *facts, struct buf *out)
 static void print_unsatisfied(const struct condition_facts *facts, struct buf *out)
 {
     buf_printf(out, "dependency `%s` ", facts->name);
-    print_end(facts, out);
+    print_run_end(facts, out);
     buf_add_text(out, ", won't restart (policy: ");
     policy_print_title(facts->policy->flags, out);
     buf_add_char(out, ')');

@@ -90,7 +90,7 @@ struct loading {
     struct map *names;
 };
 
-static int provide(void *user, struct sandbox *sandbox, struct err *err)
+static int provide_config_globals(void *user, struct sandbox *sandbox, struct err *err)
 {
     struct loading *l = user;
     struct arena *arena = l->reader.arena;
@@ -113,7 +113,7 @@ static int provide(void *user, struct sandbox *sandbox, struct err *err)
 
 /* A bare name is copied from the caller; NAME=value may have expressions, which see the entries
  * before it. */
-static int declare(struct loading *l, const struct value *item)
+static int declare_variable(struct loading *l, const struct value *item)
 {
     struct diags *diags = l->reader.diags;
     const char *inherited;
@@ -148,7 +148,7 @@ static int declare_all(struct loading *l, const struct value *list)
         return value_diag(l->reader.diags, list, "'environment' has more than %d entries",
                           ENTRIES_MAX);
     for (size_t i = 0; i < list->list->count; i++)
-        if (declare(l, &list->list->items[i]) < 0)
+        if (declare_variable(l, &list->list->items[i]) < 0)
             result = -1;
     return result;
 }
@@ -186,7 +186,7 @@ static void capture_environment(struct loading *l)
 
 /* --- sections of the whole file ---------------------------------------------------------- */
 
-static int read_version(struct loading *l, const struct value *v)
+static int read_required_version(struct loading *l, const struct value *v)
 {
     struct diags *diags = l->reader.diags;
     bool holds;
@@ -217,7 +217,7 @@ static int read_logs(struct loading *l, const struct value *v)
     return config_logs_read_global(r->arena, &evaluated, &l->config->logs, r->diags);
 }
 
-static bool is_key(const struct value_pair *pair, const char *name)
+static bool is_section(const struct value_pair *pair, const char *name)
 {
     return value_is(&pair->key, VALUE_STR) && str_is(pair->key.s, name);
 }
@@ -236,7 +236,8 @@ static int eval_settings(struct loading *l, const struct value *v, struct value 
     map = value_map_new(r->arena, v->map->count);
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
-        const bool later = is_key(pair, "autostart") || is_key(pair, "logs") || is_key(pair, "acl");
+        const bool later =
+            is_section(pair, "autostart") || is_section(pair, "logs") || is_section(pair, "acl");
         struct value evaluated = pair->value;
 
         if (!later && script_eval(&l->script, &pair->value, r->arena, &evaluated, r->diags) < 0)
@@ -293,7 +294,7 @@ static int read_lua(struct loading *l, const struct value *v)
 
 /* --- services ---------------------------------------------------------------------------- */
 
-static int check_name(const struct value *key, struct diags *diags)
+static int check_service_name(const struct value *key, struct diags *diags)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 
@@ -327,7 +328,7 @@ static int name_services(struct loading *l, const struct value *v)
 
         config->services[i].name = key->kind == VALUE_STR ? key->s.p : "?";
         config->services[i].at = value_place(key);
-        if (check_name(key, l->reader.diags) < 0)
+        if (check_service_name(key, l->reader.diags) < 0)
             result = -1;
         else
             (void)map_set(l->names, key->s, (void *)((uintptr_t)i + 1));
@@ -354,7 +355,7 @@ static int read_services(struct loading *l, const struct value *v)
 /* --- the file ---------------------------------------------------------------------------- */
 
 /* Tags other than !lua mean nothing here. Recurses as deep as YAML allows. */
-static int check_tags(const struct value *v, int depth, struct diags *diags)
+static int check_yaml_tags(const struct value *v, int depth, struct diags *diags)
 {
     const char *tag = value_tag(v);
     int result = 0;
@@ -364,10 +365,10 @@ static int check_tags(const struct value *v, int depth, struct diags *diags)
     if (depth > TREE_DEPTH)
         return value_diag(diags, v, "nested deeper than the limit of %d levels", TREE_DEPTH);
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        if (check_tags(&v->list->items[i], depth + 1, diags) < 0)
+        if (check_yaml_tags(&v->list->items[i], depth + 1, diags) < 0)
             result = -1;
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        if (check_tags(&v->map->pairs[i].value, depth + 1, diags) < 0)
+        if (check_yaml_tags(&v->map->pairs[i].value, depth + 1, diags) < 0)
             result = -1;
     return result;
 }
@@ -392,13 +393,13 @@ static int read_root(struct loading *l, const struct value *document)
 {
     struct params_policy policy = config_policy(NULL);
     struct root_args args = { 0 };
-    int result = check_tags(document, 0, l->reader.diags);
+    int result = check_yaml_tags(document, 0, l->reader.diags);
 
     policy.allowed = own_keys(l->reader.arena, document);
     if (params_decode(l->reader.arena, config_root_params, &policy, document, &args,
                       l->reader.diags) < 0)
         result = -1;
-    if (read_version(l, config_given(args.version)) < 0)
+    if (read_required_version(l, config_given(args.version)) < 0)
         result = -1;
     if (read_lua(l, config_given(args.lua)) < 0)
         result = -1;
@@ -412,8 +413,8 @@ static int read_root(struct loading *l, const struct value *document)
     return result;
 }
 
-static int parse(struct arena *arena, const char *path, struct str text, struct value *ret,
-                 struct diags *diags)
+static int parse_config_text(struct arena *arena, const char *path, struct str text,
+                             struct value *ret, struct diags *diags)
 {
     static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2,
                                                  .size_max = CONFIG_FILE_MAX,
@@ -473,13 +474,13 @@ int config_load(struct arena *arena, const struct config_source *source, const s
                         "the file exceeds the limit of %zu MiB", CONFIG_FILE_MAX >> 20);
     config->text = arena_str(arena, source->text);
     config->kepler_env = l.kepler_env;
-    script_init(&l.script, config, provide, &l);
+    script_init(&l.script, config, provide_config_globals, &l);
     l.reader.script = &l.script;
     *l.names = (struct map)MAP_INIT_IN(arena);
     l.reader.names = config->names = l.names;
     if (source->kepler_env)
         environment_merge(l.kepler_env, source->kepler_env);
-    result = parse(arena, config->path, config->text, &document, diags);
+    result = parse_config_text(arena, config->path, config->text, &document, diags);
     if (result == 0)
         result = read_root(&l, &document);
     script_done(&l.script);
@@ -497,7 +498,7 @@ int config_check_code(struct arena *arena, const struct config_source *source, s
     struct value document;
     int result;
 
-    if (parse(arena, source->path, source->text, &document, diags) < 0)
+    if (parse_config_text(arena, source->path, source->text, &document, diags) < 0)
         return -1;
     services = value_get(&document, "services");
     if (!services || !expr_is_dynamic(services))

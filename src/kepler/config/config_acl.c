@@ -14,11 +14,11 @@
 /* Lua of all rules together, in bytes. */
 #define CODE_MAX ((size_t)256 << 10)
 
-struct acl_args {
+struct acl_section_args {
     const struct value *lua, *aliases, *users, *groups;
 };
 
-#define ARGS struct acl_args
+#define ARGS struct acl_section_args
 const struct param config_acl_params[] = {
     PARAM("users", MAP, ARGS, users, "rules for users, by name or number"),
     PARAM("groups", MAP, ARGS, groups, "rules for groups, by name or number"),
@@ -28,11 +28,11 @@ const struct param config_acl_params[] = {
 };
 #undef ARGS
 
-struct rule_args {
+struct acl_rule_args {
     const struct value *allow, *authorize;
 };
 
-#define ARGS struct rule_args
+#define ARGS struct acl_rule_args
 const struct param config_rule_params[] = {
     PARAM("allow", LIST, ARGS, allow, "rights and aliases", .flags = PARAM_REQUIRED),
     PARAM("authorize", ANY, ARGS, authorize, "code that must return true", .kind_text = "Lua"),
@@ -144,7 +144,7 @@ static bool has_alias(const struct config_reader *r, const struct value *list)
 }
 
 /* An alias may name others, which then name rights only. */
-static int check_depth(struct config_reader *r, const struct value *list)
+static int check_alias_depth(struct config_reader *r, const struct value *list)
 {
     int result = 0;
 
@@ -179,7 +179,7 @@ static int read_aliases(struct config_reader *r, const struct value *v)
     MAP_EACH (aliases, entry) {
         uint64_t ignored = 0;
 
-        if (check_depth(r, entry->value) < 0 || add_rights(r, entry->value, 1, &ignored) < 0)
+        if (check_alias_depth(r, entry->value) < 0 || add_rights(r, entry->value, 1, &ignored) < 0)
             result = -1;
     }
     return result;
@@ -188,8 +188,8 @@ static int read_aliases(struct config_reader *r, const struct value *v)
 /* --- rules ------------------------------------------------------------------------------------ */
 
 /* Lua of ours; NULL when there is none, and when it added to the diagnostics. */
-static const struct value *read_code(struct config_reader *r, const struct value *v,
-                                     const char *key)
+static const struct value *read_acl_code(struct config_reader *r, const struct value *v,
+                                         const char *key)
 {
     if (!v)
         return NULL;
@@ -209,7 +209,7 @@ static const struct value *read_code(struct config_reader *r, const struct value
 
 static int read_authorizer(struct config_reader *r, const struct value *v, const struct value **ret)
 {
-    *ret = read_code(r, config_given(v), "authorize");
+    *ret = read_acl_code(r, config_given(v), "authorize");
     return config_given(v) && !*ret ? -1 : 0;
 }
 
@@ -217,7 +217,7 @@ static int read_rule(struct config_reader *r, const struct value *v, const char 
                      struct acl_rule *rule)
 {
     struct params_policy policy = config_policy(owner);
-    struct rule_args args = { 0 };
+    struct acl_rule_args args = { 0 };
     int result = 0;
 
     if (v->kind == VALUE_LIST)
@@ -243,8 +243,8 @@ static const char *read_who(struct config_reader *r, const struct value *key)
     return NULL;
 }
 
-static int read_rules(struct config_reader *r, const struct value *v, const char *what,
-                      struct acl_rules *rules)
+static int read_acl_rules(struct config_reader *r, const struct value *v, const char *what,
+                          struct acl_rules *rules)
 {
     int result = 0;
 
@@ -268,7 +268,7 @@ int config_acl_read(struct config_reader *r, const struct value *v)
 {
     struct params_policy policy = config_policy("'kepler.acl'");
     struct acl *acl = ARENA_NEW(r->arena, struct acl);
-    struct acl_args args = { 0 };
+    struct acl_section_args args = { 0 };
     int result = 0;
 
     if (!v)
@@ -277,14 +277,14 @@ int config_acl_read(struct config_reader *r, const struct value *v)
         result = -1;
     if (v->kind != VALUE_MAP)
         return -1;
-    acl->lua = read_code(r, config_given(args.lua), "lua");
+    acl->lua = read_acl_code(r, config_given(args.lua), "lua");
     if (config_given(args.lua) && !acl->lua)
         result = -1;
     if (read_aliases(r, args.aliases) < 0)
         return -1; /* rules would report them again */
-    if (read_rules(r, args.users, "user", &acl->users) < 0)
+    if (read_acl_rules(r, args.users, "user", &acl->users) < 0)
         result = -1;
-    if (read_rules(r, args.groups, "group", &acl->groups) < 0)
+    if (read_acl_rules(r, args.groups, "group", &acl->groups) < 0)
         result = -1;
     r->config->acl = acl;
     return result;

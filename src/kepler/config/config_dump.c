@@ -17,7 +17,7 @@ static struct dump begin_dump(struct arena *arena)
     return (struct dump){ arena, value_map_new(arena, 8) };
 }
 
-static void put_value(struct dump *d, const char *key, struct value v)
+static void put_dump_value(struct dump *d, const char *key, struct value v)
 {
     value_map_set(d->arena, d->map, value_text(key), v);
 }
@@ -26,12 +26,12 @@ static void put_value(struct dump *d, const char *key, struct value v)
 static void put_given(struct dump *d, const char *key, const struct value *v)
 {
     if (v)
-        put_value(d, key, *v);
+        put_dump_value(d, key, *v);
 }
 
-static void put_text(struct dump *d, const char *key, const struct buf *text)
+static void put_dump_text(struct dump *d, const char *key, const struct buf *text)
 {
-    put_value(d, key, value_str(buf_copy(text, d->arena)));
+    put_dump_value(d, key, value_str(buf_copy(text, d->arena)));
 }
 
 /* In the largest unit that is exact, as the file would have it. */
@@ -48,12 +48,12 @@ static void put_duration(struct dump *d, const char *key, int64_t ns)
     size_t i = 0;
 
     if (ns == 0) {
-        put_value(d, key, value_text("0s"));
+        put_dump_value(d, key, value_text("0s"));
         return;
     }
     while (i + 1 < ARRAY_LEN(units) && ns % units[i].ns != 0)
         i++;
-    put_value(
+    put_dump_value(
         d, key,
         value_text(arena_printf(d->arena, "%lld%s", (long long)(ns / units[i].ns), units[i].unit)));
 }
@@ -96,11 +96,11 @@ static struct value limits_dump(struct arena *arena, const struct config_limits 
     if (limits->computed)
         return *limits->computed;
     if (limits->memory > 0)
-        put_value(&d, "memory", value_int(limits->memory));
+        put_dump_value(&d, "memory", value_int(limits->memory));
     if (limits->cpu_time > 0)
-        put_value(&d, "cpu_time", value_int(limits->cpu_time));
+        put_dump_value(&d, "cpu_time", value_int(limits->cpu_time));
     if (limits->max_fds > 0)
-        put_value(&d, "max_fds", value_int(limits->max_fds));
+        put_dump_value(&d, "max_fds", value_int(limits->max_fds));
     return value_map(d.map);
 }
 
@@ -115,19 +115,19 @@ static void put_program(struct dump *d, const struct config_program *program)
     put_given(d, "run", program->run);
     put_given(d, "user", program->user);
     put_given(d, "groups", program->groups);
-    put_value(d, "user_identity", value_bool(program->user_identity));
-    put_value(d, "no_new_privileges", value_bool(program->no_new_privileges));
+    put_dump_value(d, "user_identity", value_bool(program->user_identity));
+    put_dump_value(d, "no_new_privileges", value_bool(program->no_new_privileges));
 }
 
 /* What services and steps have and health checks do not. */
 static void put_surroundings(struct dump *d, const struct config_program *program)
 {
     put_given(d, "working_dir", program->working_dir);
-    put_value(d, "environment", environment_dump(d->arena, program->environment));
+    put_dump_value(d, "environment", environment_dump(d->arena, program->environment));
     put_given(d, "env_file", program->env_file);
-    put_value(d, "inherit_env", value_bool(program->inherit_env));
+    put_dump_value(d, "inherit_env", value_bool(program->inherit_env));
     if (has_limits(&program->limits))
-        put_value(d, "limits", limits_dump(d->arena, &program->limits));
+        put_dump_value(d, "limits", limits_dump(d->arena, &program->limits));
 }
 
 /* --- sections ---------------------------------------------------------------------------- */
@@ -149,10 +149,10 @@ static struct value restart_dump(struct arena *arena, const struct config_restar
     if (restart->computed)
         return *restart->computed;
     policy_print(restart->policy.flags, &policy);
-    put_text(&d, "policy", &policy);
-    put_value(&d, "watch", strs_dump(arena, restart->watch));
+    put_dump_text(&d, "policy", &policy);
+    put_dump_value(&d, "watch", strs_dump(arena, restart->watch));
     put_duration(&d, "delay", restart->policy.delay);
-    put_value(&d, "backoff", value_double(restart->policy.backoff));
+    put_dump_value(&d, "backoff", value_double(restart->policy.backoff));
     put_duration(&d, "max_delay", restart->policy.max_delay);
     if (restart->policy.grace_period >= 0)
         put_duration(&d, "grace_period", restart->policy.grace_period);
@@ -168,7 +168,7 @@ static struct value health_dump(struct arena *arena, const struct config_health 
     put_program(&d, &health->program);
     put_duration(&d, "interval", health->interval);
     put_duration(&d, "timeout", health->timeout);
-    put_value(&d, "retries", value_int(health->retries));
+    put_dump_value(&d, "retries", value_int(health->retries));
     put_duration(&d, "start_period", health->start_period);
     return value_map(d.map);
 }
@@ -181,7 +181,7 @@ static struct value step_dump(struct arena *arena, const struct config_step *ste
     put_program(&d, &step->program);
     put_surroundings(&d, &step->program);
     if (step->output)
-        put_value(&d, "output", value_text(step->output));
+        put_dump_value(&d, "output", value_text(step->output));
     put_duration(&d, "timeout", step->timeout);
     return value_map(d.map);
 }
@@ -196,7 +196,7 @@ static struct value hooks_dump(struct arena *arena, const struct config_service 
         for (size_t i = 0; i < service->hooks[p].n; i++)
             value_list_push(arena, steps, step_dump(arena, &service->hooks[p].p[i]));
         if (service->hooks[p].n > 0)
-            put_value(&d, hook_phase_name((enum hook_phase)p), value_list(steps));
+            put_dump_value(&d, hook_phase_name((enum hook_phase)p), value_list(steps));
     }
     return value_map(d.map);
 }
@@ -229,8 +229,8 @@ static struct value states_dump(struct arena *arena, const struct config_service
 
         if (state->timeout > 0)
             put_duration(&d, "timeout", state->timeout);
-        put_value(&d, "restart", value_bool(state->restart));
-        put_value(&all, state->name, value_map(d.map));
+        put_dump_value(&d, "restart", value_bool(state->restart));
+        put_dump_value(&all, state->name, value_map(d.map));
     }
     return value_map(all.map);
 }
@@ -244,18 +244,18 @@ static struct value edges_dump(struct arena *arena, const struct config *config,
         const struct config_edge *edge = &service->edges[i];
         struct dump d = begin_dump(arena);
 
-        put_value(&d, "condition", value_text(condition_name(edge->condition)));
+        put_dump_value(&d, "condition", value_text(condition_name(edge->condition)));
         if (edge->timeout > 0)
             put_duration(&d, "timeout", edge->timeout);
-        put_value(&d, "restart", value_bool(edge->restart));
-        put_value(&d, "allow_skipped", value_bool(edge->allow_skipped));
-        put_value(&d, "required", value_bool(!edge->optional));
+        put_dump_value(&d, "restart", value_bool(edge->restart));
+        put_dump_value(&d, "allow_skipped", value_bool(edge->allow_skipped));
+        put_dump_value(&d, "required", value_bool(!edge->optional));
         if (edge->codes.count > 0)
-            put_value(&d, "exit_code", codes_dump(arena, &edge->codes));
-        put_value(&all, config->services[edge->service].name, value_map(d.map));
+            put_dump_value(&d, "exit_code", codes_dump(arena, &edge->codes));
+        put_dump_value(&all, config->services[edge->service].name, value_map(d.map));
     }
     if (service->state_count > 0)
-        put_value(&all, CONFIG_STATE_KEY, states_dump(arena, service));
+        put_dump_value(&all, CONFIG_STATE_KEY, states_dump(arena, service));
     return value_map(all.map);
 }
 
@@ -264,12 +264,12 @@ static struct value retention_dump(struct arena *arena, const struct config_logs
     static const char *const words[] = { [CONFIG_RETAIN] = "retain", [CONFIG_CLEAR] = "clear" };
     struct dump d = begin_dump(arena);
 
-    put_value(&d, "on_start", value_text(words[logs->on_start]));
-    put_value(&d, "on_stop", value_text(words[logs->on_stop]));
-    put_value(&d, "on_restart", value_text(words[logs->on_restart]));
-    put_value(&d, "on_success", value_text(words[logs->on_success]));
-    put_value(&d, "on_failure", value_text(words[logs->on_failure]));
-    put_value(&d, "on_skipped", value_text(words[logs->on_skipped]));
+    put_dump_value(&d, "on_start", value_text(words[logs->on_start]));
+    put_dump_value(&d, "on_stop", value_text(words[logs->on_stop]));
+    put_dump_value(&d, "on_restart", value_text(words[logs->on_restart]));
+    put_dump_value(&d, "on_success", value_text(words[logs->on_success]));
+    put_dump_value(&d, "on_failure", value_text(words[logs->on_failure]));
+    put_dump_value(&d, "on_skipped", value_text(words[logs->on_skipped]));
     return value_map(d.map);
 }
 
@@ -277,10 +277,10 @@ static struct dump logs_dump(struct arena *arena, const struct config_logs *logs
 {
     struct dump d = begin_dump(arena), store = begin_dump(arena);
 
-    put_value(&store, "stdout", value_bool(logs->store_stdout));
-    put_value(&store, "stderr", value_bool(logs->store_stderr));
-    put_value(&d, "store", value_map(store.map));
-    put_value(&d, "retention", retention_dump(arena, logs));
+    put_dump_value(&store, "stdout", value_bool(logs->store_stdout));
+    put_dump_value(&store, "stderr", value_bool(logs->store_stderr));
+    put_dump_value(&d, "store", value_map(store.map));
+    put_dump_value(&d, "retention", retention_dump(arena, logs));
     return d;
 }
 
@@ -292,16 +292,16 @@ static void put_stopping(struct dump *d, const struct config_service *service)
     struct dump limit = begin_dump(d->arena);
 
     signal_print(service->stop_signal, &name);
-    put_text(d, "stop_signal", &name);
+    put_dump_text(d, "stop_signal", &name);
     put_duration(d, "stop_grace_period",
                  policy_grace(&service->restart.policy, service->stop_grace_period, false));
     if (!service->start_limit_ends) {
-        put_value(d, "start_limit", value_null());
+        put_dump_value(d, "start_limit", value_null());
         return;
     }
-    put_value(&limit, "count", value_int(service->start_limit_count));
+    put_dump_value(&limit, "count", value_int(service->start_limit_count));
     put_duration(&limit, "interval", service->start_limit_interval);
-    put_value(d, "start_limit", value_map(limit.map));
+    put_dump_value(d, "start_limit", value_map(limit.map));
 }
 
 /* --- rights ------------------------------------------------------------------------------ */
@@ -313,9 +313,9 @@ static struct value rules_dump(struct arena *arena, const struct acl_rules *rule
     VEC_EACH (&rules->list, rule) {
         struct dump d = begin_dump(arena);
 
-        put_value(&d, "allow", right_values(arena, rule->rights));
+        put_dump_value(&d, "allow", right_values(arena, rule->rights));
         put_given(&d, "authorize", rule->authorize);
-        put_value(&all, rule->who, value_map(d.map));
+        put_dump_value(&all, rule->who, value_map(d.map));
     }
     return value_map(all.map);
 }
@@ -325,8 +325,8 @@ static struct value acl_dump(struct arena *arena, const struct acl *acl)
     struct dump d = begin_dump(arena);
 
     put_given(&d, "lua", acl->lua);
-    put_value(&d, "users", rules_dump(arena, &acl->users));
-    put_value(&d, "groups", rules_dump(arena, &acl->groups));
+    put_dump_value(&d, "users", rules_dump(arena, &acl->users));
+    put_dump_value(&d, "groups", rules_dump(arena, &acl->groups));
     return value_map(d.map);
 }
 
@@ -334,8 +334,8 @@ static struct value permissions_dump(struct arena *arena, const struct config_pe
 {
     struct dump d = begin_dump(arena);
 
-    put_value(&d, "allow", right_values(arena, from->allow));
-    put_value(&d, "hardening", value_text(hardening_name(from->hardening)));
+    put_dump_value(&d, "allow", right_values(arena, from->allow));
+    put_dump_value(&d, "hardening", value_text(hardening_name(from->hardening)));
     put_given(&d, "authorize", from->authorize);
     return value_map(d.map);
 }
@@ -348,20 +348,21 @@ struct value config_dump_service(struct arena *arena, const struct config *confi
     put_given(&d, "if", service->condition);
     put_program(&d, &service->program);
     put_surroundings(&d, &service->program);
-    put_value(&d, "depends_on", edges_dump(arena, config, service));
-    put_value(&d, "restart", restart_dump(arena, &service->restart));
+    put_dump_value(&d, "depends_on", edges_dump(arena, config, service));
+    put_dump_value(&d, "restart", restart_dump(arena, &service->restart));
     if (service->health.given)
-        put_value(&d, "healthcheck", health_dump(arena, &service->health));
-    put_value(&d, "hooks", hooks_dump(arena, service));
-    put_value(&d, "logs",
-              service->logs_computed ? *service->logs_computed
-                                     : value_map(logs_dump(arena, &service->logs).map));
-    put_value(&d, "output",
-              service->output_computed ? *service->output_computed : value_bool(service->output));
+        put_dump_value(&d, "healthcheck", health_dump(arena, &service->health));
+    put_dump_value(&d, "hooks", hooks_dump(arena, service));
+    put_dump_value(&d, "logs",
+                   service->logs_computed ? *service->logs_computed
+                                          : value_map(logs_dump(arena, &service->logs).map));
+    put_dump_value(&d, "output",
+                   service->output_computed ? *service->output_computed
+                                            : value_bool(service->output));
     put_given(&d, "outputs", service->outputs);
     put_stopping(&d, service);
     if (service->permissions.given)
-        put_value(&d, "permissions", permissions_dump(arena, &service->permissions));
+        put_dump_value(&d, "permissions", permissions_dump(arena, &service->permissions));
     return value_map(d.map);
 }
 
@@ -373,7 +374,7 @@ static struct value monitor_dump(struct arena *arena, const struct config_monito
     if (monitor->retention_period > 0)
         put_duration(&d, "retention_period", monitor->retention_period);
     put_duration(&d, "cleanup_interval", monitor->cleanup_interval);
-    put_value(&d, "max_size", value_int(monitor->max_size));
+    put_dump_value(&d, "max_size", value_int(monitor->max_size));
     return value_map(d.map);
 }
 
@@ -385,23 +386,24 @@ struct value config_dump_kepler(struct arena *arena, const struct config *config
     put_given(&kept, "environment", config->kept);
     put_duration(&logs, "flush_interval", config->logs.flush_interval);
     put_duration(&logs, "cleanup_interval", config->logs.cleanup_interval);
-    put_value(&logs, "batch_size", value_int(config->logs.batch_size));
+    put_dump_value(&logs, "batch_size", value_int(config->logs.batch_size));
     if (config->logs.retention_period > 0)
         put_duration(&logs, "retention_period", config->logs.retention_period);
     if (config->logs.max_size > 0)
-        put_value(&logs, "max_size", value_int(config->logs.max_size));
-    put_value(&d, "default_inherit_env", value_bool(config->default_inherit_env));
-    put_value(&d, "autostart", config->kept ? value_map(kept.map) : value_bool(config->autostart));
+        put_dump_value(&logs, "max_size", value_int(config->logs.max_size));
+    put_dump_value(&d, "default_inherit_env", value_bool(config->default_inherit_env));
+    put_dump_value(&d, "autostart",
+                   config->kept ? value_map(kept.map) : value_bool(config->autostart));
     if (config->timeout > 0)
         put_duration(&d, "timeout", config->timeout);
-    put_value(&d, "output_max_size", value_int(config->output_max_size));
+    put_dump_value(&d, "output_max_size", value_int(config->output_max_size));
     if (config->zester_data)
-        put_value(&d, "zester_data", value_text(config->zester_data));
-    put_value(&d, "storage", value_text(config->logs.sync ? "nfs" : "local"));
-    put_value(&d, "logs", value_map(logs.map));
+        put_dump_value(&d, "zester_data", value_text(config->zester_data));
+    put_dump_value(&d, "storage", value_text(config->logs.sync ? "nfs" : "local"));
+    put_dump_value(&d, "logs", value_map(logs.map));
     if (config->monitor.interval > 0)
-        put_value(&d, "monitor", monitor_dump(arena, &config->monitor));
+        put_dump_value(&d, "monitor", monitor_dump(arena, &config->monitor));
     if (config->acl)
-        put_value(&d, "acl", acl_dump(arena, config->acl));
+        put_dump_value(&d, "acl", acl_dump(arena, config->acl));
     return value_map(d.map);
 }

@@ -54,7 +54,7 @@ static int parse_range(struct str text, struct condition_range *ret)
     return last.p ? number_parse_int(last, &ret->last, &err) : 0;
 }
 
-static int read_code(const struct value *v, struct condition_range *ret, struct diags *diags)
+static int read_exit_code(const struct value *v, struct condition_range *ret, struct diags *diags)
 {
     struct condition_range range = { v->i, v->i };
 
@@ -72,7 +72,7 @@ static int read_code(const struct value *v, struct condition_range *ret, struct 
     return 0;
 }
 
-static void warn_codes(struct edges *e, const struct value *v, enum condition condition)
+static void warn_useless_codes(struct edges *e, const struct value *v, enum condition condition)
 {
     AUTO_BUF struct buf others = BUF_INIT(BUF_NO_LIMIT);
 
@@ -88,12 +88,12 @@ static int read_codes(struct edges *e, const struct value *v, struct config_edge
     int result = 0;
 
     if (!condition_has_codes(edge->condition) && v->list->count > 0)
-        warn_codes(e, v, edge->condition);
+        warn_useless_codes(e, v, edge->condition);
     if (v->list->count > CODES_COUNT)
         return value_diag(diags, v, "'exit_code' has more than %d items", CODES_COUNT);
     ranges = ARENA_ARRAY(e->reader->arena, struct condition_range, v->list->count);
     for (size_t i = 0; i < v->list->count; i++)
-        if (read_code(&v->list->items[i], &ranges[i], diags) < 0)
+        if (read_exit_code(&v->list->items[i], &ranges[i], diags) < 0)
             result = -1;
     edge->codes = (struct condition_codes){ ranges, v->list->count };
     return result;
@@ -125,8 +125,8 @@ static int read_condition(struct edges *e, const struct value *v, const char *wo
     return -1;
 }
 
-static int read_options(struct edges *e, const struct value *v, const char *owner,
-                        struct config_edge *edge)
+static int read_edge_options(struct edges *e, const struct value *v, const char *owner,
+                             struct config_edge *edge)
 {
     struct config_reader *r = e->reader;
     struct params_policy policy = config_policy(owner);
@@ -153,7 +153,7 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
 }
 
 /* The index of the service that `name` means. */
-static bool find_service(const struct edges *e, const struct value *name, uint32_t *ret)
+static bool find_edge_target(const struct edges *e, const struct value *name, uint32_t *ret)
 {
     const void *found = map_find(e->reader->names, name->s);
 
@@ -162,7 +162,7 @@ static bool find_service(const struct edges *e, const struct value *name, uint32
     return found;
 }
 
-static int refuse_unknown(struct edges *e, const struct value *name)
+static int refuse_unknown_service(struct edges *e, const struct value *name)
 {
     struct diags *diags = e->reader->diags;
     struct suggest suggest;
@@ -187,7 +187,7 @@ static int warn_unknown(struct edges *e, const struct value *name)
     return 0;
 }
 
-static int check_new(struct edges *e, const struct value *name, uint32_t service)
+static int check_new_edge(struct edges *e, const struct value *name, uint32_t service)
 {
     struct diags *diags = e->reader->diags;
 
@@ -203,7 +203,7 @@ static int check_new(struct edges *e, const struct value *name, uint32_t service
     return 0;
 }
 
-static int add_edge(struct edges *e, const struct value *name, const struct value *options)
+static int add_service_edge(struct edges *e, const struct value *name, const struct value *options)
 {
     struct config_reader *r = e->reader;
     struct config_edge edge = { .timeout = r->edge_timeout, .at = value_place(name) };
@@ -216,15 +216,16 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
                           name->kind == VALUE_STR ? "an expression" : value_describe(name));
     if (options && str_is(name->s, CONFIG_STATE_KEY) && !map_has(r->names, name->s))
         return config_states_read(r, options, e->service);
-    known = find_service(e, name, &edge.service);
-    if (known && check_new(e, name, edge.service) < 0)
+    known = find_edge_target(e, name, &edge.service);
+    if (known && check_new_edge(e, name, edge.service) < 0)
         result = -1;
     owner = arena_printf(r->arena, "dependency '%.*s' of service '%s'", STR_ARG(name->s),
                          e->service->name);
-    if (options && options->kind != VALUE_NULL && read_options(e, options, owner, &edge) < 0)
+    if (options && options->kind != VALUE_NULL && read_edge_options(e, options, owner, &edge) < 0)
         result = -1;
     if (!known)
-        return edge.optional && result == 0 ? warn_unknown(e, name) : refuse_unknown(e, name);
+        return edge.optional && result == 0 ? warn_unknown(e, name)
+                                            : refuse_unknown_service(e, name);
     if (result == 0)
         VEC_PUSH_IN(r->arena, &e->list, edge);
     return result;
@@ -232,24 +233,24 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
 
 /* --- all forms --------------------------------------------------------------------------- */
 
-static int add_map(struct edges *e, const struct value *v)
+static int add_edge_map(struct edges *e, const struct value *v)
 {
     int result = 0;
 
     for (size_t i = 0; i < v->map->count; i++)
-        if (add_edge(e, &v->map->pairs[i].key, &v->map->pairs[i].value) < 0)
+        if (add_service_edge(e, &v->map->pairs[i].key, &v->map->pairs[i].value) < 0)
             result = -1;
     return result;
 }
 
-static int add_list(struct edges *e, const struct value *v)
+static int add_edge_list(struct edges *e, const struct value *v)
 {
     int result = 0;
 
     for (size_t i = 0; i < v->list->count; i++) {
         const struct value *item = &v->list->items[i];
 
-        if ((item->kind == VALUE_MAP ? add_map(e, item) : add_edge(e, item, NULL)) < 0)
+        if ((item->kind == VALUE_MAP ? add_edge_map(e, item) : add_service_edge(e, item, NULL)) < 0)
             result = -1;
     }
     return result;
@@ -272,7 +273,7 @@ int config_edges_read(struct config_reader *reader, const struct value *v,
     if (v->kind != VALUE_LIST && v->kind != VALUE_MAP)
         return value_diag(reader->diags, v, "'depends_on' must be a list or a map, got %s",
                           value_describe(v));
-    result = v->kind == VALUE_MAP ? add_map(&e, v) : add_list(&e, v);
+    result = v->kind == VALUE_MAP ? add_edge_map(&e, v) : add_edge_list(&e, v);
     service->edges = e.list.p;
     service->edge_count = e.list.n;
     return result;

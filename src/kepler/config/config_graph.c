@@ -58,8 +58,8 @@ static void warn_unchecked(struct config_reader *r, const struct config_service 
 }
 
 /* A failure has any code but 0, or none. */
-static void warn_codes(struct config_reader *r, const struct config_service *service,
-                       const struct config_edge *edge)
+static void warn_impossible_codes(struct config_reader *r, const struct config_service *service,
+                                  const struct config_edge *edge)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -98,7 +98,7 @@ static void warn_edges(struct config_reader *r)
                 continue; /* it is not kept down by any of these */
             warn_unchecked(r, service, &service->edges[k]);
             warn_unreachable(r, service, &service->edges[k]);
-            warn_codes(r, service, &service->edges[k]);
+            warn_impossible_codes(r, service, &service->edges[k]);
         }
     }
 }

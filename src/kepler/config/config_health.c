@@ -49,8 +49,9 @@ static const struct value *tail_of(struct arena *arena, const struct value *v, s
 }
 
 /* Compose's `test` becomes `command` or `run`; NONE switches the check off. */
-static int read_test(struct arena *arena, const struct value *test,
-                     struct config_program_args *program, bool *ret_none, struct diags *diags)
+static int read_health_test(struct arena *arena, const struct value *test,
+                            struct config_program_args *program, bool *ret_none,
+                            struct diags *diags)
 {
     const struct value *first;
 
@@ -117,7 +118,7 @@ int config_health_read(struct arena *arena, const struct value *v,
         (config_given(dynamic.program.command) || config_given(dynamic.program.run)))
         return value_diag(diags, dynamic.test,
                           "%s: 'test', 'command' and 'run' are mutually exclusive", whose);
-    if (dynamic.test && read_test(arena, dynamic.test, &dynamic.program, &none, diags) < 0)
+    if (dynamic.test && read_health_test(arena, dynamic.test, &dynamic.program, &none, diags) < 0)
         return -1;
     ret->given = !none;
     if (!none &&

@@ -40,7 +40,7 @@ const struct param config_step_params[] = {
 #undef ARGS
 
 /* Kept in files and read as hooks.PHASE.outputs.NAME. */
-static int check_output(const struct value *v, const char *name, struct diags *diags)
+static int check_output_name(const struct value *v, const char *name, struct diags *diags)
 {
     for (const char *p = name; *p; p++)
         if (*p == '/' || (unsigned char)*p < ' ')
@@ -68,7 +68,7 @@ static int read_step(struct arena *arena, const struct value *v,
     ret->output = args.output;
     if (config_given(args.condition) && !ret->condition)
         result = -1;
-    if (args.output && check_output(value_get(v, "output"), args.output, diags) < 0)
+    if (args.output && check_output_name(value_get(v, "output"), args.output, diags) < 0)
         result = -1;
     if (config_program_read(arena, &args.program, &own, owner, v, &ret->program, diags) < 0)
         result = -1;

@@ -107,8 +107,8 @@ static int read_retention(struct arena *arena, const struct value *v, const char
     return 0;
 }
 
-static int read_store(struct arena *arena, const struct value *v, const char *owner,
-                      struct config_logs *ret, struct diags *diags)
+static int read_logs_store(struct arena *arena, const struct value *v, const char *owner,
+                           struct config_logs *ret, struct diags *diags)
 {
     struct params_policy policy = config_policy(arena_printf(arena, "'store' of %s", owner));
     struct store_args args = { 0 };
@@ -132,7 +132,7 @@ static int read_shared(struct arena *arena, const struct logs_args *args, const 
 {
     int result = 0;
 
-    if (config_given(args->store) && read_store(arena, args->store, owner, ret, diags) < 0)
+    if (config_given(args->store) && read_logs_store(arena, args->store, owner, ret, diags) < 0)
         result = -1;
     if (args->retention && read_retention(arena, args->retention, owner, ret, diags) < 0)
         result = -1;

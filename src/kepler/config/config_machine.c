@@ -25,8 +25,8 @@ static const char *static_text(const struct search *search, const struct value *
     return v->kind == VALUE_STR ? arena_strndup(search->arena, v->s.p, v->s.n) : NULL;
 }
 
-static void check_path(const struct search *search, const struct value *v, const char *key,
-                       enum fs_kind kind)
+static void check_path_exists(const struct search *search, const struct value *v, const char *key,
+                              enum fs_kind kind)
 {
     const char *text = static_text(search, v), *path;
     struct fs_info info;
@@ -54,7 +54,7 @@ static void check_user(const struct search *search, const struct value *v)
         (void)value_diag(search->diags, v, "'user': %s", err.text);
 }
 
-static void check_groups(const struct search *search, const struct value *v)
+static void check_groups_exist(const struct search *search, const struct value *v)
 {
     struct err err;
     gid_t gid;
@@ -69,10 +69,10 @@ static void check_groups(const struct search *search, const struct value *v)
 
 static void check_program(const struct search *search, const struct config_program *program)
 {
-    check_path(search, program->env_file, "env_file", FS_FILE);
-    check_path(search, program->working_dir, "working_dir", FS_FOLDER);
+    check_path_exists(search, program->env_file, "env_file", FS_FILE);
+    check_path_exists(search, program->working_dir, "working_dir", FS_FOLDER);
     check_user(search, program->user);
-    check_groups(search, program->groups);
+    check_groups_exist(search, program->groups);
 }
 
 /* Rules match by name or number when somebody asks: a name that nobody has grants nothing. */

@@ -10,7 +10,7 @@ void config_manual_print_index(struct buf *out)
         buf_printf(out, "  %-14s %s\n", c->name, c->summary);
 }
 
-static void print_indented(struct buf *out, const char *text)
+static void print_indented_chapter(struct buf *out, const char *text)
 {
     struct str rest = str_from(text);
 
@@ -21,7 +21,7 @@ static void print_indented(struct buf *out, const char *text)
     }
 }
 
-static void add_text(const struct config_chapter *c, struct buf *out)
+static void add_chapter_text(const struct config_chapter *c, struct buf *out)
 {
     buf_add_text(out, c->details);
     if (c->list) {
@@ -37,14 +37,14 @@ static void print_chapter(const struct config_chapter *c, struct buf *out)
     buf_printf(out, "%s - %s\n\n", c->name, c->summary);
     if (c->where)
         buf_printf(out, "in the file: %s\n\n", c->where);
-    add_text(c, out);
+    add_chapter_text(c, out);
     if (c->params) {
         buf_add_text(out, "\nkeys:\n");
         params_print_doc(c->params, NULL, out);
     }
     if (c->example) {
         buf_add_text(out, "\nexample:\n");
-        print_indented(out, c->example);
+        print_indented_chapter(out, c->example);
     }
 }
 
@@ -69,12 +69,12 @@ const char *config_manual_suggest(struct str name)
 }
 
 /* Indented lines are a code block; Markdown needs two more blanks for that. */
-static void print_details(const struct config_chapter *c, struct buf *out)
+static void print_chapter_details(const struct config_chapter *c, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct str rest;
 
-    add_text(c, &text);
+    add_chapter_text(c, &text);
     rest = buf_view(&text);
     while (rest.p && rest.n > 0) {
         struct str line = str_cut(&rest, '\n');
@@ -83,12 +83,12 @@ static void print_details(const struct config_chapter *c, struct buf *out)
     }
 }
 
-static void print_markdown(const struct config_chapter *c, struct buf *out)
+static void print_chapter_markdown(const struct config_chapter *c, struct buf *out)
 {
     buf_printf(out, "\n## %s\n\n", c->name);
     if (c->where)
         buf_printf(out, "`%s`: %s.\n\n", c->where, c->summary);
-    print_details(c, out);
+    print_chapter_details(c, out);
     if (c->params) {
         buf_add_char(out, '\n');
         params_print_markdown(c->params, NULL, out);
@@ -105,5 +105,5 @@ void config_manual_print_markdown(struct buf *out)
                       "doc` shows. The commands and\nthe daemon are in "
                       "[kepler.md](kepler.md).\n");
     for (const struct config_chapter *c = config_chapters; c->name; c++)
-        print_markdown(c, out);
+        print_chapter_markdown(c, out);
 }

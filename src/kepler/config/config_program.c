@@ -49,14 +49,14 @@ struct params_policy config_policy(const char *owner)
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-static bool is_computed(const struct value *v)
+static bool is_config_computed(const struct value *v)
 {
     return expr_is_dynamic(v) && (v->kind == VALUE_STR || value_tag(v));
 }
 
-static int check_text(const struct value *v, const char *key, struct diags *diags)
+static int check_program_text(const struct value *v, const char *key, struct diags *diags)
 {
-    if (is_computed(v))
+    if (is_config_computed(v))
         return 0;
     if (v->kind != VALUE_STR) {
         (void)value_diag(diags, v, "'%s' must be text, got %s", key, value_describe(v));
@@ -78,7 +78,7 @@ static int check_account(const struct value *v, const char *key, struct diags *d
         return v->i >= 0 ? 0
                          : value_diag(diags, v, "'%s' must be a name or number, got %lld", key,
                                       (long long)v->i);
-    return check_text(v, key, diags);
+    return check_program_text(v, key, diags);
 }
 
 typedef int check_fn(const struct value *v, const char *key, struct diags *diags);
@@ -98,12 +98,12 @@ static int check_argument(const struct value *v, const char *key, struct diags *
 {
     if (v->kind == VALUE_STR && v->s.n == 0)
         return 0;
-    return check_text(v, key, diags);
+    return check_program_text(v, key, diags);
 }
 
-static int check_command(const struct value *v, const char *key, struct diags *diags)
+static int check_program_command(const struct value *v, const char *key, struct diags *diags)
 {
-    if (is_computed(v))
+    if (is_config_computed(v))
         return 0;
     if (v->kind != VALUE_LIST) {
         (void)value_diag(diags, v, "'%s' must be a list of strings, got %s", key,
@@ -115,9 +115,9 @@ static int check_command(const struct value *v, const char *key, struct diags *d
     return check_items(v, key, check_argument, diags);
 }
 
-static int check_groups(const struct value *v, const char *key, struct diags *diags)
+static int check_program_groups(const struct value *v, const char *key, struct diags *diags)
 {
-    if (is_computed(v))
+    if (is_config_computed(v))
         return 0;
     if (v->kind != VALUE_LIST)
         return value_diag(diags, v, "'%s' must be a list of groups, got %s", key,
@@ -126,11 +126,11 @@ static int check_groups(const struct value *v, const char *key, struct diags *di
 }
 
 /* "NAME=value"; what is dynamic after the name changes nothing in that. */
-static int check_pair(const struct value *v, const char *key, struct diags *diags)
+static int check_environment_pair(const struct value *v, const char *key, struct diags *diags)
 {
     struct str name, value;
 
-    if (is_computed(v) && str_starts(str_trim(v->s), STR(EXPR_OPEN)))
+    if (is_config_computed(v) && str_starts(str_trim(v->s), STR(EXPR_OPEN)))
         return 0;
     if (value_tag(v))
         return 0;
@@ -148,7 +148,8 @@ static int check_pair(const struct value *v, const char *key, struct diags *diag
     return -1;
 }
 
-static int check_entry(const struct value_pair *pair, const char *key, struct diags *diags)
+static int check_environment_entry(const struct value_pair *pair, const char *key,
+                                   struct diags *diags)
 {
     if (pair->key.kind != VALUE_STR || !environment_is_name(pair->key.s))
         return value_diag(diags, &pair->key, "'%s' must be names of variables as keys", key);
@@ -159,19 +160,19 @@ static int check_entry(const struct value_pair *pair, const char *key, struct di
     return 0;
 }
 
-static int check_environment(const struct value *v, const char *key, struct diags *diags)
+static int check_program_environment(const struct value *v, const char *key, struct diags *diags)
 {
     int result = 0;
 
-    if (is_computed(v))
+    if (is_config_computed(v))
         return 0;
     if (v->kind == VALUE_LIST)
-        return check_items(v, key, check_pair, diags);
+        return check_items(v, key, check_environment_pair, diags);
     if (v->kind != VALUE_MAP)
         return value_diag(diags, v, "'%s' must be a list of NAME=value or a map, got %s", key,
                           value_describe(v));
     for (size_t i = 0; i < v->map->count; i++)
-        if (check_entry(&v->map->pairs[i], key, diags) < 0)
+        if (check_environment_entry(&v->map->pairs[i], key, diags) < 0)
             result = -1;
     return result;
 }
@@ -187,7 +188,7 @@ static const struct value *mark_condition(struct arena *arena, const struct valu
 }
 
 /* A word such as 'yes' would be a name that nobody defined, and so nil. */
-static bool is_expression(struct str text)
+static bool is_lua_expression(struct str text)
 {
     return str_is(text, "true") || str_is(text, "false") || (text.n > 0 && scalar_is_text(text));
 }
@@ -197,7 +198,7 @@ const struct value *config_condition_read(struct arena *arena, const struct valu
 {
     if (!config_given(v) || v->kind == VALUE_BOOL || expr_is_whole(v))
         return config_given(v);
-    if (v->kind == VALUE_STR && !expr_is_dynamic(v) && is_expression(str_trim(v->s)))
+    if (v->kind == VALUE_STR && !expr_is_dynamic(v) && is_lua_expression(str_trim(v->s)))
         return mark_condition(arena, v);
     (void)value_diag(diags, v, "'if' must be true, false or an expression, got %s",
                      v->kind != VALUE_STR ? value_describe(v)
@@ -225,15 +226,15 @@ int config_limits_read(struct arena *arena, const struct value *v, const char *o
     struct params_policy policy = config_policy(arena_printf(arena, "'limits' of %s", owner));
 
     *ret = (struct config_limits){ .computed = expr_is_dynamic(v) ? v : NULL };
-    if (is_computed(v))
+    if (is_config_computed(v))
         return value_diag(diags, v, "'limits' cannot be computed as a whole, but 'memory' can");
     return params_decode(arena, config_limit_params, &policy, config_static(arena, v), ret, diags);
 }
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static int check_exclusive(const struct config_program *program, const char *owner,
-                           const struct value *where, struct diags *diags)
+static int check_one_program(const struct config_program *program, const char *owner,
+                             const struct value *where, struct diags *diags)
 {
     if (program->command && program->run) {
         (void)value_diag(diags, program->run, "%s: 'command' and 'run' are mutually exclusive",
@@ -256,13 +257,13 @@ static int check_fields(const struct config_program *program, struct diags *diag
         const char *key;
         check_fn *check;
     } fields[] = {
-        { program->command, "command", check_command },
-        { program->run, "run", check_text },
+        { program->command, "command", check_program_command },
+        { program->run, "run", check_program_text },
         { program->user, "user", check_account },
-        { program->groups, "groups", check_groups },
-        { program->working_dir, "working_dir", check_text },
-        { program->environment, "environment", check_environment },
-        { program->env_file, "env_file", check_text },
+        { program->groups, "groups", check_program_groups },
+        { program->working_dir, "working_dir", check_program_text },
+        { program->environment, "environment", check_program_environment },
+        { program->env_file, "env_file", check_program_text },
     };
     int result = 0;
 
@@ -292,7 +293,7 @@ int config_program_read(struct arena *arena, const struct config_program_args *a
         .no_new_privileges = param_choose(args->no_new_privileges, defaults->no_new_privileges),
         .may_be_empty = defaults->may_be_empty,
     };
-    if (check_exclusive(ret, owner, where, diags) < 0)
+    if (check_one_program(ret, owner, where, diags) < 0)
         result = -1;
     if (check_fields(ret, diags) < 0)
         result = -1;

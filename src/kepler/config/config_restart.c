@@ -57,8 +57,8 @@ static bool is_below_one(const struct value *v)
     return v && ((value_is(v, VALUE_INT) && v->i < 1) || (value_is(v, VALUE_DOUBLE) && v->d < 1.0));
 }
 
-static int read_map(struct arena *arena, const struct value *v, const char *owner,
-                    struct config_restart *ret, struct diags *warned, struct diags *diags)
+static int read_restart_map(struct arena *arena, const struct value *v, const char *owner,
+                            struct config_restart *ret, struct diags *warned, struct diags *diags)
 {
     struct params_policy policy = config_policy(arena_printf(arena, "'restart' of %s", owner));
     const struct value *raw = config_given(value_get(v, "policy"));
@@ -111,7 +111,7 @@ int config_restart_read(struct arena *arena, const struct value *v, const char *
     if (v->kind != VALUE_MAP)
         return read_policy(v, &ret->policy.flags, diags);
     ret->computed = expr_is_dynamic(v) ? v : NULL;
-    if (read_map(arena, v, owner, ret, warned, diags) < 0)
+    if (read_restart_map(arena, v, owner, ret, warned, diags) < 0)
         return -1;
     watch = value_get(v, "watch");
     if (watch && (ret->watch.n > 0 || expr_is_dynamic(watch)) && ret->policy.flags == POLICY_NO) {

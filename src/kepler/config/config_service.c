@@ -173,8 +173,8 @@ static int read_outputs(struct config_reader *r, const struct service_args *args
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static int read_sections(struct config_reader *r, const struct service_args *args,
-                         const char *owner, struct config_service *service)
+static int read_service_sections(struct config_reader *r, const struct service_args *args,
+                                 const char *owner, struct config_service *service)
 {
     const struct config_program_defaults defaults = {
         .inherit_env = r->config->default_inherit_env,
@@ -199,8 +199,9 @@ static int read_sections(struct config_reader *r, const struct service_args *arg
     return result;
 }
 
-static int read_fields(struct config_reader *r, const struct service_args *args,
-                       const struct value *v, const char *owner, struct config_service *service)
+static int read_service_fields(struct config_reader *r, const struct service_args *args,
+                               const struct value *v, const char *owner,
+                               struct config_service *service)
 {
     const struct config_program_defaults defaults = {
         .inherit_env = r->config->default_inherit_env,
@@ -235,9 +236,9 @@ int config_service_read(struct config_reader *r, const struct value *v,
 
     if (v->kind != VALUE_MAP && v->kind != VALUE_NULL)
         return -1;
-    if (read_fields(r, &args, v, owner, service) < 0)
+    if (read_service_fields(r, &args, v, owner, service) < 0)
         result = -1;
-    if (read_sections(r, &args, owner, service) < 0)
+    if (read_service_sections(r, &args, owner, service) < 0)
         result = -1;
     if (read_outputs(r, &args, service) < 0)
         result = -1;

@@ -28,7 +28,7 @@ struct states {
     VEC(struct config_state) list;
 };
 
-static int read_options(struct states *s, const struct value *v, struct config_state *state)
+static int read_state_options(struct states *s, const struct value *v, struct config_state *state)
 {
     struct config_reader *r = s->reader;
     const struct params_policy policy = config_policy(arena_printf(
@@ -45,7 +45,7 @@ static int read_options(struct states *s, const struct value *v, struct config_s
     return 0;
 }
 
-static int check_name(struct states *s, const struct value *name)
+static int check_state_name(struct states *s, const struct value *name)
 {
     struct diags *diags = s->reader->diags;
 
@@ -67,33 +67,33 @@ static int check_name(struct states *s, const struct value *name)
     return 0;
 }
 
-static int add_state(struct states *s, const struct value *name, const struct value *options)
+static int add_config_state(struct states *s, const struct value *name, const struct value *options)
 {
     struct config_reader *r = s->reader;
     struct config_state state = { .timeout = r->edge_timeout, .at = value_place(name) };
 
-    if (check_name(s, name) < 0)
+    if (check_state_name(s, name) < 0)
         return -1;
     state.name = arena_str(r->arena, name->s).p;
-    if (options && options->kind != VALUE_NULL && read_options(s, options, &state) < 0)
+    if (options && options->kind != VALUE_NULL && read_state_options(s, options, &state) < 0)
         return -1;
     VEC_PUSH_IN(r->arena, &s->list, state);
     return 0;
 }
 
-static int add_map(struct states *s, const struct value *v)
+static int add_state_map(struct states *s, const struct value *v)
 {
     int result = 0;
 
     for (size_t i = 0; i < v->map->count; i++)
-        if (add_state(s, &v->map->pairs[i].key, &v->map->pairs[i].value) < 0)
+        if (add_config_state(s, &v->map->pairs[i].key, &v->map->pairs[i].value) < 0)
             result = -1;
     return result;
 }
 
-static int add_item(struct states *s, const struct value *item)
+static int add_state_item(struct states *s, const struct value *item)
 {
-    return item->kind == VALUE_MAP ? add_map(s, item) : add_state(s, item, NULL);
+    return item->kind == VALUE_MAP ? add_state_map(s, item) : add_config_state(s, item, NULL);
 }
 
 int config_states_read(struct config_reader *reader, const struct value *v,
@@ -105,10 +105,10 @@ int config_states_read(struct config_reader *reader, const struct value *v,
     for (size_t i = 0; i < service->state_count; i++) /* of an earlier item of a list */
         VEC_PUSH_IN(reader->arena, &s.list, service->states[i]);
     if (v->kind != VALUE_LIST) {
-        result = add_item(&s, v);
+        result = add_state_item(&s, v);
     } else {
         for (size_t i = 0; i < v->list->count; i++)
-            if (add_item(&s, &v->list->items[i]) < 0)
+            if (add_state_item(&s, &v->list->items[i]) < 0)
                 result = -1;
     }
     service->states = s.list.p;

@@ -21,7 +21,7 @@ static const struct {
 /* clang-format on */
 #define FIRST_SINGLE 2 /* the words from here on stand for one flag each */
 
-static int refuse_word(struct str word, struct err *err)
+static int refuse_policy_word(struct str word, struct err *err)
 {
     struct suggest suggest;
 
@@ -47,14 +47,14 @@ static int refuse_word(struct str word, struct err *err)
         STR_ARG(word));
 }
 
-static int parse_word(struct str word, unsigned *ret_flags, struct err *err)
+static int parse_policy_word(struct str word, unsigned *ret_flags, struct err *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (str_is(word, words[i].name)) {
             *ret_flags = words[i].flags;
             return 0;
         }
-    return refuse_word(word, err);
+    return refuse_policy_word(word, err);
 }
 
 int policy_parse(struct str text, unsigned *ret_flags, struct err *err)
@@ -65,7 +65,7 @@ int policy_parse(struct str text, unsigned *ret_flags, struct err *err)
     size_t count = 0;
 
     for (; rest.p; count++) {
-        if (parse_word(str_trim(str_cut(&rest, '|')), &one, err) < 0)
+        if (parse_policy_word(str_trim(str_cut(&rest, '|')), &one, err) < 0)
             return -1;
         has_no = has_no || one == POLICY_NO;
         flags |= one;
@@ -77,7 +77,7 @@ int policy_parse(struct str text, unsigned *ret_flags, struct err *err)
     return 0;
 }
 
-static void print_flags(unsigned flags, bool title, struct buf *out)
+static void print_policy_flags(unsigned flags, bool title, struct buf *out)
 {
     const char *join = "";
 
@@ -95,12 +95,12 @@ static void print_flags(unsigned flags, bool title, struct buf *out)
 
 void policy_print(unsigned flags, struct buf *out)
 {
-    print_flags(flags, false, out);
+    print_policy_flags(flags, false, out);
 }
 
 void policy_print_title(unsigned flags, struct buf *out)
 {
-    print_flags(flags, true, out);
+    print_policy_flags(flags, true, out);
 }
 
 bool policy_restarts(const struct policy *policy, bool success)

@@ -50,7 +50,7 @@ static int parse_version(struct str text, struct version *ret, struct err *err)
 }
 
 /* -1, 0, 1 by the first `count` parts. */
-static int compare(const struct version *a, const struct version *b, size_t count)
+static int compare_version_parts(const struct version *a, const struct version *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (a->part[i] != b->part[i])
@@ -68,27 +68,30 @@ static size_t caret_parts(const struct version *want)
     return i + 1;
 }
 
-static bool holds(enum operator op, const struct version *have, const struct version *want)
+static bool apply_operator(enum operator op, const struct version *have, const struct version *want)
 {
     size_t n = want->count;
 
     if (n == 0)
         return true;
     switch (op) {
-    case OP_SAME: return compare(have, want, n) == 0;
-    case OP_MORE: return compare(have, want, n) > 0;
-    case OP_NOT_LESS: return compare(have, want, n) >= 0;
-    case OP_LESS: return compare(have, want, n) < 0;
-    case OP_NOT_MORE: return compare(have, want, n) <= 0;
+    case OP_SAME: return compare_version_parts(have, want, n) == 0;
+    case OP_MORE: return compare_version_parts(have, want, n) > 0;
+    case OP_NOT_LESS: return compare_version_parts(have, want, n) >= 0;
+    case OP_LESS: return compare_version_parts(have, want, n) < 0;
+    case OP_NOT_MORE: return compare_version_parts(have, want, n) <= 0;
     case OP_TILDE:
-        return compare(have, want, PARTS) >= 0 && compare(have, want, n < 2 ? n : 2) == 0;
+        return compare_version_parts(have, want, PARTS) >= 0 &&
+               compare_version_parts(have, want, n < 2 ? n : 2) == 0;
     case OP_CARET:
-        return compare(have, want, PARTS) >= 0 && compare(have, want, caret_parts(want)) == 0;
+        return compare_version_parts(have, want, PARTS) >= 0 &&
+               compare_version_parts(have, want, caret_parts(want)) == 0;
     }
     return false;
 }
 
-static int check_one(struct str text, const struct version *have, bool *ret_holds, struct err *err)
+static int check_comparison(struct str text, const struct version *have, bool *ret_holds,
+                            struct err *err)
 {
     enum operator op = OP_SAME;
     struct version want;
@@ -101,7 +104,7 @@ static int check_one(struct str text, const struct version *have, bool *ret_hold
         }
     if (parse_version(text, &want, err) < 0)
         return -1;
-    *ret_holds = holds(op, have, &want);
+    *ret_holds = apply_operator(op, have, &want);
     return 0;
 }
 
@@ -114,7 +117,7 @@ int requirement_check(struct str requirement, struct str version, bool *ret_hold
     if (parse_version(version, &have, err) < 0)
         return -1;
     while (rest.p) {
-        if (check_one(str_trim(str_cut(&rest, ',')), &have, &one, err) < 0)
+        if (check_comparison(str_trim(str_cut(&rest, ',')), &have, &one, err) < 0)
             return -1;
         all = all && one;
     }

@@ -12,7 +12,7 @@
 /* --- conditions -------------------------------------------------------------------------- */
 
 /* As Lua has it: nil and false are false. */
-static bool is_true(const struct value *v)
+static bool is_lua_true(const struct value *v)
 {
     return v->kind != VALUE_NULL && !(v->kind == VALUE_BOOL && !v->b);
 }
@@ -30,8 +30,8 @@ static struct str condition_text(const struct value *v)
     return str_trim(text);
 }
 
-static int judge_service(struct resolver *r, const struct config_service *service,
-                         struct launch *launch)
+static int resolve_service_if(struct resolver *r, const struct config_service *service,
+                              struct launch *launch)
 {
     struct value result;
 
@@ -39,7 +39,7 @@ static int judge_service(struct resolver *r, const struct config_service *servic
         return 0;
     if (resolve_scope_eval(r, service->condition, &result) < 0)
         return -1;
-    if (is_true(&result))
+    if (is_lua_true(&result))
         return 0;
     launch->skipped = true;
     launch->reason = arena_printf(r->arena, "`if` condition evaluated to false: `%.*s`",
@@ -105,9 +105,9 @@ struct inherited {
 };
 
 /* Own user, else that of the service with its groups, else the owner. */
-static int find_user(struct resolver *r, const struct config_program *program,
-                     const struct inherited *from, struct inherited *ret_own,
-                     struct resolve_user *ret)
+static int find_program_user(struct resolver *r, const struct config_program *program,
+                             const struct inherited *from, struct inherited *ret_own,
+                             struct resolve_user *ret)
 {
     struct value *groups = NULL;
     const char *user = NULL;
@@ -160,7 +160,7 @@ static int resolve_check(struct resolver *r, const struct config_program *progra
     struct inherited own;
     struct resolve_user who;
 
-    if (find_user(r, program, &from, &own, &who) < 0 ||
+    if (find_program_user(r, program, &from, &own, &who) < 0 ||
         resolve_program_rest(r, program, launch->program.cwd, ret) < 0)
         return -1;
     if (program->user_identity && who.identity)
@@ -253,7 +253,7 @@ static int resolve_program(struct resolver *r, const struct config_service *serv
     struct resolve_user who;
     int result = resolve_program_rest(r, &service->program, r->config->folder, &launch->program);
 
-    if (find_user(r, &service->program, &nothing, &own, &who) < 0)
+    if (find_program_user(r, &service->program, &nothing, &own, &who) < 0)
         return -1;
     if (service->program.user_identity && who.identity) {
         environment_set_identity(b->full, who.identity);
@@ -276,7 +276,7 @@ static int resolve_all(struct resolver *r, const struct config_service *service,
     struct building b;
     int result = 0;
 
-    if (build_environment(r, service, &b) < 0 || judge_service(r, service, launch) < 0)
+    if (build_environment(r, service, &b) < 0 || resolve_service_if(r, service, launch) < 0)
         return -1;
     if (launch->skipped)
         return 0;
@@ -311,7 +311,8 @@ int resolve_service(struct resolver *r, const struct config_service *service,
 /* --- a step ------------------------------------------------------------------------------ */
 
 /* Does the step run? A condition that cannot be evaluated skips it, and says why. */
-static void judge_step(struct resolver *r, const struct config_step *step, struct launch_step *ret)
+static void resolve_step_if(struct resolver *r, const struct config_step *step,
+                            struct launch_step *ret)
 {
     struct diags own = DIAGS_INIT(r->arena);
     struct diags *diags = r->diags;
@@ -325,7 +326,7 @@ static void judge_step(struct resolver *r, const struct config_step *step, struc
     r->diags = &own;
     r->failure_asked = false; /* elsewhere in the step it means nothing */
     if (resolve_scope_eval(r, step->condition, &result) == 0) {
-        ret->run = is_true(&result);
+        ret->run = is_lua_true(&result);
         ret->clears_failure = r->context->had_failure && r->failure_asked;
     } else {
         (void)diags_to_err(&own, &err);
@@ -348,7 +349,7 @@ static int resolve_step_env(struct resolver *r, const struct config_program *pro
     r->hook_env = env;
     r->hook_env_file = file;
     script_touch(&r->script);
-    if (find_user(r, program, &from, &own, &who) < 0)
+    if (find_program_user(r, program, &from, &own, &who) < 0)
         return -1;
     if (program->user_identity && who.identity)
         environment_set_identity(env, who.identity);
@@ -371,7 +372,7 @@ static int resolve_step_all(struct resolver *r, const struct config_step *step,
     r->diags = &own;
     result = resolve_step_env(r, &step->program, launch, &ret->program);
     r->diags = diags;
-    judge_step(r, step, ret);
+    resolve_step_if(r, step, ret);
     if (!ret->run)
         return 0;
     VEC_EACH (&own.list, one)

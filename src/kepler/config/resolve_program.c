@@ -24,7 +24,8 @@
 /* --- environment ------------------------------------------------------------------------------ */
 
 /* "a" with "b_x" and "a_b" with "x" would be one file: the longer name has it. */
-static bool is_of_another(const struct config *config, const char *service, struct str name)
+static bool belongs_to_other_service(const struct config *config, const char *service,
+                                     struct str name)
 {
     for (uint32_t i = 0; i < config->service_count; i++) {
         struct str other = str_from(config->services[i].name);
@@ -43,7 +44,7 @@ const char *resolve_env_file_copy(struct arena *arena, const char *folder,
     const char *name = arena_printf(arena, "%s_%.*s", service, STR_ARG(base));
     char hash[SHA256_HEX_SIZE];
 
-    if (strlen(name) > COPY_NAME_MAX || is_of_another(config, service, str_from(name))) {
+    if (strlen(name) > COPY_NAME_MAX || belongs_to_other_service(config, service, str_from(name))) {
         sha256_hex(path, strlen(path), hash);
         name = arena_printf(arena, "%s.%s", service, hash);
     }
@@ -52,8 +53,8 @@ const char *resolve_env_file_copy(struct arena *arena, const char *folder,
 
 /* The copy of the service's own file that was kept at load, else the file as its owner may read it;
  * a NULL view when there is neither. */
-static int read_file(struct resolver *r, const char *path, bool kept, struct str *ret,
-                     struct err *err)
+static int read_program_file(struct resolver *r, const char *path, bool kept, struct str *ret,
+                             struct err *err)
 {
     const char *copies = r->context->env_files;
     struct rights rights;
@@ -88,7 +89,7 @@ static int add_env_file(struct resolver *r, const struct config_program *program
     if (!path || !*path)
         return 0;
     path = path_join(r->arena, r->config->folder, path);
-    if (read_file(r, path, program == &r->service->program, &text, &err) < 0)
+    if (read_program_file(r, path, program == &r->service->program, &text, &err) < 0)
         return value_diag(r->diags, v, "'env_file': %s", err.text);
     if (!text.p)
         return 0;
@@ -101,8 +102,8 @@ static int add_env_file(struct resolver *r, const struct config_program *program
     return 0;
 }
 
-static int set_variable(struct resolver *r, struct str pair, const struct value *where,
-                        struct environment *full, struct environment *child)
+static int set_environment_pair(struct resolver *r, struct str pair, const struct value *where,
+                                struct environment *full, struct environment *child)
 {
     struct err err;
 
@@ -114,18 +115,18 @@ static int set_variable(struct resolver *r, struct str pair, const struct value 
 }
 
 /* nil gives nothing, so that an entry may be there or not. */
-static int add_pair(struct resolver *r, const struct value *item, struct environment *full,
-                    struct environment *child)
+static int add_environment_pair(struct resolver *r, const struct value *item,
+                                struct environment *full, struct environment *child)
 {
     const char *text;
 
     if (resolve_scope_text(r, item, "environment", &text) < 0)
         return -1;
-    return text ? set_variable(r, str_from(text), item, full, child) : 0;
+    return text ? set_environment_pair(r, str_from(text), item, full, child) : 0;
 }
 
-static int add_entry(struct resolver *r, const struct value_pair *pair, struct environment *full,
-                     struct environment *child)
+static int add_environment_entry(struct resolver *r, const struct value_pair *pair,
+                                 struct environment *full, struct environment *child)
 {
     const char *name, *text;
 
@@ -133,12 +134,12 @@ static int add_entry(struct resolver *r, const struct value_pair *pair, struct e
         resolve_scope_text(r, &pair->value, "environment", &text) < 0)
         return -1;
     text = arena_printf(r->arena, "%s=%s", name ? name : "", text ? text : "");
-    return set_variable(r, str_from(text), &pair->value, full, child);
+    return set_environment_pair(r, str_from(text), &pair->value, full, child);
 }
 
 /* Entry by entry, since each sees those before it. */
-static int add_environment(struct resolver *r, const struct value *v, struct environment *full,
-                           struct environment *child)
+static int resolve_environment(struct resolver *r, const struct value *v, struct environment *full,
+                               struct environment *child)
 {
     struct value all = *v;
     size_t count;
@@ -157,8 +158,9 @@ static int add_environment(struct resolver *r, const struct value *v, struct env
         return value_diag(r->diags, v, "'environment' has more than %d entries", ENTRIES_MAX);
     r->evaluated = v->kind == VALUE_STR;
     for (size_t i = 0; i < count; i++)
-        if ((all.kind == VALUE_LIST ? add_pair(r, &all.list->items[i], full, child)
-                                    : add_entry(r, &all.map->pairs[i], full, child)) < 0)
+        if ((all.kind == VALUE_LIST
+                 ? add_environment_pair(r, &all.list->items[i], full, child)
+                 : add_environment_entry(r, &all.map->pairs[i], full, child)) < 0)
             result = -1;
     r->evaluated = false;
     return result;
@@ -170,14 +172,14 @@ int resolve_program_env(struct resolver *r, const struct config_program *program
 {
     if (program->env_file && add_env_file(r, program, full, child, ret_file) < 0)
         return -1;
-    if (program->environment && add_environment(r, program->environment, full, child) < 0)
+    if (program->environment && resolve_environment(r, program->environment, full, child) < 0)
         return -1;
     return 0;
 }
 
 /* --- users ------------------------------------------------------------------------------- */
 
-static int add_group(struct resolver *r, const struct value *v, struct account_gids *gids)
+static int add_group_gid(struct resolver *r, const struct value *v, struct account_gids *gids)
 {
     const char *text;
     struct err err;
@@ -200,7 +202,7 @@ static int named_groups(struct resolver *r, const struct value *groups, struct a
         return value_diag(r->diags, groups, "'groups' must be a list of groups, got %s",
                           value_describe(groups));
     for (size_t i = 0; i < groups->list->count; i++)
-        if (add_group(r, &groups->list->items[i], gids) < 0)
+        if (add_group_gid(r, &groups->list->items[i], gids) < 0)
             return -1;
     return 0;
 }
@@ -247,7 +249,7 @@ static int check_right(struct resolver *r, const char *user, const struct value 
     return 0;
 }
 
-static bool is_foreign(const struct resolver *r)
+static bool has_foreign_owner(const struct resolver *r)
 {
     return geteuid() == 0 && r->config->owner.uid != 0;
 }
@@ -279,8 +281,8 @@ static int check_not_root(struct resolver *r, const char *user, const struct val
 
 /* An owner who is not root gains nothing through a daemon that is: their own user, and groups that
  * they are in. */
-static int check_owner(struct resolver *r, const char *user, const struct value *where,
-                       const struct resolve_user *who)
+static int check_owner_allows(struct resolver *r, const char *user, const struct value *where,
+                              const struct resolve_user *who)
 {
     const struct config_owner *owner = &r->config->owner;
     struct rights rights;
@@ -288,7 +290,7 @@ static int check_owner(struct resolver *r, const char *user, const struct value 
     gid_t bad = who->user.gid;
     bool allowed;
 
-    if (!is_foreign(r) || r->config->hardening == HARDENING_NONE)
+    if (!has_foreign_owner(r) || r->config->hardening == HARDENING_NONE)
         return 0;
     if (r->config->hardening == HARDENING_NO_ROOT)
         return check_not_root(r, user, where, who);
@@ -327,8 +329,8 @@ static const struct account *choose_identity(struct resolver *r, const struct re
     return nameless;
 }
 
-static int find_account(struct resolver *r, const char *user, const struct value *where,
-                        struct resolve_user *ret)
+static int find_program_account(struct resolver *r, const char *user, const struct value *where,
+                                struct resolve_user *ret)
 {
     struct account_owner owner;
     struct err err;
@@ -373,7 +375,7 @@ int resolve_program_user(struct resolver *r, const char *user, const struct valu
     if (!user && owner->uid != 0)
         user = arena_printf(r->arena, "%u:%u", (unsigned)owner->uid, (unsigned)owner->gid);
     if (user) {
-        if (find_account(r, user, where, ret) < 0)
+        if (find_program_account(r, user, where, ret) < 0)
             return -1;
     } else if (groups) {
         ret->user.uid = geteuid();
@@ -388,12 +390,12 @@ int resolve_program_user(struct resolver *r, const char *user, const struct valu
         return 0;
     if (choose_groups(r, groups, where, ret) < 0)
         return -1;
-    return check_owner(r, user, where, ret);
+    return check_owner_allows(r, user, where, ret);
 }
 
 /* --- command ----------------------------------------------------------------------------- */
 
-static const char *const *read_command(struct resolver *r, const struct config_program *program)
+static const char *const *resolve_command(struct resolver *r, const struct config_program *program)
 {
     const struct value *v = program->command;
     struct value list;
@@ -477,7 +479,7 @@ static int check_limit(struct resolver *r, const struct value *where, const char
 {
     struct rlimit now;
 
-    if (!is_foreign(r) || getrlimit((__rlimit_resource_t)limit->resource, &now) < 0 ||
+    if (!has_foreign_owner(r) || getrlimit((__rlimit_resource_t)limit->resource, &now) < 0 ||
         now.rlim_max == RLIM_INFINITY || limit->hard <= now.rlim_max)
         return 0;
     return value_diag(r->diags, where,
@@ -529,7 +531,7 @@ int resolve_program_rest(struct resolver *r, const struct config_program *progra
 {
     int result = 0;
 
-    ret->argv = program->command ? read_command(r, program) : read_run(r, program->run);
+    ret->argv = program->command ? resolve_command(r, program) : read_run(r, program->run);
     if (!ret->argv)
         result = -1;
     if (read_cwd(r, program->working_dir, default_cwd, &ret->cwd) < 0)

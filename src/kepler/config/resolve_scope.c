@@ -16,7 +16,8 @@ static const char *const variables[] = {
 
 /* --- tables --------------------------------------------------------------------------------- */
 
-static void put_value(struct resolver *r, struct value_map *map, const char *key, struct value v)
+static void put_scope_value(struct resolver *r, struct value_map *map, const char *key,
+                            struct value v)
 {
     value_map_set(&r->tables, map, value_text(key), v);
 }
@@ -31,13 +32,14 @@ static struct value_map *facts_table(struct resolver *r, const struct resolve_fa
 {
     struct value_map *map = value_map_new(&r->tables, 10);
 
-    put_value(r, map, "status", value_text(status_name(facts->status)));
+    put_scope_value(r, map, "status", value_text(status_name(facts->status)));
     if (facts->has_exit_code)
-        put_value(r, map, "exit_code", value_int(facts->exit_code));
-    put_value(r, map, "initialized", value_bool(facts->initialized));
-    put_value(r, map, "restart_count", value_int(facts->restart_count));
-    put_value(r, map, "restart_count_since_healthy", value_int(facts->restart_count_since_healthy));
-    put_value(r, map, "env", vars_of(r, env));
+        put_scope_value(r, map, "exit_code", value_int(facts->exit_code));
+    put_scope_value(r, map, "initialized", value_bool(facts->initialized));
+    put_scope_value(r, map, "restart_count", value_int(facts->restart_count));
+    put_scope_value(r, map, "restart_count_since_healthy",
+                    value_int(facts->restart_count_since_healthy));
+    put_scope_value(r, map, "env", vars_of(r, env));
     return map;
 }
 
@@ -45,10 +47,10 @@ static struct value service_table(struct resolver *r)
 {
     struct value_map *map = facts_table(r, &r->context->self, r->env);
 
-    put_value(r, map, "name", value_text(r->service->name));
-    put_value(r, map, "env_file", vars_of(r, r->env_file));
+    put_scope_value(r, map, "name", value_text(r->service->name));
+    put_scope_value(r, map, "env_file", vars_of(r, r->env_file));
     if (r->context->hooks)
-        put_value(r, map, "hooks", *r->context->hooks);
+        put_scope_value(r, map, "hooks", *r->context->hooks);
     return value_map(map);
 }
 
@@ -57,11 +59,11 @@ static struct value hook_table(struct resolver *r)
 {
     struct value_map *map = value_map_new(&r->tables, 4);
 
-    put_value(r, map, "env", vars_of(r, r->hook_env));
-    put_value(r, map, "env_file", vars_of(r, r->hook_env_file));
+    put_scope_value(r, map, "env", vars_of(r, r->hook_env));
+    put_scope_value(r, map, "env_file", vars_of(r, r->hook_env_file));
     if (r->context->in_hook) {
-        put_value(r, map, "name", value_text(hook_phase_name(r->context->phase)));
-        put_value(r, map, "had_failure", value_bool(r->context->had_failure));
+        put_scope_value(r, map, "name", value_text(hook_phase_name(r->context->phase)));
+        put_scope_value(r, map, "had_failure", value_bool(r->context->had_failure));
     }
     return value_map(map);
 }
@@ -74,9 +76,9 @@ static struct value deps_table(struct resolver *r)
         const struct resolve_facts *dep = &r->context->deps[i];
         struct value_map *one = facts_table(r, dep, dep->env);
 
-        put_value(r, one, "outputs",
-                  dep->outputs ? *dep->outputs : value_map(value_map_new(&r->tables, 0)));
-        put_value(r, map, dep->name, value_map(one));
+        put_scope_value(r, one, "outputs",
+                        dep->outputs ? *dep->outputs : value_map(value_map_new(&r->tables, 0)));
+        put_scope_value(r, map, dep->name, value_map(one));
     }
     return value_map(map);
 }
@@ -86,12 +88,12 @@ static struct value kepler_table(struct resolver *r)
     struct value_map *map = value_map_new(&r->tables, 2);
 
     r->kepler_vars = config_vars(r->config, r->kepler_env, &r->tables);
-    put_value(r, map, "env", r->kepler_vars);
-    put_value(r, map, "flags", r->context->flags ? *r->context->flags : *r->config->flags);
+    put_scope_value(r, map, "env", r->kepler_vars);
+    put_scope_value(r, map, "flags", r->context->flags ? *r->context->flags : *r->config->flags);
     return value_map(map);
 }
 
-static const char *owner_name(struct resolver *r)
+static const char *print_owner_name(struct resolver *r)
 {
     const struct account *account = NULL;
     struct err err;
@@ -107,10 +109,10 @@ static struct value owner_table(struct resolver *r)
 {
     struct value_map *map = value_map_new(&r->tables, 3);
 
-    put_value(r, map, "uid", value_int(r->config->owner.uid));
-    put_value(r, map, "gid", value_int(r->config->owner.gid));
-    if (owner_name(r))
-        put_value(r, map, "user", value_text(owner_name(r)));
+    put_scope_value(r, map, "uid", value_int(r->config->owner.uid));
+    put_scope_value(r, map, "gid", value_int(r->config->owner.gid));
+    if (print_owner_name(r))
+        put_scope_value(r, map, "user", value_text(print_owner_name(r)));
     return value_map(map);
 }
 
@@ -122,7 +124,7 @@ static void drop_guard(struct resolver *r)
     r->kepler_vars = value_null();
 }
 
-static int provide(void *user, struct sandbox *sandbox, struct err *err)
+static int provide_scope(void *user, struct sandbox *sandbox, struct err *err)
 {
     struct resolver *r = user;
 
@@ -163,7 +165,7 @@ static const struct resolve_facts *find_dep(struct resolver *r, const char *func
     return NULL;
 }
 
-static bool has_failed(const struct resolve_facts *facts)
+static bool has_service_failed(const struct resolve_facts *facts)
 {
     return facts->status == STATUS_FAILED || facts->status == STATUS_KILLED ||
            (facts->status == STATUS_EXITED && !(facts->has_exit_code && facts->exit_code == 0));
@@ -223,7 +225,7 @@ static int fn_failure(void *user, const struct value *args, size_t count, struct
     dep = find_dep(r, "failure", args, count, err);
     if (!dep)
         return -1;
-    *ret = value_bool(has_failed(dep));
+    *ret = value_bool(has_service_failed(dep));
     return 0;
 }
 
@@ -265,7 +267,7 @@ struct resolver *resolver_new(const struct config *config)
     struct resolver *r = mem_zalloc(sizeof(*r));
 
     r->config = config;
-    script_init(&r->script, config, provide, r);
+    script_init(&r->script, config, provide_scope, r);
     r->script.open = open_functions;
     return r;
 }

@@ -23,18 +23,18 @@ static bool is_canceled(const struct script *script)
 }
 
 /* For one that is canceled, time is over. */
-static int64_t read_clock(void *user)
+static int64_t read_script_clock(void *user)
 {
     return is_canceled(user) ? INT64_MAX / 2 : clock_real();
 }
 
-static int64_t seconds_now(void *user)
+static int64_t read_script_time(void *user)
 {
     (void)user;
     return clock_wall() / CLOCK_SECOND;
 }
 
-static int32_t utc_offset(void *user, int64_t seconds)
+static int32_t find_utc_offset(void *user, int64_t seconds)
 {
     time_t when = (time_t)seconds;
     struct tm tm;
@@ -43,8 +43,8 @@ static int32_t utc_offset(void *user, int64_t seconds)
     return localtime_r(&when, &tm) ? (int32_t)tm.tm_gmtoff : 0;
 }
 
-static int find_account(struct arena *arena, const struct value *who,
-                        const struct account **ret_account, struct err *err)
+static int find_script_account(struct arena *arena, const struct value *who,
+                               const struct account **ret_account, struct err *err)
 {
     uint64_t uid;
 
@@ -81,7 +81,7 @@ static int get_groups(void *user, const struct value *args, size_t count, struct
 
     if (count != 1)
         return err_set(err, ERR_INVALID, "'os.getgroups' expects the name or number of a user");
-    if (find_account(arena, &args[0], &account, err) < 0)
+    if (find_script_account(arena, &args[0], &account, err) < 0)
         return -1;
     if (!account)
         return err_set(err, ERR_NOT_FOUND, "'os.getgroups': no such user");
@@ -124,9 +124,9 @@ static int open_sandbox(struct script *script, struct err *err)
 {
     const struct sandbox_options options = {
         .nanoseconds_max = SANDBOX_TIME_DEFAULT,
-        .clock = read_clock,
-        .now = seconds_now,
-        .utc_offset = utc_offset,
+        .clock = read_script_clock,
+        .now = read_script_time,
+        .utc_offset = find_utc_offset,
         .user = script,
     };
 
@@ -136,7 +136,7 @@ static int open_sandbox(struct script *script, struct err *err)
     return script->open ? script->open(script->user, script->sandbox, err) : 0;
 }
 
-static int provide(struct script *script, struct err *err)
+static int provide_script_globals(struct script *script, struct err *err)
 {
     if (script->current)
         return 0;
@@ -151,7 +151,7 @@ int script_start(struct script *script, const struct value *where, struct diags 
     bool fresh = !script->sandbox;
     struct err err;
 
-    if ((fresh && open_sandbox(script, &err) < 0) || provide(script, &err) < 0)
+    if ((fresh && open_sandbox(script, &err) < 0) || provide_script_globals(script, &err) < 0)
         return value_diag(diags, where, "%s", err.text);
     if (script->broken)
         return value_diag(diags, where, "the 'lua' chunk of the file has failed before");

@@ -49,7 +49,7 @@ static void watch_for(struct connection *connection, bool writing)
         end_connection(connection, err.text);
 }
 
-static void flush(struct connection *connection)
+static void flush_connection(struct connection *connection)
 {
     while (!connection->failed && connection->out.n > 0) {
         ssize_t n =
@@ -112,7 +112,7 @@ static int take_messages(struct connection *connection, struct err *err)
     return result;
 }
 
-static void receive(struct connection *connection)
+static void receive_messages(struct connection *connection)
 {
     char *room = buf_reserve(&connection->in, READ_SIZE);
     struct err err;
@@ -134,14 +134,14 @@ static void receive(struct connection *connection)
         end_connection(connection, err.text);
 }
 
-static void on_ready(struct watch *watch, uint32_t events)
+static void on_socket_ready(struct watch *watch, uint32_t events)
 {
     struct connection *connection = from_watch(watch);
 
     if (events & WATCH_WRITE)
-        flush(connection);
+        flush_connection(connection);
     if (!connection->failed && (events & (WATCH_READ | WATCH_HUP | WATCH_ERROR)))
-        receive(connection);
+        receive_messages(connection);
     if (!connection->failed && connection->busy && connection->out.n == 0) {
         connection->busy = false;
         watch_for(connection, false);
@@ -162,7 +162,7 @@ int connection_start(struct connection *connection, struct loop *loop, int fd,
         .in = BUF_INIT(FRAME_HEAD + MESSAGE_MAX + READ_SIZE),
         .out = BUF_INIT(CONNECTION_WAITING_MAX),
     };
-    if (watch_start(&connection->watch, loop, fd, WATCH_READ, on_ready, err) < 0) {
+    if (watch_start(&connection->watch, loop, fd, WATCH_READ, on_socket_ready, err) < 0) {
         fd_close(&connection->fd);
         return -1;
     }
@@ -178,7 +178,7 @@ int connection_send(struct connection *connection, const struct message *message
             end_connection(connection, "it does not read its replies");
         return -1;
     }
-    flush(connection);
+    flush_connection(connection);
     if (connection_is_busy(connection))
         connection->busy = true;
     return 0;
@@ -192,7 +192,7 @@ bool connection_is_busy(const struct connection *connection)
 void connection_close(struct connection *connection)
 {
     connection->closing = true;
-    flush(connection);
+    flush_connection(connection);
 }
 
 void connection_done(struct connection *connection)

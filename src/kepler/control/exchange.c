@@ -27,7 +27,7 @@ struct talk {
 };
 
 /* Until the socket is ready for `events`. */
-static int await(const struct talk *talk, short events, struct err *err)
+static int await_socket(const struct talk *talk, short events, struct err *err)
 {
     struct pollfd fds[] = {
         { .fd = talk->fd, .events = events },
@@ -45,12 +45,12 @@ static int await(const struct talk *talk, short events, struct err *err)
     return 0;
 }
 
-static int send_all(const struct talk *talk, struct str bytes, struct err *err)
+static int send_request_bytes(const struct talk *talk, struct str bytes, struct err *err)
 {
     while (bytes.n > 0) {
         ssize_t n;
 
-        if (await(talk, POLLOUT, err) < 0)
+        if (await_socket(talk, POLLOUT, err) < 0)
             return -1;
         n = send(talk->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -60,12 +60,12 @@ static int send_all(const struct talk *talk, struct str bytes, struct err *err)
     return 0;
 }
 
-static int fill(struct talk *talk, struct err *err)
+static int fill_buffer(struct talk *talk, struct err *err)
 {
     char *room = buf_reserve(&talk->in, READ_SIZE); /* frames are shorter than the maximum */
     ssize_t n;
 
-    if (await(talk, POLLIN, err) < 0)
+    if (await_socket(talk, POLLIN, err) < 0)
         return -1;
     n = recv(talk->fd, room, READ_SIZE, 0);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -77,7 +77,7 @@ static int fill(struct talk *talk, struct err *err)
     return 0;
 }
 
-static int receive(struct talk *talk, struct message *ret, struct err *err)
+static int receive_answer(struct talk *talk, struct message *ret, struct err *err)
 {
     struct str payload;
 
@@ -86,7 +86,7 @@ static int receive(struct talk *talk, struct message *ret, struct err *err)
             return -1;
         if (payload.p)
             break;
-        if (fill(talk, err) < 0)
+        if (fill_buffer(talk, err) < 0)
             return -1;
     }
     if (message_decode(talk->exchange->arena, payload, ret, err) < 0)
@@ -96,22 +96,23 @@ static int receive(struct talk *talk, struct message *ret, struct err *err)
 }
 
 /* Id 0 is the daemon's own: it has sent us away. */
-static bool is_answer(const struct message *message)
+static bool is_final_answer(const struct message *message)
 {
     return message->kind == MESSAGE_REPLY && (message->id == REQUEST_ID || message->id == 0);
 }
 
-static int converse(struct talk *talk, struct str said, struct message *ret, struct err *err)
+static int exchange_messages(struct talk *talk, struct str said, struct message *ret,
+                             struct err *err)
 {
     struct message message;
 
-    if (send_all(talk, said, err) < 0 || receive(talk, &message, err) < 0 ||
+    if (send_request_bytes(talk, said, err) < 0 || receive_answer(talk, &message, err) < 0 ||
         message_check_hello(&message, err) < 0)
         return -1;
     do {
-        if (receive(talk, &message, err) < 0)
+        if (receive_answer(talk, &message, err) < 0)
             return -1;
-    } while (!is_answer(&message));
+    } while (!is_final_answer(&message));
     *ret = message;
     return 0;
 }
@@ -127,7 +128,7 @@ static int talk_to(const struct exchange *exchange, struct str said, struct mess
         return -1;
     talk.fd = fd;
     talk.deadline = clock_after(clock_real(), exchange->timeout);
-    result = converse(&talk, said, ret, err);
+    result = exchange_messages(&talk, said, ret, err);
     buf_done(&talk.in);
     return result;
 }

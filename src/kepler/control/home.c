@@ -124,7 +124,7 @@ static int refuse_absent(const struct home *home, struct err *err)
 }
 
 /* Clients send their environment: only root, or one's own user, may read it. */
-static int check_listener(const struct home *home, int fd, struct err *err)
+static int check_daemon_user(const struct home *home, int fd, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct unixsock_peer peer;
@@ -157,7 +157,7 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
             return refuse_absent(home, err);
         return err->code == ERR_SYSTEM ? err_wrap(err, "the daemon") : -1;
     }
-    if (check_listener(home, fd, err) < 0)
+    if (check_daemon_user(home, fd, err) < 0)
         return -1;
     *ret_fd = fd_take(&fd);
     return 0;

@@ -221,7 +221,7 @@ bool request_find(const char *name, enum request_kind *ret_kind)
     return false;
 }
 
-static bool is_set(enum set_kind kind, const void *field)
+static bool is_parameter_set(enum set_kind kind, const void *field)
 {
     switch (kind) {
     case SET_FLAG: return *(const bool *)field;
@@ -238,7 +238,8 @@ uint64_t request_rights(enum request_kind kind, const void *args)
     if (requests[kind].scope != REQUEST_CONFIG)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(needs); i++)
-        if (needs[i].request == kind && is_set(needs[i].kind, (const char *)args + needs[i].offset))
+        if (needs[i].request == kind &&
+            is_parameter_set(needs[i].kind, (const char *)args + needs[i].offset))
             set |= RIGHT_BIT(needs[i].right);
     return set;
 }

@@ -44,7 +44,7 @@ static const struct record_type stored_type = RECORD_TYPE("acl", ARGS, stored_fi
 #undef ARGS
 /* clang-format on */
 
-static struct stored_rule to_stored(struct arena *arena, const struct acl_rule *rule)
+static struct stored_rule make_stored_rule(struct arena *arena, const struct acl_rule *rule)
 {
     return (struct stored_rule){ rule->who, right_values(arena, rule->rights),
                                  rule->authorize ? rule->authorize->s.p : NULL };
@@ -79,9 +79,9 @@ int acl_file_save(const char *folder, const struct acl *acl, struct err *err)
         return fs_unlink(path, err);
     stored.lua = acl->lua ? acl->lua->s.p : NULL;
     VEC_EACH (&acl->users.list, rule)
-        VEC_PUSH_IN(&arena, &stored.users, to_stored(&arena, rule));
+        VEC_PUSH_IN(&arena, &stored.users, make_stored_rule(&arena, rule));
     VEC_EACH (&acl->groups.list, rule)
-        VEC_PUSH_IN(&arena, &stored.groups, to_stored(&arena, rule));
+        VEC_PUSH_IN(&arena, &stored.groups, make_stored_rule(&arena, rule));
     whole = record_value(&arena, &stored_type, &stored);
     if (json_print(&text, &whole, 0, err) < 0)
         return err_wrap(err, "store the rules of the config");

@@ -28,15 +28,17 @@ static void put_strs(struct call *call, struct value_map *map, const char *key,
     value_map_set(&call->arena, map, value_text(key), value_list(list));
 }
 
-static void put_value(struct call *call, struct value_map *map, const char *key, struct value v)
+static void put_request_value(struct call *call, struct value_map *map, const char *key,
+                              struct value v)
 {
     value_map_set(&call->arena, map, value_text(key), v);
 }
 
-static void put_text(struct call *call, struct value_map *map, const char *key, const char *text)
+static void put_request_text(struct call *call, struct value_map *map, const char *key,
+                             const char *text)
 {
     if (text)
-        put_value(call, map, key, value_text(text));
+        put_request_value(call, map, key, value_text(text));
 }
 
 static void put_start(struct call *call, struct value_map *map)
@@ -44,11 +46,12 @@ static void put_start(struct call *call, struct value_map *map)
     const struct request_start *start = call->args;
 
     put_strs(call, map, "services", start->services);
-    put_value(call, map, "no_deps", value_bool(start->no_deps));
-    put_value(call, map, "start_clean", value_bool(start->start_clean));
-    put_value(call, map, "override_envs",
-              value_bool(start->refresh_env || start->overrides.n > 0 || start->flags.n > 0));
-    put_text(call, map, "hardening", start->hardening);
+    put_request_value(call, map, "no_deps", value_bool(start->no_deps));
+    put_request_value(call, map, "start_clean", value_bool(start->start_clean));
+    put_request_value(
+        call, map, "override_envs",
+        value_bool(start->refresh_env || start->overrides.n > 0 || start->flags.n > 0));
+    put_request_text(call, map, "hardening", start->hardening);
 }
 
 static void put_ask(struct call *call, struct value_map *map)
@@ -56,10 +59,10 @@ static void put_ask(struct call *call, struct value_map *map)
     const struct request_ask *ask = call->args;
 
     put_strs(call, map, "services", ask->services);
-    put_text(call, map, "service", ask->services.n > 0 ? ask->services.p[0] : NULL);
-    put_value(call, map, "include_services", value_bool(ask->with_services));
-    put_value(call, map, "include_environment", value_bool(ask->with_environment));
-    put_value(call, map, "include_flags", value_bool(ask->with_flags));
+    put_request_text(call, map, "service", ask->services.n > 0 ? ask->services.p[0] : NULL);
+    put_request_value(call, map, "include_services", value_bool(ask->with_services));
+    put_request_value(call, map, "include_environment", value_bool(ask->with_environment));
+    put_request_value(call, map, "include_flags", value_bool(ask->with_flags));
 }
 
 static void put_stop(struct call *call, struct value_map *map)
@@ -67,8 +70,8 @@ static void put_stop(struct call *call, struct value_map *map)
     const struct request_stop *stop = call->args;
 
     put_strs(call, map, "services", stop->services);
-    put_value(call, map, "clean", value_bool(stop->clean));
-    put_text(call, map, "signal", stop->signal);
+    put_request_value(call, map, "clean", value_bool(stop->clean));
+    put_request_text(call, map, "signal", stop->signal);
 }
 
 static void put_logs(struct call *call, struct value_map *map)
@@ -76,8 +79,8 @@ static void put_logs(struct call *call, struct value_map *map)
     const struct request_logs *logs = call->args;
 
     put_strs(call, map, "services", logs->services);
-    put_text(call, map, "service", logs->services.n > 0 ? logs->services.p[0] : NULL);
-    put_text(call, map, "filter", logs->query);
+    put_request_text(call, map, "service", logs->services.n > 0 ? logs->services.p[0] : NULL);
+    put_request_text(call, map, "filter", logs->query);
 }
 
 static void put_metrics(struct call *call, struct value_map *map)
@@ -85,8 +88,8 @@ static void put_metrics(struct call *call, struct value_map *map)
     const struct request_metrics *metrics = call->args;
 
     put_strs(call, map, "services", metrics->services);
-    put_text(call, map, "service", metrics->services.n > 0 ? metrics->services.p[0] : NULL);
-    put_text(call, map, "filter", metrics->query);
+    put_request_text(call, map, "service", metrics->services.n > 0 ? metrics->services.p[0] : NULL);
+    put_request_text(call, map, "filter", metrics->query);
 }
 
 static void put_wait(struct call *call, struct value_map *map)
@@ -110,8 +113,8 @@ static struct value request_value(struct call *call)
 
     if (put[call->kind])
         put[call->kind](call, params);
-    put_text(call, map, "action", request_get(call->kind)->record.name);
-    put_value(call, map, "params", value_map(params));
+    put_request_text(call, map, "action", request_get(call->kind)->record.name);
+    put_request_value(call, map, "params", value_map(params));
     return value_map(map);
 }
 
@@ -126,11 +129,11 @@ static struct value caller_value(struct call *call)
         value_list_push(
             &call->arena, groups,
             value_text(group->name ? group->name : arena_printf(&call->arena, "%u", group->gid)));
-    put_value(call, map, "uid", value_int(caller->uid));
-    put_value(call, map, "gid", value_int(caller->gid));
-    put_text(call, map, "username", caller->name);
-    put_value(call, map, "groups", value_list(groups));
-    put_value(call, map, "token", value_bool(caller->kind == ACL_TOKEN));
+    put_request_value(call, map, "uid", value_int(caller->uid));
+    put_request_value(call, map, "gid", value_int(caller->gid));
+    put_request_text(call, map, "username", caller->name);
+    put_request_value(call, map, "groups", value_list(groups));
+    put_request_value(call, map, "token", value_bool(caller->kind == ACL_TOKEN));
     return value_map(map);
 }
 
@@ -244,7 +247,7 @@ static void ask_config(struct authorization *authorization, struct opinion *opin
 }
 
 /* What there is no time for is refused. */
-static void ask_all(struct background_task *background_task)
+static void run_authorizers(struct background_task *background_task)
 {
     struct authorization *authorization =
         container_of(background_task, struct authorization, background_task);
@@ -307,6 +310,6 @@ void authorization_begin(struct call *call, authorization_fn *heard)
     authorization->request = value_copy(&authorization->arena, &authorization->request);
     authorization->caller = caller_value(call);
     authorization->caller = value_copy(&authorization->arena, &authorization->caller);
-    background_task_begin(&call->daemon->judges, &authorization->background_task, ask_all,
+    background_task_begin(&call->daemon->judges, &authorization->background_task, run_authorizers,
                           on_heard);
 }

@@ -89,7 +89,7 @@ static struct call *find_other(const struct call *call, uint64_t id)
 }
 
 /* Who asks, for the causes that are kept. */
-static const char *find_name(struct call *call)
+static const char *find_caller_name(struct call *call)
 {
     const struct acl_caller *caller = &call->caller;
     const char *name =
@@ -142,7 +142,7 @@ void call_begin(struct client *client, const struct message *message)
     }
     call->args = args;
     if (request_get(call->kind)->acts)
-        call->who = find_name(call);
+        call->who = find_caller_name(call);
     call_access_begin(call, enter_call);
 }
 
@@ -176,7 +176,8 @@ static void handle_cancel(struct call *call)
 
 /* --- words -------------------------------------------------------------------------------- */
 
-static void send(struct call *call, enum message_kind kind, const char *name, struct value body)
+static void send_call_message(struct call *call, enum message_kind kind, const char *name,
+                              struct value body)
 {
     const struct message message = { kind, call->id, name, body, NULL };
     struct err err;
@@ -187,17 +188,17 @@ static void send(struct call *call, enum message_kind kind, const char *name, st
 
 /* What a reply says is on disk: services that were started come back after a crash, and those that
  * were stopped do not. */
-static void reply(struct call *call, const char *name, struct value body)
+static void send_call_reply(struct call *call, const char *name, struct value body)
 {
     log_debug("reply name=%s id=%llu", name, (unsigned long long)call->id);
     if (call->project)
         project_save_told(call->project);
-    send(call, MESSAGE_REPLY, name, body);
+    send_call_message(call, MESSAGE_REPLY, name, body);
 }
 
 void call_answer(struct call *call, struct value body)
 {
-    reply(call, MESSAGE_OK, body);
+    send_call_reply(call, MESSAGE_OK, body);
 }
 
 void call_finish(struct call *call, struct value body)
@@ -225,7 +226,7 @@ void call_refuse(struct call *call, const char *name, const char *fmt, ...)
     va_start(args, fmt);
     text = arena_vprintf(&call->arena, fmt, args);
     va_end(args);
-    reply(call, name, message_body(&call->arena, "message", text));
+    send_call_reply(call, name, message_body(&call->arena, "message", text));
     call_free(call);
 }
 
@@ -236,7 +237,7 @@ void call_fail(struct call *call, const struct err *err)
 
 void call_event(struct call *call, const char *name, struct value body)
 {
-    send(call, MESSAGE_EVENT, name, body);
+    send_call_message(call, MESSAGE_EVENT, name, body);
 }
 
 /* One who may not even read the file learns nothing else about it. */
@@ -283,7 +284,8 @@ int call_find_services(struct call *call, struct param_strs names, struct engine
 
 /* --- watching ----------------------------------------------------------------------------- */
 
-static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_reply_value(struct arena *arena, struct value_map *map, const char *key,
+                            struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -293,10 +295,10 @@ static void tell_status(struct call *call, const struct service *service)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
 
-    put_value(&arena, map, "service", value_text(service->config->name));
-    put_value(&arena, map, "status", value_text(status_name(service_status(service))));
-    put_value(&arena, map, "reason", value_text(buf_text(&service->reason)));
-    put_value(&arena, map, "check", value_bool(service->plan.check.given));
+    put_reply_value(&arena, map, "service", value_text(service->config->name));
+    put_reply_value(&arena, map, "status", value_text(status_name(service_status(service))));
+    put_reply_value(&arena, map, "reason", value_text(buf_text(&service->reason)));
+    put_reply_value(&arena, map, "check", value_bool(service->plan.check.given));
     call_event(call, "progress", value_map(map));
 }
 
@@ -310,13 +312,13 @@ static const char *failure_detail(const struct service *service)
     return cause.p + reason.n + strlen("; ");
 }
 
-static void tell_failure(struct call *call, const struct service *service)
+static void report_call_failure(struct call *call, const struct service *service)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value v = state_file_service_value(&arena, &service->record, buf_text(&service->reason));
 
-    put_value(&arena, v.map, "service", value_text(service->config->name));
-    put_value(&arena, v.map, "detail", value_text(failure_detail(service)));
+    put_reply_value(&arena, v.map, "service", value_text(service->config->name));
+    put_reply_value(&arena, v.map, "detail", value_text(failure_detail(service)));
     call_event(call, "failure", v);
 }
 
@@ -337,7 +339,7 @@ static bool is_concerned(const struct call *call, uint32_t index)
     return !call->concerned || reach_has(call->concerned, index);
 }
 
-static bool is_named(const struct call *call, uint32_t index)
+static bool is_call_target(const struct call *call, uint32_t index)
 {
     for (size_t i = 0; i < call->set.count; i++)
         if (call->set.services[i] == index)
@@ -358,23 +360,23 @@ void call_watch(struct call *call)
         const struct service *service = engine_get(call->project->engine, i);
 
         if (!is_concerned(call, i) ||
-            (!status_is_active(service_status(service)) && is_named(call, i)))
+            (!status_is_active(service_status(service)) && is_call_target(call, i)))
             continue;
         tell_status(call, service);
         if (replay && readiness_is_unhandled(service))
-            tell_failure(call, service);
+            report_call_failure(call, service);
     }
 }
 
-static void tell_hook(struct call *call, const struct engine_event *event, const char *what)
+static void report_call_hook(struct call *call, const struct engine_event *event, const char *what)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
 
-    put_value(&arena, map, "service", value_text(event->name));
-    put_value(&arena, map, "hook", value_text(hook_phase_name(event->phase)));
-    put_value(&arena, map, "what", value_text(what));
-    put_value(&arena, map, "reason", value_text(event->reason));
+    put_reply_value(&arena, map, "service", value_text(event->name));
+    put_reply_value(&arena, map, "hook", value_text(hook_phase_name(event->phase)));
+    put_reply_value(&arena, map, "what", value_text(what));
+    put_reply_value(&arena, map, "reason", value_text(event->reason));
     call_event(call, "hook", value_map(map));
 }
 
@@ -393,8 +395,8 @@ void call_tell(struct call *call, const struct engine_event *event)
     case EVENT_STATUS: tell_status(call, service); return;
     case EVENT_HOOK_STARTED:
     case EVENT_HOOK_COMPLETED:
-    case EVENT_HOOK_FAILED: tell_hook(call, event, hooks[event->kind]); return;
-    case EVENT_UNHANDLED_FAILURE: tell_failure(call, service); return;
+    case EVENT_HOOK_FAILED: report_call_hook(call, event, hooks[event->kind]); return;
+    case EVENT_UNHANDLED_FAILURE: report_call_failure(call, service); return;
     case EVENT_CLEAR_LOGS:
     case EVENT_CLEANED:
     case EVENT_SETTLED: return;

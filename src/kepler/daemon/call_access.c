@@ -35,7 +35,7 @@ struct subject {
 };
 
 /* Not loaded: what is on disk. What cannot be read is root's. */
-static void find_stored(struct call *call, struct subject *subject)
+static void find_stored_config(struct call *call, struct subject *subject)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, subject->config.path);
     const struct state_file *record = NULL;
@@ -53,13 +53,13 @@ static void find_stored(struct call *call, struct subject *subject)
                     err.text);
 }
 
-static struct subject find_subject(struct call *call, const char *path)
+static struct subject find_access_subject(struct call *call, const char *path)
 {
     const struct project *project = daemon_find(call->daemon, path);
     struct subject subject = { .config.path = path, .hardening = call->daemon->hardening };
 
     if (!project) {
-        find_stored(call, &subject);
+        find_stored_config(call, &subject);
         return subject;
     }
     subject.acl = (struct acl_subject){ project->config->acl, true, project->config->owner.uid };
@@ -93,7 +93,7 @@ static bool is_owner(const struct acl_caller *caller, const struct subject *subj
 }
 
 /* Until somebody owns it, reading is the business of who loads it. */
-static int check_readable(const struct acl_caller *caller, const struct subject *subject,
+static int check_can_read(const struct acl_caller *caller, const struct subject *subject,
                           struct err *err)
 {
     if (is_master(caller) || !subject->acl.owned ||
@@ -113,10 +113,10 @@ static int check_hardening(const struct acl_caller *caller, const struct subject
 }
 
 /* What stands against all rights. */
-static int check_caller(const struct acl_caller *caller, const struct subject *subject,
-                        struct err *err)
+static int check_caller_level(const struct acl_caller *caller, const struct subject *subject,
+                              struct err *err)
 {
-    return check_hardening(caller, subject, err) < 0 || check_readable(caller, subject, err) < 0
+    return check_hardening(caller, subject, err) < 0 || check_can_read(caller, subject, err) < 0
                ? -1
                : 0;
 }
@@ -183,7 +183,7 @@ static bool check_call(struct call *call, const struct subject *subject,
     uint64_t missing = needed_rights(call) & ~verdict->rights;
     struct err err;
 
-    if (check_caller(&call->caller, subject, &err) < 0)
+    if (check_caller_level(&call->caller, subject, &err) < 0)
         call_refuse(call, MESSAGE_DENIED, "%s", err.text);
     else if (missing)
         refuse_rights(call, subject, missing, verdict->rights);
@@ -197,9 +197,9 @@ static bool check_call(struct call *call, const struct subject *subject,
     return false;
 }
 
-static void decide_one(struct call *call, const char *path)
+static void decide_config_access(struct call *call, const char *path)
 {
-    struct subject subject = find_subject(call, path);
+    struct subject subject = find_access_subject(call, path);
     struct acl_verdict verdict = judge_subject(call, &subject);
     const enum authorization_answer answer = authorization_answer(call, &subject.config);
     void (*enter)(struct call * call) = call->enter;
@@ -233,13 +233,13 @@ static bool is_open_to(struct call *call, const struct subject *subject,
     struct err ignored;
 
     return (verdict->rights & RIGHT_BIT(RIGHT_STATUS)) &&
-           check_caller(&call->caller, subject, &ignored) == 0;
+           check_caller_level(&call->caller, subject, &ignored) == 0;
 }
 
 /* Ask about those whose authorizers have to be asked. */
 static void add_listed(struct call *call, const char *path)
 {
-    struct subject subject = find_subject(call, path);
+    struct subject subject = find_access_subject(call, path);
     struct acl_verdict verdict = judge_subject(call, &subject);
 
     if (verdict.authorizers.n > 0 && is_open_to(call, &subject, &verdict) &&
@@ -271,7 +271,7 @@ static void decide_list(struct call *call)
 
 bool call_access_sees(struct call *call, const char *path)
 {
-    struct subject subject = find_subject(call, path);
+    struct subject subject = find_access_subject(call, path);
     struct acl_verdict verdict = judge_subject(call, &subject);
 
     if (!is_open_to(call, &subject, &verdict))
@@ -287,7 +287,7 @@ static void decide_call(struct call *call)
     const char *path = request_config(call->kind, call->args);
 
     if (path)
-        decide_one(call, path);
+        decide_config_access(call, path);
     else
         decide_list(call);
 }
@@ -304,13 +304,13 @@ void call_access_begin(struct call *call, void (*enter)(struct call *call))
 void call_access_report(struct call *call, const char *path, struct acl_caller *caller,
                         struct call_access_report *ret)
 {
-    struct subject subject = find_subject(call, path);
+    struct subject subject = find_access_subject(call, path);
     struct err err;
 
     *ret = (struct call_access_report){ .verdict = judge_caller(call, &subject, caller),
                                         .owned = subject.acl.owned,
                                         .owner = subject.acl.owner };
-    if (check_caller(caller, &subject, &err) < 0)
+    if (check_caller_level(caller, &subject, &err) < 0)
         ret->obstacle = arena_strdup(&call->arena, err.text);
 }
 
@@ -327,10 +327,10 @@ bool call_access_allows(struct call *call, const char *path)
 
     if (call->grant.path && strcmp(call->grant.path, path) == 0)
         return true;
-    subject = find_subject(call, path);
+    subject = find_access_subject(call, path);
     verdict = judge_subject(call, &subject);
     return verdict.authorizers.n == 0 && (needed_rights(call) & ~verdict.rights) == 0 &&
-           check_caller(&call->caller, &subject, &ignored) == 0 &&
+           check_caller_level(&call->caller, &subject, &ignored) == 0 &&
            (!brings_text(call) || is_master(&call->caller) || !subject.acl.owned ||
             is_owner(&call->caller, &subject));
 }

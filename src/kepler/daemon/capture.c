@@ -24,7 +24,7 @@ struct answer {
     uint64_t ticket;
 };
 
-static void reply(struct capture *capture, uint64_t ticket, loop_message_fn *fn)
+static void send_ticket_reply(struct capture *capture, uint64_t ticket, loop_message_fn *fn)
 {
     struct answer *answer = mem_zalloc(sizeof(*answer));
 
@@ -33,7 +33,7 @@ static void reply(struct capture *capture, uint64_t ticket, loop_message_fn *fn)
     log_thread_reply(capture->log_thread, &answer->loop_message, fn);
 }
 
-static void on_news(struct loop_message *loop_message)
+static void on_lines_written(struct loop_message *loop_message)
 {
     struct answer *answer = container_of(loop_message, struct answer, loop_message);
     struct capture *capture = answer->capture;
@@ -44,15 +44,15 @@ static void on_news(struct loop_message *loop_message)
 }
 
 /* The store has written something. */
-static void tell_news(void *self)
+static void report_lines_written(void *self)
 {
     struct capture *capture = self;
 
     if (!atomic_exchange(&capture->told, true))
-        reply(capture, 0, on_news);
+        send_ticket_reply(capture, 0, on_lines_written);
 }
 
-static void on_flushed(struct loop_message *loop_message)
+static void on_capture_flushed(struct loop_message *loop_message)
 {
     struct answer *answer = container_of(loop_message, struct answer, loop_message);
     struct capture *capture = answer->capture;
@@ -78,7 +78,7 @@ static void wake_waiters(struct capture *capture)
     }
 }
 
-static void on_room(struct loop_message *loop_message)
+static void on_pipe_room(struct loop_message *loop_message)
 {
     struct answer *answer = container_of(loop_message, struct answer, loop_message);
     struct capture *capture = answer->capture;
@@ -123,7 +123,7 @@ static void do_add(struct loop_message *loop_message)
     feeds_add(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
     if (atomic_fetch_sub(&capture->held, task->n) - task->n <= HELD_LOW &&
         atomic_exchange(&capture->wants_room, false))
-        reply(capture, 0, on_room);
+        send_ticket_reply(capture, 0, on_pipe_room);
     free(task);
 }
 
@@ -144,7 +144,7 @@ static void do_flush(struct loop_message *loop_message)
 
     feeds_flush(&capture->feeds);
     free(task);
-    reply(capture, ticket, on_flushed);
+    send_ticket_reply(capture, ticket, on_capture_flushed);
 }
 
 static void do_clear(struct loop_message *loop_message)
@@ -191,13 +191,14 @@ static struct task *task_new(struct capture *capture, const struct feed_origin *
     return task;
 }
 
-static void send(struct task *task, loop_message_fn *fn)
+static void send_feed_task(struct task *task, loop_message_fn *fn)
 {
     log_thread_send(task->capture->log_thread, &task->loop_message, fn);
 }
 
-static struct feed_origin origin_of(const struct capture *capture, const struct real_tag *tag,
-                                    enum service_process_stream stream)
+static struct feed_origin find_feed_origin(const struct capture *capture,
+                                           const struct real_tag *tag,
+                                           enum service_process_stream stream)
 {
     return (struct feed_origin){
         .tag = tag,
@@ -210,11 +211,11 @@ static struct feed_origin origin_of(const struct capture *capture, const struct 
 
 static bool sink_take(void *self, const void *tag, enum service_process_stream stream, int fd)
 {
-    struct feed_origin origin = origin_of(self, tag, stream);
+    struct feed_origin origin = find_feed_origin(self, tag, stream);
     struct task *task = task_new(self, &origin, STR(""));
 
     task->fd = fd;
-    send(task, do_take);
+    send_feed_task(task, do_take);
     return true;
 }
 
@@ -222,10 +223,10 @@ static void sink_add(void *self, const void *tag, enum service_process_stream st
                      struct str bytes)
 {
     struct capture *capture = self;
-    struct feed_origin origin = origin_of(capture, tag, stream);
+    struct feed_origin origin = find_feed_origin(capture, tag, stream);
 
     (void)atomic_fetch_add(&capture->held, bytes.n);
-    send(task_new(capture, &origin, bytes), do_add);
+    send_feed_task(task_new(capture, &origin, bytes), do_add);
 }
 
 /* The thread may have made room between the two looks. */
@@ -253,11 +254,11 @@ struct service_process_sink capture_sink(struct capture *capture)
 
 void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text)
 {
-    struct feed_origin origin = origin_of(self, tag, SERVICE_PROCESS_STDERR);
+    struct feed_origin origin = find_feed_origin(self, tag, SERVICE_PROCESS_STDERR);
 
     if (note == WORLD_WARNING)
         origin.stream = SEGMENT_WARNINGS;
-    send(task_new(self, &origin, str_from(text)), do_note);
+    send_feed_task(task_new(self, &origin, str_from(text)), do_note);
 }
 
 uint64_t capture_flush(struct capture *capture)
@@ -265,7 +266,7 @@ uint64_t capture_flush(struct capture *capture)
     struct task *task = task_new(capture, &(struct feed_origin){ 0 }, STR(""));
 
     task->ticket = ++capture->asked;
-    send(task, do_flush);
+    send_feed_task(task, do_flush);
     return capture->asked;
 }
 
@@ -281,7 +282,8 @@ bool capture_is_flushed(const struct capture *capture, uint64_t ticket)
 
 void capture_clear(struct capture *capture, const char *service)
 {
-    send(task_new(capture, &(struct feed_origin){ .service = service }, STR("")), do_clear);
+    send_feed_task(task_new(capture, &(struct feed_origin){ .service = service }, STR("")),
+                   do_clear);
 }
 
 struct capture_losses capture_losses(const struct capture *capture)
@@ -320,9 +322,9 @@ int capture_open(struct capture *capture, struct log_thread *log_thread,
     capture->feeds.folder = options->folder;
     capture->feeds.clean_interval =
         logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
-    log_store_on_data(capture->feeds.store, tell_news, capture);
+    log_store_on_data(capture->feeds.store, report_lines_written, capture);
     atomic_store(&capture->feeds.next_line, log_store_stats(capture->feeds.store).next_seq);
-    send(task_new(capture, &(struct feed_origin){ 0 }, STR("")), do_open);
+    send_feed_task(task_new(capture, &(struct feed_origin){ 0 }, STR("")), do_open);
     return 0;
 }
 

@@ -43,19 +43,19 @@ const char *client_refusal(const struct client *client, const char *token, struc
 
 /* --- life -------------------------------------------------------------------------------- */
 
-static void on_message(void *self, const struct message *message)
+static void on_client_message(void *self, const struct message *message)
 {
     call_begin(self, message);
 }
 
-static void on_drained(void *self)
+static void on_client_drained(void *self)
 {
     const struct client *client = self;
 
     daemon_pump_soon(client->daemon);
 }
 
-static void on_closed(void *self, const char *why)
+static void on_client_closed(void *self, const char *why)
 {
     struct client *client = self;
 
@@ -65,7 +65,7 @@ static void on_closed(void *self, const char *why)
     client_free(client);
 }
 
-static void refuse_client(struct client *client, const char *why)
+static void refuse_daemon_client(struct client *client, const char *why)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct message no = { MESSAGE_REPLY, 0, MESSAGE_DENIED,
@@ -97,7 +97,7 @@ static size_t count_strangers(const struct daemon *daemon)
 
 /* Why it is sent away before it has asked for anything; NULL: it may stay. Who is not a member may
  * have a token of a service that runs; a few of them cannot keep members out. */
-static const char *find_refusal(struct client *client)
+static const char *find_client_refusal(struct client *client)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct daemon *daemon = client->daemon;
@@ -127,9 +127,10 @@ void client_new(struct daemon *daemon, int fd)
 {
     struct client *client = mem_zalloc(sizeof(*client));
     const char *refusal;
-    const struct connection_events events = {
-        .self = client, .message = on_message, .drained = on_drained, .closed = on_closed
-    };
+    const struct connection_events events = { .self = client,
+                                              .message = on_client_message,
+                                              .drained = on_client_drained,
+                                              .closed = on_client_closed };
     struct err err;
 
     client->daemon = daemon;
@@ -148,9 +149,9 @@ void client_new(struct daemon *daemon, int fd)
         client->next->back = &client->next;
     daemon->clients = client;
     daemon->client_count++;
-    refusal = find_refusal(client);
+    refusal = find_client_refusal(client);
     if (refusal)
-        refuse_client(client, refusal);
+        refuse_daemon_client(client, refusal);
 }
 
 void client_free(struct client *client)

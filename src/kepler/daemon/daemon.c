@@ -209,7 +209,7 @@ static bool is_flushing(const struct daemon *daemon)
     return false;
 }
 
-static void check_end(struct daemon *daemon)
+static void check_daemon_end(struct daemon *daemon)
 {
     if (!daemon->stopping || daemon->stopped || daemon->recovering > 0 ||
         (!daemon->leave && !is_all_down(daemon)) || is_flushing(daemon))
@@ -225,7 +225,7 @@ static void check_end(struct daemon *daemon)
     loop_stop(daemon->loop);
 }
 
-static void on_step(void *self)
+static void on_daemon_step(void *self)
 {
     struct daemon *daemon = self;
     struct project *project;
@@ -237,7 +237,7 @@ static void on_step(void *self)
             project_save_later(entry->value);
     trim_births(daemon);
     ask_others(daemon);
-    check_end(daemon);
+    check_daemon_end(daemon);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ void daemon_stop(struct daemon *daemon, bool leave_running, const char *who)
     }
 }
 
-static void on_signal(void *self, int signo)
+static void on_daemon_signal(void *self, int signo)
 {
     struct daemon *daemon = self;
 
@@ -275,15 +275,15 @@ static void on_signal(void *self, int signo)
 
 /* --- clients ----------------------------------------------------------------------------- */
 
-static void on_client(struct watch *watch, uint32_t events);
+static void on_client_connected(struct watch *watch, uint32_t events);
 
 static void on_door(struct timer *timer)
 {
     struct daemon *daemon = container_of(timer, struct daemon, door);
     struct err err;
 
-    if (watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ, on_client,
-                    &err) < 0)
+    if (watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ,
+                    on_client_connected, &err) < 0)
         timer_set(loop_timers(daemon->loop), timer, clock_after(clock_now(), DOOR_PAUSE), on_door);
 }
 
@@ -307,7 +307,7 @@ static void close_door(struct daemon *daemon)
               on_door);
 }
 
-static void on_client(struct watch *watch, uint32_t events)
+static void on_client_connected(struct watch *watch, uint32_t events)
 {
     struct daemon *daemon = container_of(watch, struct daemon, listen_watch);
     int fd;
@@ -327,7 +327,7 @@ static void on_client(struct watch *watch, uint32_t events)
 }
 
 /* For people only: a full disk must not stop the daemon. */
-static void write_pid(struct daemon *daemon)
+static void write_daemon_pid(struct daemon *daemon)
 {
     const struct fs_replace_options how = { .attr = { 0660, FS_KEEP, FS_KEEP },
                                             .sync = FS_NO_SYNC };
@@ -356,8 +356,8 @@ int daemon_listen(struct daemon *daemon, struct err *err)
     unsigned mode = geteuid() == 0 ? 0666 : 0600;
 
     if (home_listen(&daemon->home, mode, &daemon->listener, err) < 0 ||
-        watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ, on_client,
-                    err) < 0)
+        watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ,
+                    on_client_connected, err) < 0)
         return -1;
     tell_group();
     log_info("daemon listens socket=%s pid=%d", daemon->home.socket, (int)getpid());
@@ -367,7 +367,7 @@ int daemon_listen(struct daemon *daemon, struct err *err)
 /* --- life -------------------------------------------------------------------------------- */
 
 /* Ours, and no link: checked on the folder itself, so that nobody can exchange it meanwhile. */
-static int check_root(const char *root, mode_t mode, struct err *err)
+static int check_daemon_root(const char *root, mode_t mode, struct err *err)
 {
     AUTO_FD int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -395,7 +395,7 @@ static int make_root(struct daemon *daemon, struct err *err)
     if (info.kind != FS_NONE && info.kind != FS_FOLDER)
         return err_set(err, ERR_INVALID, "the state folder '%s' is a %s", root,
                        fs_kind_name(info.kind));
-    if (fs_mkdirs(root, mode, err) < 0 || check_root(root, mode, err) < 0)
+    if (fs_mkdirs(root, mode, err) < 0 || check_daemon_root(root, mode, err) < 0)
         return -1;
     return fs_mkdirs(daemon->home.configs, mode, err);
 }
@@ -474,12 +474,12 @@ static int make_births(struct daemon *daemon, struct err *err)
     return stale_process_open(daemon->births_path, &daemon->child_registry, &daemon->mark, err);
 }
 
-static int watch_signals(struct daemon *daemon, struct err *err)
+static int watch_daemon_signals(struct daemon *daemon, struct err *err)
 {
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-    if (loop_on_signal(daemon->loop, SIGTERM, on_signal, daemon, err) < 0 ||
-        loop_on_signal(daemon->loop, SIGINT, on_signal, daemon, err) < 0)
+    if (loop_on_signal(daemon->loop, SIGTERM, on_daemon_signal, daemon, err) < 0 ||
+        loop_on_signal(daemon->loop, SIGINT, on_daemon_signal, daemon, err) < 0)
         return -1;
     (void)sigaction(SIGPIPE, &ignore, NULL);
     (void)sigaction(SIGHUP, &ignore, NULL);
@@ -501,9 +501,9 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
     daemon->loop = loop_new(err);
     if (!daemon->loop)
         return -1;
-    write_pid(daemon);
+    write_daemon_pid(daemon);
     if (make_group(daemon, err) < 0 || make_births(daemon, err) < 0 ||
-        watch_signals(daemon, err) < 0 ||
+        watch_daemon_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
         log_thread_start(&daemon->log_thread, daemon->loop, err) < 0 ||
         background_tasks_open(&daemon->background_tasks, daemon->loop, err) < 0 ||
@@ -517,7 +517,7 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
     daemon->trees.child_registry = daemon->child_registry > 0 ? daemon->child_registry : 0;
     daemon->trees.mark = daemon->mark;
     filewatch_hub_init(&daemon->files, daemon->loop);
-    loop_on_step(daemon->loop, on_step, daemon);
+    loop_on_step(daemon->loop, on_daemon_step, daemon);
     return 0;
 }
 

@@ -75,7 +75,7 @@ static void feed_read(struct feed *feed, bool end)
 }
 
 /* What the pipes of one service hold now. */
-static void read_group(struct feed_group *group)
+static void read_feed_group(struct feed_group *group)
 {
     struct feed *next;
 
@@ -86,13 +86,13 @@ static void read_group(struct feed_group *group)
     }
 }
 
-static void read_all(struct feeds *feeds)
+static void read_all_feeds(struct feeds *feeds)
 {
     MAP_EACH (&feeds->groups, entry)
-        read_group(entry->value);
+        read_feed_group(entry->value);
 }
 
-static struct feed_group *open_group(struct feeds *feeds, const char *service)
+static struct feed_group *open_feed_group(struct feeds *feeds, const char *service)
 {
     void **place = map_place(&feeds->groups, str_from(service));
     struct feed_group *group = *place;
@@ -109,12 +109,12 @@ static struct feed_group *open_group(struct feeds *feeds, const char *service)
  * there, and nobody waits for more. */
 static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *origin)
 {
-    struct feed_group *group = open_group(feeds, origin->service);
+    struct feed_group *group = open_feed_group(feeds, origin->service);
     struct log_source *source;
     struct feed *feed;
     struct err err;
 
-    read_group(group);
+    read_feed_group(group);
     if (log_source_new(feeds->store, origin->service, origin->hook, origin->stream, origin->keep,
                        &source, &err) < 0) {
         log_warning("logs cannot be stored service=%s error=%s", origin->service, err.text);
@@ -128,7 +128,7 @@ static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *orig
 
 /* --- what is due ------------------------------------------------------------------------ */
 
-static void on_tick(struct timer *timer);
+static void on_flush_due(struct timer *timer);
 static void on_clean(struct timer *timer);
 
 /* Cleaning waits for its interval, and longer when nothing can be too much or too old before. */
@@ -145,7 +145,7 @@ static void arm_clean(struct feeds *feeds)
 }
 
 /* Report changes only: that lines cannot be written is logged once, not each time. */
-static void publish(struct feeds *feeds)
+static void publish_feeds(struct feeds *feeds)
 {
     const struct log_store_stats stats = log_store_stats(feeds->store);
     const int before = atomic_exchange(&feeds->errnum, stats.errnum);
@@ -170,16 +170,16 @@ static void set_flush_timer(struct feeds *feeds)
 {
     int64_t due = log_store_due(feeds->store);
 
-    publish(feeds);
+    publish_feeds(feeds);
     if (due == CLOCK_NEVER)
         timer_clear(loop_timers(feeds->loop), &feeds->tick);
     else if (!timer_is_set(&feeds->tick) || feeds->tick.deadline > due)
-        timer_set(loop_timers(feeds->loop), &feeds->tick, due, on_tick);
+        timer_set(loop_timers(feeds->loop), &feeds->tick, due, on_flush_due);
     if (!timer_is_set(&feeds->clean))
         arm_clean(feeds);
 }
 
-static void on_tick(struct timer *timer)
+static void on_flush_due(struct timer *timer)
 {
     struct feeds *feeds = container_of(timer, struct feeds, tick);
 
@@ -210,7 +210,7 @@ void feeds_init(struct feeds *feeds, struct loop *loop)
 
 void feeds_done(struct feeds *feeds)
 {
-    read_all(feeds);
+    read_all_feeds(feeds);
     MAP_EACH (&feeds->groups, entry) {
         struct feed_group *group = entry->value;
         struct feed *next;
@@ -298,7 +298,7 @@ void feeds_flush(struct feeds *feeds)
 {
     struct err err;
 
-    read_all(feeds);
+    read_all_feeds(feeds);
     (void)log_store_flush(feeds->store, &err);
     set_flush_timer(feeds); /* which reports it */
 }
@@ -309,7 +309,7 @@ void feeds_clear(struct feeds *feeds, const char *service)
     struct err err;
 
     if (group)
-        read_group(group);
+        read_feed_group(group);
     if (log_store_clear(feeds->store, service, &err) < 0)
         log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
     arm_clean(feeds);

@@ -32,7 +32,8 @@ struct view {
     bool services, environment, flags;
 };
 
-static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_view_value(struct arena *arena, struct value_map *map, const char *key,
+                           struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -70,13 +71,13 @@ static struct value outputs_value(const struct view *view, uint32_t index)
         (void)output_store_load(arena, path_join(arena, view->folder, "outputs"), name, &process,
                                 &hooks, &ignored); /* what cannot be read is not shown */
     }
-    put_value(arena, map, "path", value_text(path));
-    put_value(arena, map, "process", shorten_texts(arena, &process, 4));
-    put_value(arena, map, "hooks", shorten_texts(arena, &hooks, 4));
+    put_view_value(arena, map, "path", value_text(path));
+    put_view_value(arena, map, "process", shorten_texts(arena, &process, 4));
+    put_view_value(arena, map, "hooks", shorten_texts(arena, &hooks, 4));
     return value_map(map);
 }
 
-static struct value state_value(const struct view *view, uint32_t index)
+static struct value make_status_value(const struct view *view, uint32_t index)
 {
     struct arena *arena = &view->call->arena;
     const char *name = view->config->services[index].name;
@@ -104,17 +105,17 @@ static struct value service_value(const struct view *view, uint32_t index)
         view->project ? real_world_launch(view->project->world, index) : NULL;
     struct value_map *map = value_map_new(arena, 4);
 
-    put_value(arena, map, "config",
-              config_dump_service(arena, view->config, &view->config->services[index]));
-    put_value(arena, map, "state", state_value(view, index));
-    put_value(arena, map, "outputs", outputs_value(view, index));
+    put_view_value(arena, map, "config",
+                   config_dump_service(arena, view->config, &view->config->services[index]));
+    put_view_value(arena, map, "state", make_status_value(view, index));
+    put_view_value(arena, map, "outputs", outputs_value(view, index));
     if (view->environment)
-        put_value(arena, map, "environment",
-                  launch ? environment_value(launch->child_env, arena) : value_null());
+        put_view_value(arena, map, "environment",
+                       launch ? environment_value(launch->child_env, arena) : value_null());
     return value_map(map);
 }
 
-static bool is_wanted(const struct view *view, const char *name)
+static bool is_service_named(const struct view *view, const char *name)
 {
     for (size_t i = 0; i < view->args->services.n; i++)
         if (strcmp(view->args->services.p[i], name) == 0)
@@ -132,13 +133,13 @@ static void put_losses(const struct view *view, struct value_map *whole)
 
     if (losses.lines == 0 && losses.errnum == 0)
         return;
-    put_value(arena, map, "lines_lost", value_int((int64_t)losses.lines));
-    put_value(arena, map, "error", value_null());
+    put_view_value(arena, map, "lines_lost", value_int((int64_t)losses.lines));
+    put_view_value(arena, map, "error", value_null());
     if (losses.errnum) {
         (void)err_sys(&err, losses.errnum, "write lines");
-        put_value(arena, map, "error", value_text(arena_strdup(arena, err.text)));
+        put_view_value(arena, map, "error", value_text(arena_strdup(arena, err.text)));
     }
-    put_value(arena, whole, "logs", value_map(map));
+    put_view_value(arena, whole, "logs", value_map(map));
 }
 
 static struct value whole_value(const struct view *view)
@@ -149,28 +150,30 @@ static struct value whole_value(const struct view *view)
     bool loaded = view->project != NULL;
 
     home_hash(view->config->path, hash);
-    put_value(arena, map, "config_path", value_text(view->config->path));
-    put_value(arena, map, "config_hash", value_text(hash));
-    put_value(arena, map, "state_dir", value_text(view->folder));
-    put_value(arena, map, "kepler",
-              view->config->has_kepler ? config_dump_kepler(arena, view->config) : value_null());
+    put_view_value(arena, map, "config_path", value_text(view->config->path));
+    put_view_value(arena, map, "config_hash", value_text(hash));
+    put_view_value(arena, map, "state_dir", value_text(view->folder));
+    put_view_value(arena, map, "kepler",
+                   view->config->has_kepler ? config_dump_kepler(arena, view->config)
+                                            : value_null());
     for (uint32_t i = 0; i < view->config->service_count; i++)
-        if (is_wanted(view, view->config->services[i].name))
-            put_value(arena, services, view->config->services[i].name, service_value(view, i));
+        if (is_service_named(view, view->config->services[i].name))
+            put_view_value(arena, services, view->config->services[i].name, service_value(view, i));
     if (view->services)
-        put_value(arena, map, "services", value_map(services));
+        put_view_value(arena, map, "services", value_map(services));
     if (view->services && loaded)
         put_losses(view, map);
     if (view->environment)
-        put_value(arena, map, "environment",
-                  environment_value(loaded ? view->project->env : view->config->kepler_env, arena));
+        put_view_value(
+            arena, map, "environment",
+            environment_value(loaded ? view->project->env : view->config->kepler_env, arena));
     if (view->flags)
-        put_value(arena, map, "flags", loaded ? *view->project->flags : *view->config->flags);
+        put_view_value(arena, map, "flags", loaded ? *view->project->flags : *view->config->flags);
     return value_map(map);
 }
 
 /* A config that is not loaded: the copy of its file, and its last state. */
-static int find_stored(struct view *view)
+static int find_stored_view(struct view *view)
 {
     struct call *call = view->call;
     const char *copy = path_join(&call->arena, view->folder, "config.yaml");
@@ -186,7 +189,7 @@ static int find_stored(struct view *view)
     return 0;
 }
 
-static int check_names(const struct view *view, struct err *err)
+static int check_view_names(const struct view *view, struct err *err)
 {
     for (size_t i = 0; i < view->args->services.n; i++)
         if (config_find(view->config, view->args->services.p[i]) < 0)
@@ -196,7 +199,7 @@ static int check_names(const struct view *view, struct err *err)
 }
 
 /* Sections that the caller may not see are left out. */
-static struct view make_view(struct call *call)
+static struct view make_config_view(struct call *call)
 {
     const struct request_ask *args = call->args;
     const bool all = !args->with_services && !args->with_environment && !args->with_flags;
@@ -216,17 +219,17 @@ static struct view make_view(struct call *call)
     };
 }
 
-static void show(struct view *view)
+static void show_config_view(struct view *view)
 {
     struct err err;
 
-    if (check_names(view, &err) < 0)
+    if (check_view_names(view, &err) < 0)
         call_fail(view->call, &err);
     else
         call_finish(view->call, whole_value(view));
 }
 
-static void refuse_unknown(struct call *call)
+static void refuse_unknown_config(struct call *call)
 {
     const struct request_ask *args = call->args;
 
@@ -240,13 +243,13 @@ static void step_read_stored(struct call *call)
     if (!loader_is_done(call->loader))
         return;
     call->step = NULL;
-    view = make_view(call);
+    view = make_config_view(call);
     view.config = loader_config(call->loader);
-    if (!view.config || find_stored(&view) < 0 ||
+    if (!view.config || find_stored_view(&view) < 0 ||
         !call_access_knows_owner(call, view.record->owner_uid))
-        refuse_unknown(call);
+        refuse_unknown_config(call);
     else
-        show(&view);
+        show_config_view(&view);
 }
 
 void handle_inspect(struct call *call)
@@ -260,11 +263,11 @@ void handle_inspect(struct call *call)
     }
     if (call_find_project(call, args->config) < 0)
         return;
-    view = make_view(call);
+    view = make_config_view(call);
     if (view.config)
-        show(&view);
-    else if (find_stored(&view) < 0 || !call_access_knows_owner(call, view.record->owner_uid))
-        refuse_unknown(call);
+        show_config_view(&view);
+    else if (find_stored_view(&view) < 0 || !call_access_knows_owner(call, view.record->owner_uid))
+        refuse_unknown_config(call);
     else
         loader_begin(call, step_read_stored);
 }

@@ -14,7 +14,7 @@
 
 /* The folder of the lines. NULL: the call is over, since the client may not read them, or there are
  * none. */
-static const char *find_folder(struct call *call, const char *config)
+static const char *find_logs_folder(struct call *call, const char *config)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, config);
     const struct state_file *record;
@@ -46,7 +46,7 @@ static unsigned levels_from(const char *name)
     return ((1U << JSONLINE_LEVELS) - 1) & ~((1U << level) - 1);
 }
 
-static struct stream_options options_of(const struct call *call)
+static struct stream_options make_stream_options(const struct call *call)
 {
     const struct request_logs *args = call->args;
 
@@ -71,7 +71,7 @@ static struct stream_options options_of(const struct call *call)
 static void step_logs(struct call *call)
 {
     const struct request_logs *args = call->args;
-    struct stream_options options = options_of(call);
+    struct stream_options options = make_stream_options(call);
 
     if (call->project && !capture_is_flushed(&call->project->capture, call->ticket))
         return;
@@ -80,7 +80,7 @@ static void step_logs(struct call *call)
         call_free(call);
         return;
     }
-    options.folder = find_folder(call, args->config);
+    options.folder = find_logs_folder(call, args->config);
     if (!options.folder)
         return;
     if (args->follow && !call->project)
@@ -90,7 +90,7 @@ static void step_logs(struct call *call)
 }
 
 /* What SQL means is found out by the worker that reads. */
-static int check_query(struct call *call, const struct request_logs *args, struct err *err)
+static int check_logs_query(struct call *call, const struct request_logs *args, struct err *err)
 {
     const struct log_query *query;
 
@@ -109,7 +109,7 @@ void handle_logs(struct call *call)
         call_refuse(call, MESSAGE_ERROR, "unknown level '%s'", args->level);
         return;
     }
-    if (check_query(call, args, &err) < 0) {
+    if (check_logs_query(call, args, &err) < 0) {
         call_refuse(call, MESSAGE_ERROR, "the filter '%s': %s", args->query ? args->query : "",
                     err.text);
         return;

@@ -18,7 +18,7 @@
 
 /* --- now ------------------------------------------------------------------------------------ */
 
-static bool is_named(const struct param_strs *names, const char *service)
+static bool is_service_selected(const struct param_strs *names, const char *service)
 {
     for (size_t i = 0; i < names->n; i++)
         if (strcmp(names->p[i], service) == 0)
@@ -32,7 +32,7 @@ static struct value live_value(struct call *call)
     struct value_list *list = value_list_new(&call->arena, 8);
 
     VEC_EACH (&monitor_metrics(call->project->monitor)->list, metric)
-        if (is_named(&args->services, metric->service))
+        if (is_service_selected(&args->services, metric->service))
             value_list_push(&call->arena, list, metrics_reading_value(&call->arena, metric));
     return metrics_reading_body(&call->arena, list, false);
 }
@@ -64,7 +64,7 @@ static void begin_live(struct call *call, const char *config)
 /* --- stored --------------------------------------------------------------------------------- */
 
 /* NULL: the call is over, since the client may not read them. */
-static const char *find_folder(struct call *call, const char *config)
+static const char *find_metrics_folder(struct call *call, const char *config)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, config);
     const char *metrics = path_join(&call->arena, folder, "monitor");
@@ -86,7 +86,7 @@ static const char *find_folder(struct call *call, const char *config)
 static void begin_stored(struct call *call, const struct request_metrics *args)
 {
     const struct metric_search search = {
-        .folder = find_folder(call, args->config),
+        .folder = find_metrics_folder(call, args->config),
         .services = args->services.p,
         .service_count = args->services.n,
         .history = args->history > 0,
@@ -101,7 +101,7 @@ static void begin_stored(struct call *call, const struct request_metrics *args)
 }
 
 /* What a query means is found out by the worker that reads. */
-static int check_query(const struct request_metrics *args, struct err *err)
+static int check_metrics_query(const struct request_metrics *args, struct err *err)
 {
     return args->sql ? sql_query_check(str_from(args->query ? args->query : ""), err) : 0;
 }
@@ -112,7 +112,7 @@ void handle_metrics(struct call *call)
     struct engine_set set;
     struct err err;
 
-    if (check_query(args, &err) < 0) {
+    if (check_metrics_query(args, &err) < 0) {
         call_refuse(call, MESSAGE_ERROR, "the filter '%s': %s", args->query ? args->query : "",
                     err.text);
         return;

@@ -7,7 +7,8 @@
 #include "kepler/daemon/call_access.h"
 #include "core/sys/account.h"
 
-static void put_value(struct call *call, struct value_map *map, const char *key, struct value v)
+static void put_rights_value(struct call *call, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(&call->arena, map, value_text(key), v);
 }
@@ -34,9 +35,9 @@ static struct value describe_sources(struct call *call, const struct acl_caller 
     VEC_EACH (&verdict->sources, source) {
         struct value_map *map = value_map_new(&call->arena, 3);
 
-        put_value(call, map, "from", value_text(describe_source(call, caller, source)));
-        put_value(call, map, "rights", right_values(&call->arena, source->rights));
-        put_value(call, map, "authorizer", value_bool(source->authorizes));
+        put_rights_value(call, map, "from", value_text(describe_source(call, caller, source)));
+        put_rights_value(call, map, "rights", right_values(&call->arena, source->rights));
+        put_rights_value(call, map, "authorizer", value_bool(source->authorizes));
         value_list_push(&call->arena, list, value_map(map));
     }
     return value_list(list);
@@ -50,8 +51,8 @@ static struct value describe_user(struct call *call, uid_t uid)
 
     if (account_find_uid(&call->arena, uid, &account, &ignored) < 0)
         account = NULL;
-    put_value(call, map, "uid", value_int(uid));
-    put_value(call, map, "name", account ? value_text(account->name) : value_null());
+    put_rights_value(call, map, "uid", value_int(uid));
+    put_rights_value(call, map, "name", account ? value_text(account->name) : value_null());
     return value_map(map);
 }
 
@@ -61,14 +62,14 @@ static void answer_rights(struct call *call, const struct acl_caller *caller,
     const struct request_rights *args = call->args;
     struct value_map *body = value_map_new(&call->arena, 6);
 
-    put_value(call, body, "config", value_text(args->config));
-    put_value(call, body, "owner", describe_user(call, report->owner));
-    put_value(call, body, "user", describe_user(call, caller->uid));
-    put_value(call, body, "rights",
-              right_values(&call->arena, report->obstacle ? 0 : report->verdict.rights));
-    put_value(call, body, "sources", describe_sources(call, caller, &report->verdict));
-    put_value(call, body, "obstacle",
-              report->obstacle ? value_text(report->obstacle) : value_null());
+    put_rights_value(call, body, "config", value_text(args->config));
+    put_rights_value(call, body, "owner", describe_user(call, report->owner));
+    put_rights_value(call, body, "user", describe_user(call, caller->uid));
+    put_rights_value(call, body, "rights",
+                     right_values(&call->arena, report->obstacle ? 0 : report->verdict.rights));
+    put_rights_value(call, body, "sources", describe_sources(call, caller, &report->verdict));
+    put_rights_value(call, body, "obstacle",
+                     report->obstacle ? value_text(report->obstacle) : value_null());
     call_finish(call, value_map(body));
 }
 

@@ -64,7 +64,7 @@ static bool is_daemon_stopping(struct call *call)
 
 /* While the worker read, others may have loaded the same file, unloaded it or stopped the daemon;
  * the client may have left, so its rights are those it had. */
-static int find_again(struct call *call)
+static int refresh_project(struct call *call)
 {
     struct project *project = daemon_find(call->daemon, call->source->path);
 
@@ -223,7 +223,7 @@ static struct value follow_body(struct call *call, struct value_list *started)
 }
 
 /* The project is loaded: find the services, start, and answer. */
-static void begin_start(struct call *call)
+static void start_call_targets(struct call *call)
 {
     const struct request_start *args = call->args;
     struct project *project = call->project;
@@ -257,7 +257,7 @@ static void begin_start(struct call *call)
         call_free(call);
 }
 
-static bool is_busy(struct call *call)
+static bool refuse_while_busy(struct call *call)
 {
     if (!call->project || !call->project->leaving)
         return false;
@@ -265,7 +265,7 @@ static bool is_busy(struct call *call)
     return true;
 }
 
-static void begin_restart(struct call *call);
+static void restart_call_targets(struct call *call);
 
 /* Lines of earlier runs are in the store: those that come from now on are ours. */
 static void step_begin(struct call *call)
@@ -277,12 +277,12 @@ static void step_begin(struct call *call)
     if (!capture_is_flushed(&call->project->capture, call->ticket))
         return;
     call->ticket = 0;
-    if (is_daemon_stopping(call) || is_busy(call))
+    if (is_daemon_stopping(call) || refuse_while_busy(call))
         return;
     if (call->kind == REQUEST_RESTART)
-        begin_restart(call);
+        restart_call_targets(call);
     else
-        begin_start(call);
+        start_call_targets(call);
 }
 
 static void begin_after_flush(struct call *call)
@@ -301,7 +301,7 @@ static void go_on_start(struct call *call)
     else if (args->logs)
         begin_after_flush(call);
     else
-        begin_start(call);
+        start_call_targets(call);
 }
 
 /* A wrong name loads nothing: the file may be what is wrong. */
@@ -310,7 +310,7 @@ static void step_read(struct call *call)
     if (!loader_is_done(call->loader))
         return;
     call->step = NULL;
-    if (find_again(call) < 0 || is_busy(call))
+    if (refresh_project(call) < 0 || refuse_while_busy(call))
         return;
     if (!call->project && (check_read(call) < 0 || load_project(call) < 0))
         return;
@@ -325,9 +325,9 @@ void handle_start(struct call *call)
         call_refuse(call, MESSAGE_ERROR, "--no-deps requires at least one service");
         return;
     }
-    if (call_find_project(call, args->config) < 0 || is_busy(call))
+    if (call_find_project(call, args->config) < 0 || refuse_while_busy(call))
         return;
-    if (!call->project && (loading_read(call) < 0 || is_busy(call)))
+    if (!call->project && (loading_read(call) < 0 || refuse_while_busy(call)))
         return;
     if (call->project) {
         go_on_start(call);
@@ -375,7 +375,7 @@ static void step_anew(struct call *call)
     if (load_project(call) < 0)
         return;
     call->project->no_snapshot = call->kind == REQUEST_RUN && !args->lasting;
-    begin_start(call);
+    start_call_targets(call);
 }
 
 static void step_read_anew(struct call *call)
@@ -386,7 +386,7 @@ static void step_read_anew(struct call *call)
     if (!loader_is_done(call->loader))
         return;
     call->step = NULL;
-    if (find_again(call) < 0 || is_busy(call) || check_read(call) < 0)
+    if (refresh_project(call) < 0 || refuse_while_busy(call) || check_read(call) < 0)
         return;
     call->step = step_anew;
     if (call->project) {
@@ -409,9 +409,9 @@ static void load_anew(struct call *call)
 {
     const struct request_start *args = call->args;
 
-    if (call_find_project(call, args->config) < 0 || is_busy(call))
+    if (call_find_project(call, args->config) < 0 || refuse_while_busy(call))
         return;
-    if (loading_read(call) < 0 || is_busy(call))
+    if (loading_read(call) < 0 || refuse_while_busy(call))
         return;
     loader_begin(call, step_read_anew);
 }
@@ -451,7 +451,7 @@ static struct engine_set find_running(struct call *call)
 }
 
 /* The first one that could not be started again. One whose `if` is now false has been reported. */
-static const struct service *find_fallen(const struct call *call)
+static const struct service *find_failed_restart(const struct call *call)
 {
     for (size_t i = 0; i < call->set.count; i++) {
         const struct service *service = engine_get(call->project->engine, call->set.services[i]);
@@ -499,7 +499,7 @@ static void step_restart(struct call *call)
     body = answer_body(call, arena_printf(&call->arena, "Restarted %zu service%s", call->count,
                                           call->count == 1 ? "" : "s"));
     warn_if_stale(call, &body);
-    fallen = find_fallen(call);
+    fallen = find_failed_restart(call);
     if (args->follow)
         keep_following(call, body);
     else if (fallen)
@@ -510,7 +510,7 @@ static void step_restart(struct call *call)
 }
 
 /* The services are found among those that run, and restart. */
-static void begin_restart(struct call *call)
+static void restart_call_targets(struct call *call)
 {
     const struct request_start *args = call->args;
     struct project_merge merge = { .environment = args->environment,
@@ -541,12 +541,12 @@ void handle_restart(struct call *call)
 {
     const struct request_start *args = call->args;
 
-    if (call_find_project(call, args->config) < 0 || is_busy(call))
+    if (call_find_project(call, args->config) < 0 || refuse_while_busy(call))
         return;
     if (!call->project)
         call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
     else if (args->logs)
         begin_after_flush(call);
     else
-        begin_restart(call);
+        restart_call_targets(call);
 }

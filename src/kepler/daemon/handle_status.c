@@ -17,7 +17,8 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-static void put_value(struct call *call, struct value_map *map, const char *key, struct value v)
+static void put_status_value(struct call *call, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(&call->arena, map, value_text(key), v);
 }
@@ -26,9 +27,9 @@ void handle_ping(struct call *call)
 {
     struct value_map *map = value_map_new(&call->arena, 2);
 
-    put_value(call, map, "pid", value_int(getpid()));
-    put_value(call, map, "version", value_text(ZESTER_VERSION));
-    put_value(call, map, "root", value_text(call->daemon->home.root));
+    put_status_value(call, map, "pid", value_int(getpid()));
+    put_status_value(call, map, "version", value_text(ZESTER_VERSION));
+    put_status_value(call, map, "root", value_text(call->daemon->home.root));
     call_finish(call, value_map(map));
 }
 
@@ -45,14 +46,15 @@ void handle_list(struct call *call)
 
         if (!call_access_sees(call, project->path))
             continue;
-        put_value(call, map, "config_path", value_text(project->path));
-        put_value(call, map, "config_hash", value_text(arena_strdup(&call->arena, project->hash)));
-        put_value(call, map, "services", value_int((int64_t)engine_count(project->engine)));
-        put_value(call, map, "running", value_int((int64_t)project_running(project)));
+        put_status_value(call, map, "config_path", value_text(project->path));
+        put_status_value(call, map, "config_hash",
+                         value_text(arena_strdup(&call->arena, project->hash)));
+        put_status_value(call, map, "services", value_int((int64_t)engine_count(project->engine)));
+        put_status_value(call, map, "running", value_int((int64_t)project_running(project)));
         value_list_push(&call->arena, list, value_map(map));
     }
-    put_value(call, body, "configs", value_list(list));
-    put_value(call, body, "pid", value_int(getpid()));
+    put_status_value(call, body, "configs", value_list(list));
+    put_status_value(call, body, "pid", value_int(getpid()));
     call_finish(call, value_map(body));
 }
 
@@ -65,9 +67,10 @@ static struct value loaded_services(struct call *call, const struct project *pro
     for (uint32_t i = 0; i < project->config->service_count; i++) {
         const struct service *service = engine_get(project->engine, i);
 
-        put_value(call, map, service->config->name,
-                  state_file_service_value(&call->arena, &service->record,
-                                           arena_strdup(&call->arena, buf_text(&service->reason))));
+        put_status_value(
+            call, map, service->config->name,
+            state_file_service_value(&call->arena, &service->record,
+                                     arena_strdup(&call->arena, buf_text(&service->reason))));
     }
     return value_map(map);
 }
@@ -89,20 +92,20 @@ static struct value stored_services(struct call *call, const struct state_file *
         struct state_file_service one = *service;
 
         state_file_settle(&one);
-        put_value(call, map, one.name,
-                  state_file_service_value(&call->arena, &one.record, one.reason));
+        put_status_value(call, map, one.name,
+                         state_file_service_value(&call->arena, &one.record, one.reason));
     }
     return value_map(map);
 }
 
-static void add_config(struct call *call, struct value_list *list, const char *path,
-                       const char *hash, struct value services)
+static void add_config_status(struct call *call, struct value_list *list, const char *path,
+                              const char *hash, struct value services)
 {
     struct value_map *map = value_map_new(&call->arena, 3);
 
-    put_value(call, map, "config_path", value_text(path));
-    put_value(call, map, "config_hash", value_text(hash));
-    put_value(call, map, "services", services);
+    put_status_value(call, map, "config_path", value_text(path));
+    put_status_value(call, map, "config_hash", value_text(hash));
+    put_status_value(call, map, "services", services);
     value_list_push(&call->arena, list, value_map(map));
 }
 
@@ -128,12 +131,12 @@ static void status_of_all(struct call *call)
             continue;
         if (project) {
             project_save_told(project);
-            add_config(call, list, path, *name, loaded_services(call, project));
+            add_config_status(call, list, path, *name, loaded_services(call, project));
         } else if ((record = load_stored(call, folder))) {
-            add_config(call, list, path, *name, stored_services(call, record));
+            add_config_status(call, list, path, *name, stored_services(call, record));
         }
     }
-    put_value(call, body, "configs", value_list(list));
+    put_status_value(call, body, "configs", value_list(list));
     call_finish(call, value_map(body));
 }
 
@@ -145,10 +148,10 @@ static void add_loaded(struct call *call, struct value_map *body)
     char *digest = arena_alloc(&call->arena, SHA256_HEX_SIZE);
 
     sha256_hex(text.p, text.n, digest);
-    put_value(call, body, "loaded", value_bool(true));
-    put_value(call, body, "digest", value_text(digest));
+    put_status_value(call, body, "loaded", value_bool(true));
+    put_status_value(call, body, "digest", value_text(digest));
     if (args->with_text)
-        put_value(call, body, "text", value_str(text));
+        put_status_value(call, body, "text", value_str(text));
 }
 
 void handle_status(struct call *call)
@@ -164,7 +167,7 @@ void handle_status(struct call *call)
     if (call_find_project(call, args->config) < 0)
         return;
     if (call->project) {
-        put_value(call, body, "services", loaded_services(call, call->project));
+        put_status_value(call, body, "services", loaded_services(call, call->project));
         add_loaded(call, body);
     } else {
         record = load_stored(call, home_config(&call->arena, &call->daemon->home, args->config));
@@ -173,7 +176,7 @@ void handle_status(struct call *call)
                         args->config);
             return;
         }
-        put_value(call, body, "services", stored_services(call, record));
+        put_status_value(call, body, "services", stored_services(call, record));
     }
     call_finish(call, value_map(body));
 }
@@ -194,15 +197,15 @@ static struct value why_stored(struct call *call, const struct state_file_servic
              : one.record.status == STATUS_STOPPED
                  ? arena_printf(&call->arena, "%s; the config is not loaded", one.reason)
                  : one.reason;
-    put_value(call, map, "service", value_text(one.name));
-    put_value(call, map, "status", value_text(status_name(one.record.status)));
-    put_value(call, map, "reason", value_text(reason));
-    put_value(call, map, "exit_code",
-              one.record.has_exit_code ? value_int(one.record.exit_code) : value_null());
-    put_value(call, map, "signal",
-              one.record.signal > 0 ? value_int(one.record.signal) : value_null());
+    put_status_value(call, map, "service", value_text(one.name));
+    put_status_value(call, map, "status", value_text(status_name(one.record.status)));
+    put_status_value(call, map, "reason", value_text(reason));
+    put_status_value(call, map, "exit_code",
+                     one.record.has_exit_code ? value_int(one.record.exit_code) : value_null());
+    put_status_value(call, map, "signal",
+                     one.record.signal > 0 ? value_int(one.record.signal) : value_null());
     if (page)
-        put_value(call, map, "history", why_history(&call->arena, book, page->history));
+        put_status_value(call, map, "history", why_history(&call->arena, book, page->history));
     return value_map(map);
 }
 
@@ -227,7 +230,7 @@ static void why_unloaded(struct call *call, const struct request_ask *args)
         }
         value_list_push(&call->arena, list, why_stored(call, one, &book));
     }
-    put_value(call, body, "services", value_list(list));
+    put_status_value(call, body, "services", value_list(list));
     call_finish(call, value_map(body));
 }
 
@@ -253,6 +256,6 @@ void handle_why(struct call *call)
     for (size_t i = 0; i < set.count; i++)
         value_list_push(&call->arena, list,
                         why_value(&call->arena, call->project->engine, set.services[i]));
-    put_value(call, body, "services", value_list(list));
+    put_status_value(call, body, "services", value_list(list));
     call_finish(call, value_map(body));
 }

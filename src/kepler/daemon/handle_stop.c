@@ -119,8 +119,8 @@ void handle_stop(struct call *call)
 
 /* --- prune ---------------------------------------------------------------------------------- */
 
-static int add_size(void *self, enum tree_step step, const struct tree_entry *entry,
-                    struct err *err)
+static int add_entry_size(void *self, enum tree_step step, const struct tree_entry *entry,
+                          struct err *err)
 {
     uint64_t *size = self;
 
@@ -146,7 +146,7 @@ static void add_report(struct call *call, struct value_list *list, const struct 
     value_list_push(&call->arena, list, value_map(map));
 }
 
-static bool is_there(const char *path)
+static bool does_path_exist(const char *path)
 {
     struct fs_info info;
     struct err ignored;
@@ -160,12 +160,12 @@ static const char *prune_one(struct call *call, const char *folder, const char *
 {
     const struct request_prune *args = call->args;
     struct project *project = daemon_find(call->daemon, path);
-    const char *word = is_there(path) ? "pruned" : "orphaned";
+    const char *word = does_path_exist(path) ? "pruned" : "orphaned";
 
     if (project && !engine_is_down(project->engine, ENGINE_ALL))
         return args->force && args->dry_run ? "would stop" : "running";
     if (args->dry_run)
-        return is_there(path) ? "would prune" : "would prune (orphaned)";
+        return does_path_exist(path) ? "would prune" : "would prune (orphaned)";
     if (project)
         daemon_unload(call->daemon, project);
     return tree_remove(folder, err) < 0 ? NULL : word;
@@ -189,7 +189,7 @@ static void prune_all(struct call *call)
 
         if (snapshot_load_path(&call->arena, folder, &one.path, &err) < 0 || !one.path)
             one.path = "(unknown)";
-        (void)tree_walk(folder, add_size, &one.size, &err);
+        (void)tree_walk(folder, add_entry_size, &one.size, &err);
         one.status = prune_one(call, folder, one.path, &err);
         if (!one.status)
             one.status = arena_printf(&call->arena, "failed: %s", err.text);

@@ -63,8 +63,9 @@ static bool is_through(const struct condition_facts *facts)
             !condition_will_restart(facts));
 }
 
-static enum condition_verdict judge_service(const struct waiting *waiting,
-                                            const struct service *service, struct buf *reason)
+static enum condition_verdict judge_waited_service(const struct waiting *waiting,
+                                                   const struct service *service,
+                                                   struct buf *reason)
 {
     const struct condition_codes any = { 0 };
     struct condition_facts facts = service_facts(service);
@@ -79,8 +80,8 @@ static enum condition_verdict judge_service(const struct waiting *waiting,
 }
 
 /* What the verdict is about, in words. */
-static struct value describe(struct arena *arena, const struct service *service,
-                             const struct buf *reason)
+static struct value describe_wait(struct arena *arena, const struct service *service,
+                                  const struct buf *reason)
 {
     const struct buf *said = service->reason.n > 0 ? &service->reason : reason;
 
@@ -102,11 +103,11 @@ static size_t count_verdicts(const struct waiting *waiting, enum condition_verdi
             engine_get(engine, call->set.count > 0 ? call->set.services[i] : (uint32_t)i);
         AUTO_BUF struct buf reason = BUF_INIT(BUF_NO_LIMIT);
 
-        if (judge_service(waiting, service, &reason) != verdict)
+        if (judge_waited_service(waiting, service, &reason) != verdict)
             continue;
         count++;
         if (words)
-            value_list_push(&call->arena, words, describe(&call->arena, service, &reason));
+            value_list_push(&call->arena, words, describe_wait(&call->arena, service, &reason));
     }
     return count;
 }

@@ -61,17 +61,17 @@ static const struct record_type line_type = RECORD_TYPE("change", ARGS, line_fie
 #undef ARGS
 /* clang-format on */
 
-static const char *name_of(const struct history_file *history_file, uint32_t service)
+static const char *find_history_name(const struct history_file *history_file, uint32_t service)
 {
     return engine_get(history_file->engine, service)->config->name;
 }
 
-static void print_entry(const struct history_file *history_file, uint32_t service,
-                        const struct history_entry *entry, struct buf *out)
+static void print_history_line(const struct history_file *history_file, uint32_t service,
+                               const struct history_entry *entry, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct history_file_line line = {
-        .service = name_of(history_file, service),
+        .service = find_history_name(history_file, service),
         .number = entry->number,
         .from = entry->from,
         .to = entry->to,
@@ -83,7 +83,7 @@ static void print_entry(const struct history_file *history_file, uint32_t servic
     struct err ignored; /* only a full buffer, and this one has no limit */
 
     if (line.has_by)
-        line.by = (struct history_file_link){ name_of(history_file, entry->by.service),
+        line.by = (struct history_file_link){ find_history_name(history_file, entry->by.service),
                                               entry->by.number };
     v = record_value(&arena, &line_type, &line);
     (void)json_print(out, &v, JSON_STYLE_COMPACT, &ignored);
@@ -104,7 +104,7 @@ static size_t print_from(const struct history_file *history_file, uint32_t servi
         entry = history_get(history, number);
         if (!entry)
             continue;
-        print_entry(history_file, service, entry, out);
+        print_history_line(history_file, service, entry, out);
         lines++;
     }
     return lines;
@@ -181,13 +181,13 @@ void history_file_flush(struct history_file *history_file)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-struct reading {
+struct history_reading {
     struct arena *arena;
     struct map places; /* name to a page */
     VEC(struct history_page *) pages;
 };
 
-static struct history_page *find_page(struct reading *reading, struct str name)
+static struct history_page *find_page(struct history_reading *reading, struct str name)
 {
     struct history_page *page = map_find(&reading->places, name);
 
@@ -202,7 +202,7 @@ static struct history_page *find_page(struct reading *reading, struct str name)
     return page;
 }
 
-static void read_line(struct reading *reading, const struct history_file_line *line)
+static void read_history_line(struct history_reading *reading, const struct history_file_line *line)
 {
     struct history_entry entry = {
         .from = line->from, .to = line->to, .number = line->number, .wall = line->time
@@ -218,7 +218,7 @@ static void read_line(struct reading *reading, const struct history_file_line *l
 int history_file_load(struct arena *arena, const char *folder, struct history_book *ret_book,
                       struct err *err)
 {
-    struct reading reading = { .arena = arena, .places = MAP_INIT_IN(arena) };
+    struct history_reading reading = { .arena = arena, .places = MAP_INIT_IN(arena) };
     struct str text, row;
     struct err ignored;
 
@@ -233,7 +233,7 @@ int history_file_load(struct arena *arena, const char *folder, struct history_bo
         row = str_cut(&text, '\n');
         if (json_decode(&scratch, row, &v, &ignored) == 0 &&
             record_read(&scratch, &line_type, 0, &v, &line, &ignored) == 0)
-            read_line(&reading, &line);
+            read_history_line(&reading, &line);
     }
     *ret_book = (struct history_book){ .pages = reading.pages.p, .count = reading.pages.n };
     return 0;

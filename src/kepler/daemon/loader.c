@@ -34,7 +34,7 @@ static void drop_loader(struct loader *loader)
     free(loader);
 }
 
-static void read_config(struct background_task *background_task)
+static void load_config_file(struct background_task *background_task)
 {
     struct loader *loader = container_of(background_task, struct loader, background_task);
 
@@ -43,7 +43,7 @@ static void read_config(struct background_task *background_task)
         loader->result = -1;
 }
 
-static void on_read(struct background_task *background_task)
+static void on_config_loaded(struct background_task *background_task)
 {
     struct loader *loader = container_of(background_task, struct loader, background_task);
 
@@ -79,8 +79,8 @@ void loader_begin(struct call *call, call_step_fn *step)
     loader->diags = (struct diags)DIAGS_INIT(&loader->arena);
     call->loader = loader;
     call->step = step;
-    background_task_begin(&call->daemon->evaluators, &loader->background_task, read_config,
-                          on_read);
+    background_task_begin(&call->daemon->evaluators, &loader->background_task, load_config_file,
+                          on_config_loaded);
 }
 
 bool loader_is_done(const struct loader *loader)

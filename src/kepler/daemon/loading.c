@@ -120,8 +120,8 @@ static int read_as(const struct config_owner *who, const char *path, struct aren
 }
 
 /* For the owner; a name that leads elsewhere by now is not followed. */
-static int read_again(struct call *call, const struct config_owner *owner, struct file *file,
-                      struct err *err)
+static int reread_config(struct call *call, const struct config_owner *owner, struct file *file,
+                         struct err *err)
 {
     struct file again;
 
@@ -170,7 +170,7 @@ static void stored_owner(struct call *call, const char *path, struct config_owne
 }
 
 /* Its owner, else the caller. -1: refused. */
-static int find_owner(struct call *call, const char *path, struct config_owner *owner)
+static int find_config_owner(struct call *call, const char *path, struct config_owner *owner)
 {
     *owner = (struct config_owner){ call->client->peer.uid, call->client->peer.gid };
     if (call->project)
@@ -185,7 +185,8 @@ static int find_owner(struct call *call, const char *path, struct config_owner *
 
 /* The level of the config and what its tokens may not have: never less than the daemon and the
  * token of the caller demand, nor than the owner demanded, when somebody else loads it again. */
-static int set_limits(struct call *call, bool lent, struct config_source *source, struct err *err)
+static int set_source_limits(struct call *call, bool lent, struct config_source *source,
+                             struct err *err)
 {
     const struct request_start *args = call->args;
     const struct config *before = lent && call->project ? call->project->config : NULL;
@@ -244,10 +245,10 @@ int loading_read(struct call *call)
         call_fail(call, &err);
         return -1;
     }
-    if (call_find_project(call, file.path) < 0 || find_owner(call, file.path, &owner) < 0)
+    if (call_find_project(call, file.path) < 0 || find_config_owner(call, file.path, &owner) < 0)
         return -1;
     lent = geteuid() == 0 && owner.uid != caller.uid;
-    if (lent && read_again(call, &owner, &file, &err) < 0) {
+    if (lent && reread_config(call, &owner, &file, &err) < 0) {
         call_fail(call, &err);
         return -1;
     }
@@ -260,7 +261,7 @@ int loading_read(struct call *call)
     if (lent)
         source->cli_env = lent_env(call, source->cli_env);
     source->flags = caller_flags(&call->arena, &args->flags);
-    if (set_limits(call, lent, source, &err) < 0) {
+    if (set_source_limits(call, lent, source, &err) < 0) {
         call_fail(call, &err);
         return -1;
     }

@@ -79,7 +79,7 @@ void log_thread_send_wait(struct log_thread *log_thread, loop_message_fn *fn, vo
     loop_messages_run(&log_thread->out);
 }
 
-static void end(struct loop_message *loop_message)
+static void end_synchronous_call(struct loop_message *loop_message)
 {
     loop_stop(log_thread_self(loop_message));
 }
@@ -88,7 +88,7 @@ void log_thread_stop(struct log_thread *log_thread)
 {
     if (!log_thread->running)
         return;
-    log_thread_send_wait(log_thread, end, log_thread->loop);
+    log_thread_send_wait(log_thread, end_synchronous_call, log_thread->loop);
     (void)pthread_join(log_thread->thread, NULL);
     loop_messages_close(&log_thread->in);
     loop_messages_close(&log_thread->out);

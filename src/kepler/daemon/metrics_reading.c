@@ -59,7 +59,7 @@ static void search_in_worker(struct background_task *background_task)
                                         &reading->cut, &reading->err) < 0;
 }
 
-static void on_found(struct background_task *background_task)
+static void on_metrics_found(struct background_task *background_task)
 {
     struct metrics_reading *reading =
         container_of(background_task, struct metrics_reading, background_task);
@@ -102,5 +102,5 @@ void metrics_reading_begin(struct call *call, const struct metric_search *search
     call->reading = reading;
     background_task_begin(search->is_sql ? &call->daemon->searchers
                                          : &call->daemon->background_tasks,
-                          &reading->background_task, search_in_worker, on_found);
+                          &reading->background_task, search_in_worker, on_metrics_found);
 }

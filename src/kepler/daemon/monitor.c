@@ -109,7 +109,7 @@ static int write_metric(struct monitor *monitor, const struct usage_metric *metr
     return 0;
 }
 
-static int clean_store(struct monitor *monitor, struct err *err)
+static int clean_metrics_store(struct monitor *monitor, struct err *err)
 {
     const int64_t now = clock_real();
     bool more;
@@ -129,7 +129,7 @@ static int store_found(struct monitor *monitor, struct err *err)
             return -1;
     if (log_store_flush(monitor->store, err) < 0)
         return -1;
-    return clean_store(monitor, err);
+    return clean_metrics_store(monitor, err);
 }
 
 static void look_in_worker(struct background_task *background_task)
@@ -144,12 +144,12 @@ static void look_in_worker(struct background_task *background_task)
 /* --- in the loop ---------------------------------------------------------------------------- */
 
 static void begin_look(struct monitor *monitor);
-static void on_due(struct timer *timer);
+static void on_sample_due(struct timer *timer);
 
-static void set_timer(struct monitor *monitor, int64_t pause)
+static void set_sample_timer(struct monitor *monitor, int64_t pause)
 {
     timer_set(loop_timers(monitor->project->daemon->loop), &monitor->timer,
-              clock_after(clock_now(), pause), on_due);
+              clock_after(clock_now(), pause), on_sample_due);
 }
 
 /* Changes alone are logged. */
@@ -165,7 +165,7 @@ static void report_failure(struct monitor *monitor)
         monitor->failed = monitor->has_failed;
 }
 
-static void on_looked(struct background_task *background_task)
+static void on_sample_taken(struct background_task *background_task)
 {
     struct monitor *monitor = container_of(background_task, struct monitor, background_task);
 
@@ -187,7 +187,7 @@ static void on_looked(struct background_task *background_task)
 }
 
 /* Paths and names are the worker's own: the tree may end meanwhile. */
-static void list_targets(struct monitor *monitor)
+static void list_monitor_targets(struct monitor *monitor)
 {
     const struct project *project = monitor->project;
     struct arena *arena = &monitor->look_arena;
@@ -211,17 +211,17 @@ static void begin_look(struct monitor *monitor)
 {
     if (monitor->away)
         return; /* the next one begins when it is back */
-    list_targets(monitor);
+    list_monitor_targets(monitor);
     monitor->stores = monitor->due && monitor->targets.n > 0;
     monitor->due = false;
     monitor->begun = monitor->asked;
     monitor->away = true;
     background_task_begin(&monitor->project->daemon->background_tasks, &monitor->background_task,
-                          look_in_worker, on_looked);
+                          look_in_worker, on_sample_taken);
 }
 
 /* While nothing runs nobody looks. */
-static void on_due(struct timer *timer)
+static void on_sample_due(struct timer *timer)
 {
     struct monitor *monitor = container_of(timer, struct monitor, timer);
 
@@ -229,13 +229,13 @@ static void on_due(struct timer *timer)
         return;
     monitor->due = true;
     begin_look(monitor);
-    set_timer(monitor, monitor->config->interval);
+    set_sample_timer(monitor, monitor->config->interval);
 }
 
 void monitor_wake(struct monitor *monitor)
 {
     if (monitor && monitor->config->interval > 0 && !timer_is_set(&monitor->timer))
-        set_timer(monitor, 0);
+        set_sample_timer(monitor, 0);
 }
 
 uint64_t monitor_look(struct monitor *monitor)

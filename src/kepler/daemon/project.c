@@ -123,7 +123,7 @@ void project_save_told(struct project *project)
 
 /* --- events of the engine ------------------------------------------------------------------ */
 
-static void on_status(struct project *project, const struct engine_event *event)
+static void on_service_status(struct project *project, const struct engine_event *event)
 {
     project->changed = true;
     history_file_note(&project->history_file, event->service);
@@ -134,12 +134,12 @@ static void on_status(struct project *project, const struct engine_event *event)
              event->reason[0] ? " reason=" : "", event->reason);
 }
 
-static void on_event(void *self, const struct engine_event *event)
+static void on_engine_event(void *self, const struct engine_event *event)
 {
     struct project *project = self;
 
     if (event->kind == EVENT_STATUS)
-        on_status(project, event);
+        on_service_status(project, event);
     if (event->kind == EVENT_SETTLED)
         project->settled = true;
     if (event->kind == EVENT_HOOK_FAILED)
@@ -150,14 +150,14 @@ static void on_event(void *self, const struct engine_event *event)
         capture_clear(&project->capture, event->name);
 }
 
-static void on_data(void *self)
+static void on_project_output(void *self)
 {
     struct project *project = self;
 
     daemon_tell_data(project->daemon, project);
 }
 
-static void on_flushed(void *self)
+static void on_project_flushed(void *self)
 {
     struct project *project = self;
 
@@ -174,7 +174,7 @@ static bool is_stream_kept(void *self, uint32_t service, enum service_process_st
     return stream == SERVICE_PROCESS_STDOUT ? logs->store_stdout : logs->store_stderr;
 }
 
-static int open_files(struct project *project, struct err *err)
+static int open_project_files(struct project *project, struct err *err)
 {
     project->logs = path_join(&project->arena, project->folder, "logs");
     project->metrics = path_join(&project->arena, project->folder, "monitor");
@@ -186,8 +186,8 @@ static int open_files(struct project *project, struct err *err)
                         &(struct capture_options){ .folder = project->logs,
                                                    .logs = &project->config->logs,
                                                    .keeps = is_stream_kept,
-                                                   .on_data = on_data,
-                                                   .on_flushed = on_flushed,
+                                                   .on_data = on_project_output,
+                                                   .on_flushed = on_project_flushed,
                                                    .self = project },
                         err);
 }
@@ -237,7 +237,7 @@ static const char *lend_token(void *self, uint32_t service)
     return tokens_lend(&project->daemon->tokens, project, service);
 }
 
-static void revoke_token(void *self, uint32_t service)
+static void revoke_service_token(void *self, uint32_t service)
 {
     struct project *project = self;
 
@@ -261,7 +261,7 @@ static void build_engine(struct project *project)
         .sink = capture_sink(&project->capture),
         .note = capture_note,
         .lend = lend_token,
-        .revoke = revoke_token,
+        .revoke = revoke_service_token,
         .lender = project,
         .token_name = TOKEN_VARIABLE,
         .socket_name = TOKEN_SOCKET,
@@ -270,7 +270,7 @@ static void build_engine(struct project *project)
 
     project->world = real_world_new(&options);
     project->engine = engine_new(project->config, real_world_base(project->world),
-                                 (struct event_sink){ on_event, project });
+                                 (struct event_sink){ on_engine_event, project });
     project->env = project->config->kepler_env;
     project->flags = project->config->flags;
 }
@@ -294,7 +294,7 @@ int project_open(struct project *project, struct err *err)
     project->serial = ++project->daemon->serial;
     home_hash(project->path, project->hash);
     project->folder = home_config(&project->arena, &project->daemon->home, project->path);
-    if (open_files(project, err) < 0)
+    if (open_project_files(project, err) < 0)
         return -1;
     project->monitor = monitor_new(project);
     build_engine(project);
@@ -376,7 +376,7 @@ void project_merge(struct project *project, const struct project_merge *merge)
 }
 
 /* Before anything starts. A failure is logged, and retried with the state. */
-static void keep_snapshot(struct project *project)
+static void save_project_snapshot(struct project *project)
 {
     struct err ignored;
 
@@ -389,7 +389,7 @@ static void keep_snapshot(struct project *project)
 
 void project_start(struct project *project, struct engine_set set, unsigned flags)
 {
-    keep_snapshot(project);
+    save_project_snapshot(project);
     project->initialized = true;
     project->changed = true;
     engine_start(project->engine, set, flags);

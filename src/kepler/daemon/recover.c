@@ -38,7 +38,7 @@ static void settle_record(const char *folder, const struct state_file *record)
 }
 
 /* Those that should run, whatever they were doing. */
-static void start_again(struct project *project, const struct state_file *record)
+static void start_recovered_services(struct project *project, const struct state_file *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     VEC(uint32_t) active = VEC_INIT;
@@ -66,7 +66,7 @@ struct recovery {
     int result;
 };
 
-static void read_config(struct background_task *background_task)
+static void recover_config(struct background_task *background_task)
 {
     struct recovery *recovery = container_of(background_task, struct recovery, background_task);
     struct config_source source = recovery->snapshot->source;
@@ -95,13 +95,13 @@ static void restore_project(struct recovery *recovery)
     engine_ask_as(project->engine, "the daemon, which brings back what ran before it (autostart)");
     daemon_add(recovery->daemon, project);
     if (recovery->record)
-        start_again(project, recovery->record);
+        start_recovered_services(project, recovery->record);
     else
         project_start(project, ENGINE_ALL, 0); /* its state was lost, its snapshot was not */
 }
 
 /* A daemon that has to end meanwhile leaves the config to the next one. */
-static void on_read(struct background_task *background_task)
+static void on_config_recovered(struct background_task *background_task)
 {
     struct recovery *recovery = container_of(background_task, struct recovery, background_task);
     struct daemon *daemon = recovery->daemon;
@@ -116,7 +116,7 @@ static void on_read(struct background_task *background_task)
 }
 
 /* As its owner sees it. */
-static bool is_there(struct arena *arena, const struct config_source *source)
+static bool does_config_exist(struct arena *arena, const struct config_source *source)
 {
     struct rights rights;
     struct fs_info info;
@@ -139,11 +139,11 @@ static void recover_one(struct daemon *daemon, const char *folder)
         log_error("state cannot be read folder=%s error=%s", folder, err.text);
     if (snapshot_load(arena, folder, &recovery->snapshot, &err) < 0)
         log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);
-    if (recovery->snapshot && is_there(arena, &recovery->snapshot->source)) {
+    if (recovery->snapshot && does_config_exist(arena, &recovery->snapshot->source)) {
         recovery->project = project_new(daemon);
         daemon_hold_door(daemon);
-        background_task_begin(&daemon->evaluators, &recovery->background_task, read_config,
-                              on_read);
+        background_task_begin(&daemon->evaluators, &recovery->background_task, recover_config,
+                              on_config_recovered);
         return;
     }
     if (recovery->record)

@@ -97,7 +97,7 @@ static struct value pair_value(struct arena *arena, const char *pair)
 }
 
 /* A NULL view when it is nothing that pair_value writes. */
-static struct str read_pair(struct arena *arena, const struct value *v)
+static struct str read_snapshot_pair(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(SNAPSHOT_MAX);
     const struct value *coded = value_get(v, BASE64_KEY);
@@ -128,7 +128,7 @@ static const struct environment *read_env(struct arena *arena, const struct valu
 
     environment_init(env, arena);
     for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list->count; i++) {
-        struct str pair = read_pair(arena, &list->list->items[i]);
+        struct str pair = read_snapshot_pair(arena, &list->list->items[i]);
 
         if (pair.p)
             (void)environment_add(env, pair, &ignored);

@@ -77,7 +77,7 @@ static int load_births(struct arena *arena, const char *path, struct sessions *r
     return 0;
 }
 
-static bool is_known(const struct sessions *sessions, pid_t session)
+static bool is_known_session(const struct sessions *sessions, pid_t session)
 {
     VEC_EACH (&sessions->list, birth)
         if (birth->pid == session)
@@ -113,7 +113,7 @@ static void find_processes(struct arena *arena, const struct sessions *sessions,
             continue;
         VEC_PUSH_IN(arena, &ret->list,
                     (struct member){ (pid_t)pid, stat.parent, stat.session, stat.start,
-                                     is_known(sessions, stat.session) });
+                                     is_known_session(sessions, stat.session) });
     }
 }
 
@@ -140,7 +140,7 @@ static void add_descendants(struct members *members)
 
 /* Who left its session and lost its parents: forked twice, or its main process has ended. Returns
  * how many there are that are still undecided. */
-static size_t add_marked(struct members *members, uint64_t mark)
+static size_t add_marked_processes(struct members *members, uint64_t mark)
 {
     size_t hidden = 0;
     uint64_t tree;
@@ -175,7 +175,7 @@ static size_t kill_members(struct arena *arena, const struct sessions *sessions,
     size_t count = 0;
 
     find_processes(arena, sessions, &members);
-    *ret_hidden = add_marked(&members, sessions->mark);
+    *ret_hidden = add_marked_processes(&members, sessions->mark);
     add_descendants(&members);
     VEC_EACH (&members.list, one)
         if (one->ours && kill_member(one))
@@ -232,7 +232,7 @@ static void fill_head(struct list_head *head, uint64_t mark)
 }
 
 /* A disk that has no room for this has none for the next birth either, and says so then. */
-static void reserve(int fd)
+static void reserve_record_space(int fd)
 {
     struct stat st;
 
@@ -266,7 +266,7 @@ int stale_process_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct
     *ret_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (*ret_fd < 0)
         return err_sys(err, errno, "open '%s'", path);
-    reserve(*ret_fd);
+    reserve_record_space(*ret_fd);
     *ret_mark = head.mark;
     return 0;
 }

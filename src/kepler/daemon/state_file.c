@@ -79,8 +79,8 @@ static const char *reason_for(enum status wanted, const struct service_record *r
     return record->status == wanted && reason && reason[0] ? reason : NULL;
 }
 
-static struct stored_service to_stored(const char *name, const struct service_record *record,
-                                       const char *reason)
+static struct stored_service
+make_stored_service(const char *name, const struct service_record *record, const char *reason)
 {
     return (struct stored_service){
         .name = name,
@@ -96,7 +96,7 @@ static struct stored_service to_stored(const char *name, const struct service_re
 struct value state_file_service_value(struct arena *arena, const struct service_record *record,
                                       const char *reason)
 {
-    const struct stored_service stored = to_stored(NULL, record, reason);
+    const struct stored_service stored = make_stored_service(NULL, record, reason);
 
     return record_value(arena, &shown_type, &stored);
 }
@@ -132,7 +132,8 @@ int state_file_print(struct buf *out, const struct state_file *record, struct er
     struct value v;
 
     VEC_EACH (&record->services, service) {
-        struct stored_service one = to_stored(service->name, &service->record, service->reason);
+        struct stored_service one =
+            make_stored_service(service->name, &service->record, service->reason);
 
         one.goal = service->goal;
         one.has_goal = true;

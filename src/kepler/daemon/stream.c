@@ -67,7 +67,7 @@ static bool match_query(void *self, const struct log_line *line)
     return log_query_match(self, line);
 }
 
-static void add_query(struct stream *stream, const char *text)
+static void add_stream_query(struct stream *stream, const char *text)
 {
     const struct log_query *query;
     struct err err;
@@ -93,7 +93,7 @@ struct stream *stream_new(const struct stream_options *options, struct call *cal
     if (options->query && options->is_sql)
         stream->clause = arena_strdup(&stream->arena, options->query);
     else if (options->query)
-        add_query(stream, options->query);
+        add_stream_query(stream, options->query);
     stream->follow = options->follow;
     stream->fresh = options->fresh;
     stream->has_tail = options->has_tail;
@@ -167,7 +167,7 @@ static int open_sql(struct stream *stream)
     return stream->has_tail ? log_sql_tail(sql, stream->tail, err) : 0;
 }
 
-static int open_reader(struct stream *stream)
+static int open_stream_reader(struct stream *stream)
 {
     struct err *err = &stream->err;
 
@@ -188,7 +188,7 @@ static bool came_in_time(struct stream *stream, uint64_t seq)
 }
 
 /* The next line to send; NULL: none now. */
-static int next_line(struct stream *stream, const struct log_line **ret_line)
+static int next_stream_line(struct stream *stream, const struct log_line **ret_line)
 {
     *ret_line = NULL;
     if (stream->bounded && stream->left == 0)
@@ -206,14 +206,14 @@ static int next_line(struct stream *stream, const struct log_line **ret_line)
 static int prepare_reading(struct stream *stream)
 {
     if (!stream->clause)
-        return stream->reader ? 0 : open_reader(stream);
+        return stream->reader ? 0 : open_stream_reader(stream);
     if (!stream->sql && open_sql(stream) < 0)
         return -1;
     log_sql_extend(stream->sql);
     return 0;
 }
 
-static int read_lines(struct stream *stream)
+static int read_stream_lines(struct stream *stream)
 {
     struct bundle *bundle = &stream->bundle;
     const struct log_line *line;
@@ -221,7 +221,7 @@ static int read_lines(struct stream *stream)
     if (prepare_reading(stream) < 0)
         return -1;
     while (bundle->lines->count < STREAM_LINES_MAX && bundle->arena.used < STREAM_BYTES_MAX) {
-        if (next_line(stream, &line) < 0)
+        if (next_stream_line(stream, &line) < 0)
             return -1;
         if (!line) {
             stream->more = false;
@@ -233,11 +233,11 @@ static int read_lines(struct stream *stream)
     return 0;
 }
 
-static void read_bundle(struct stream *stream)
+static void read_line_bundle(struct stream *stream)
 {
     stream->bundle.lines = value_list_new(&stream->bundle.arena, 0);
     stream->more = true;
-    if (read_lines(stream) < 0) {
+    if (read_stream_lines(stream) < 0) {
         if (stream->clause)
             (void)err_wrap(&stream->err, "the filter '%s'", stream->clause);
         stream->failed = true;
@@ -247,7 +247,7 @@ static void read_bundle(struct stream *stream)
 
 static void read_in_worker(struct background_task *background_task)
 {
-    read_bundle(container_of(background_task, struct stream, background_task));
+    read_line_bundle(container_of(background_task, struct stream, background_task));
 }
 
 /* --- sending ---------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void send_bundle(struct stream *stream)
     stream->stale = stream->stale || stream->more;
 }
 
-static void on_read(struct background_task *background_task)
+static void on_bundle_read(struct background_task *background_task)
 {
     struct stream *stream = container_of(background_task, struct stream, background_task);
     const bool taken = stream->taken;
@@ -282,7 +282,7 @@ static void on_read(struct background_task *background_task)
     call_streamed(stream->call);
 }
 
-static bool has_room(const struct stream *stream)
+static bool has_stream_room(const struct stream *stream)
 {
     return !connection_is_busy(&stream->call->client->connection); /* `drained` goes on */
 }
@@ -296,12 +296,12 @@ void stream_pump(struct stream *stream)
 {
     struct daemon *daemon = stream->call->daemon;
 
-    if (stream->away || !stream->stale || stream->failed || !has_room(stream))
+    if (stream->away || !stream->stale || stream->failed || !has_stream_room(stream))
         return;
     stream->stale = false;
     stream->away = true;
     background_task_begin(stream->clause ? &daemon->searchers : &daemon->background_tasks,
-                          &stream->background_task, read_in_worker, on_read);
+                          &stream->background_task, read_in_worker, on_bundle_read);
 }
 
 bool stream_has_more(const struct stream *stream)
@@ -326,10 +326,10 @@ void stream_drain(struct stream *stream)
         stream->taken = true;
         send_bundle(stream);
     }
-    for (int i = 0; i < STREAM_DRAIN_MAX && stream->stale && !stream->failed && has_room(stream);
-         i++) {
+    for (int i = 0;
+         i < STREAM_DRAIN_MAX && stream->stale && !stream->failed && has_stream_room(stream); i++) {
         stream->stale = false;
-        read_bundle(stream);
+        read_line_bundle(stream);
         send_bundle(stream);
     }
 }

@@ -9,8 +9,8 @@
 #include "kepler/daemon/project.h"
 #include "core/sys/chance.h"
 
-static struct service_token **find_place(struct tokens *tokens, const struct project *project,
-                                         uint32_t service)
+static struct service_token **find_token_slot(struct tokens *tokens, const struct project *project,
+                                              uint32_t service)
 {
     struct service_token **place = &tokens->first;
 
@@ -32,7 +32,7 @@ const char *tokens_lend(struct tokens *tokens, const struct project *project, ui
 {
     const struct config *config = project->config;
     const struct config_permissions *permissions = &config->services[service].permissions;
-    struct service_token **place = find_place(tokens, project, service), *token = *place;
+    struct service_token **place = find_token_slot(tokens, project, service), *token = *place;
 
     if (!permissions->given)
         return NULL;
@@ -53,7 +53,7 @@ const char *tokens_lend(struct tokens *tokens, const struct project *project, ui
 
 void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_t service)
 {
-    struct service_token **place = find_place(tokens, project, service);
+    struct service_token **place = find_token_slot(tokens, project, service);
 
     if (*place)
         drop_token(place);

@@ -6,7 +6,7 @@
 #include "kepler/engine/state_edge.h"
 #include "core/sys/clock.h"
 
-static bool is_waited_for(const struct service_edge *edge)
+static bool is_edge_awaited(const struct service_edge *edge)
 {
     return edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER;
 }
@@ -78,7 +78,7 @@ static enum condition_verdict judge_edge(struct service_edge *edge)
 }
 
 /* The deadline of this edge has passed, also when its timer has not been called yet. */
-static bool is_late(const struct service_edge *edge)
+static bool is_edge_overdue(const struct service_edge *edge)
 {
     struct world *world = engine_world(edge->owner->engine);
 
@@ -88,7 +88,7 @@ static bool is_late(const struct service_edge *edge)
 
 static bool is_given_up(const struct service_edge *edge, enum condition_verdict verdict)
 {
-    return verdict == CONDITION_SKIP || is_late(edge);
+    return verdict == CONDITION_SKIP || is_edge_overdue(edge);
 }
 
 /* A restart goes along this edge, also when it is not waited for. */
@@ -146,7 +146,7 @@ static enum edge_result judge_services(struct service *service)
         struct service_edge *edge = &service->edges[i];
         enum condition_verdict verdict;
 
-        if (!is_waited_for(edge))
+        if (!is_edge_awaited(edge))
             continue;
         verdict = judge_edge(edge);
         if (verdict == CONDITION_HOLDS || (edge->config->optional && is_given_up(edge, verdict))) {
@@ -157,7 +157,7 @@ static enum edge_result judge_services(struct service *service)
             service->decisive = edge;
             return EDGE_RESULT_SKIP;
         }
-        if (is_late(edge)) {
+        if (is_edge_overdue(edge)) {
             buf_clear(&service->reason);
             condition_print_timeout(edge->config->condition, service->config->name,
                                     edge->target->config->name, &service->reason);
@@ -182,7 +182,7 @@ enum edge_result edge_judge(struct service *service)
 bool edge_has_any(const struct service *service)
 {
     for (size_t i = 0; i < service->edge_count; i++)
-        if (is_waited_for(&service->edges[i]) || is_followed(&service->edges[i]))
+        if (is_edge_awaited(&service->edges[i]) || is_followed(&service->edges[i]))
             return true;
     return state_edges_wait(service);
 }

@@ -53,7 +53,7 @@ static void init_states(struct engine *engine, struct service *service)
     }
 }
 
-static void init_service(struct engine *engine, uint32_t index)
+static void init_engine_service(struct engine *engine, uint32_t index)
 {
     const struct config_service *config = &engine->config->services[index];
     struct service *service = &engine->services[index];
@@ -101,7 +101,7 @@ static void link_dependents(struct engine *engine)
 
 /* --- what the world says -------------------------------------------------------------------- */
 
-static void on_exited(void *self, uint32_t index, struct process_status status)
+static void on_service_exited(void *self, uint32_t index, struct process_status status)
 {
     struct engine *engine = self;
     struct service *service = &engine->services[index];
@@ -144,7 +144,7 @@ static void on_task_ended(void *self, uint32_t index, enum world_task kind,
         health_task_ended(&engine->services[index], status);
 }
 
-static void on_files_changed(void *self, uint32_t index, const char *path)
+static void on_service_files_changed(void *self, uint32_t index, const char *path)
 {
     struct engine *engine = self;
     struct service *service = &engine->services[index];
@@ -164,29 +164,29 @@ static void on_states_changed(void *self, uint32_t index)
     service_changed(service);
 }
 
-static void take_answer(struct service *service, const struct err *err)
+static void take_world_answer(struct service *service, const struct err *err)
 {
     service->asking = false;
     service_set_answer(service, err);
     service_handle(service, EV_ANSWER);
 }
 
-static void on_resolved(void *self, uint32_t index, const struct world_plan *plan,
-                        const struct err *err)
+static void on_service_resolved(void *self, uint32_t index, const struct world_plan *plan,
+                                const struct err *err)
 {
     struct engine *engine = self;
     struct service *service = &engine->services[index];
 
     if (!err)
         service->plan = *plan;
-    take_answer(service, err);
+    take_world_answer(service, err);
 }
 
 static void on_outputs_kept(void *self, uint32_t index, const struct err *err)
 {
     struct engine *engine = self;
 
-    take_answer(&engine->services[index], err);
+    take_world_answer(&engine->services[index], err);
 }
 
 static void on_step_prepared(void *self, uint32_t index, const struct world_step *step,
@@ -208,16 +208,16 @@ struct engine *engine_new(const struct config *config, struct world *world, stru
     engine->asker.max = SERVICE_ASKER_MAX;
     engine->services = ARENA_ARRAY(&engine->arena, struct service, config->service_count);
     for (uint32_t i = 0; i < config->service_count; i++)
-        init_service(engine, i);
+        init_engine_service(engine, i);
     link_dependents(engine);
     world->events = (struct world_events){ .self = engine,
-                                           .exited = on_exited,
+                                           .exited = on_service_exited,
                                            .emptied = on_emptied,
                                            .task_ended = on_task_ended,
-                                           .resolved = on_resolved,
+                                           .resolved = on_service_resolved,
                                            .step_prepared = on_step_prepared,
                                            .outputs_kept = on_outputs_kept,
-                                           .files_changed = on_files_changed,
+                                           .files_changed = on_service_files_changed,
                                            .states_changed = on_states_changed };
     return engine;
 }
@@ -556,7 +556,7 @@ const struct service *engine_get(const struct engine *engine, uint32_t index)
     return &engine->services[index];
 }
 
-static struct service *find_service(const struct engine *engine, const char *name)
+static struct service *find_engine_service(const struct engine *engine, const char *name)
 {
     for (uint32_t i = 0; i < engine->config->service_count; i++)
         if (strcmp(engine->config->services[i].name, name) == 0)
@@ -566,7 +566,7 @@ static struct service *find_service(const struct engine *engine, const char *nam
 
 const struct service *engine_find(const struct engine *engine, const char *name)
 {
-    return find_service(engine, name);
+    return find_engine_service(engine, name);
 }
 
 const struct config *engine_config(const struct engine *engine)
@@ -596,7 +596,7 @@ static void restore_links(struct engine *engine, struct history *history,
 void engine_restore_history(struct engine *engine, const struct history_book *book)
 {
     for (size_t i = 0; i < book->count; i++) {
-        struct service *service = find_service(engine, book->pages[i]->name);
+        struct service *service = find_engine_service(engine, book->pages[i]->name);
 
         if (!service)
             continue;

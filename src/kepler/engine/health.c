@@ -49,7 +49,7 @@ static void on_check_late(struct timer *timer)
     world->ops->task_kill(world, service->index, WORLD_CHECK);
 }
 
-static void start_check(struct service *service)
+static void start_health_check(struct service *service)
 {
     struct world *world = engine_world(service->engine);
     struct health *health = &service->health;
@@ -90,7 +90,7 @@ static void on_check_due(struct timer *timer)
 {
     struct health *health = container_of(timer, struct health, timer);
 
-    start_check(container_of(health, struct service, health));
+    start_health_check(container_of(health, struct service, health));
 }
 
 void health_begin(struct service *service)

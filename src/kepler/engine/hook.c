@@ -5,7 +5,7 @@
 #include "kepler/engine/service.h"
 #include "core/sys/clock.h"
 
-static void tell_hook(struct service *service, enum event_kind kind)
+static void report_hook_event(struct service *service, enum event_kind kind)
 {
     struct engine_event event = { .kind = kind,
                                   .phase = service->hook.phase,
@@ -68,8 +68,8 @@ static bool start_step(struct service *service, const struct world_step *step)
 }
 
 /* True when a step was started. `err`: it could not be evaluated. */
-static bool begin_step(struct service *service, const struct world_step *step,
-                       const struct err *err)
+static bool begin_hook_step(struct service *service, const struct world_step *step,
+                            const struct err *err)
 {
     struct world *world = engine_world(service->engine);
 
@@ -97,7 +97,7 @@ static bool try_step(struct service *service)
     answer = world->ops->prepare_step(world, service->index, hook->phase, hook->step, hook->failed,
                                       &step, &err);
     hook->preparing = answer == WORLD_LATER;
-    return hook->preparing || begin_step(service, &step, answer == WORLD_NO ? &err : NULL);
+    return hook->preparing || begin_hook_step(service, &step, answer == WORLD_NO ? &err : NULL);
 }
 
 /* Go on until a step runs; true when there is none left. */
@@ -111,7 +111,7 @@ static bool run_next_step(struct service *service)
         hook->step++;
     }
     hook->active = false;
-    tell_hook(service, hook->failed ? EVENT_HOOK_FAILED : EVENT_HOOK_COMPLETED);
+    report_hook_event(service, hook->failed ? EVENT_HOOK_FAILED : EVENT_HOOK_COMPLETED);
     return true;
 }
 
@@ -126,7 +126,7 @@ bool hook_begin(struct service *service, enum hook_phase phase)
     hook->active = true;
     hook->step = 0;
     buf_clear(&hook->error);
-    tell_hook(service, EVENT_HOOK_STARTED);
+    report_hook_event(service, EVENT_HOOK_STARTED);
     return run_next_step(service);
 }
 
@@ -160,7 +160,7 @@ void hook_step_prepared(struct service *service, const struct world_step *step,
     hook->preparing = false;
     if (hook->canceled)
         fail_step(service, "canceled");
-    else if (begin_step(service, step, err))
+    else if (begin_hook_step(service, step, err))
         return;
     continue_phase(service);
 }

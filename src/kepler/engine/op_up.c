@@ -44,7 +44,7 @@ enum op_result op_turn(struct service *service)
     return OP_WAIT;
 }
 
-static void on_pause_over(struct timer *timer)
+static void on_restart_delay_over(struct timer *timer)
 {
     service_handle(container_of(timer, struct service, pause), EV_PAUSE_OVER);
 }
@@ -111,7 +111,7 @@ enum op_result op_pause(struct service *service)
         delay = least_pause(service, looping);
     if (delay <= 0)
         return OP_NEXT;
-    timer_set(world->timers, &service->pause, clock_after(now, delay), on_pause_over);
+    timer_set(world->timers, &service->pause, clock_after(now, delay), on_restart_delay_over);
     return OP_WAIT;
 }
 

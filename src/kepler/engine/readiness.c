@@ -6,7 +6,7 @@
 #include "kepler/engine/state_edge.h"
 #include "core/sys/timers.h"
 
-static bool is_waited_for(const struct service_edge *edge)
+static bool blocks_readiness(const struct service_edge *edge)
 {
     return edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER;
 }
@@ -23,7 +23,7 @@ static bool is_stuck(const struct service *service, const bool *settled, bool *r
         const struct service_edge *edge = &service->edges[i];
         struct condition_facts facts = service_facts(edge->target);
 
-        if (!is_waited_for(edge))
+        if (!blocks_readiness(edge))
             continue;
         if (timer_is_set(&edge->timer) || condition_may_come(&facts))
             *ret_hope = true;
@@ -41,7 +41,7 @@ static bool is_deferred(const struct service_edge *edge, const bool *ready)
     const struct service *target = edge->target;
     struct condition_facts facts = service_facts(target);
 
-    if (!is_waited_for(edge) || !ready[target->index])
+    if (!blocks_readiness(edge) || !ready[target->index])
         return false;
     return service_status(target) == STATUS_WAITING ||
            condition_waits_for_trouble(edge->config->condition) ||
@@ -61,7 +61,7 @@ static bool is_checked(const struct service *service)
     return !service->plan.check.given || service_status(service) != STATUS_RUNNING;
 }
 
-static bool is_ready(const struct service *service, const bool *ready)
+static bool is_service_ready(const struct service *service, const bool *ready)
 {
     enum status status = service_status(service);
 
@@ -75,7 +75,7 @@ static bool is_ready(const struct service *service, const bool *ready)
     return status == STATUS_WAITING && waits_for_event(service, ready);
 }
 
-static bool is_wanted(struct engine_set set, uint32_t index)
+static bool is_in_set(struct engine_set set, uint32_t index)
 {
     for (size_t i = 0; i < set.count; i++)
         if (set.services[i] == index)
@@ -93,14 +93,14 @@ bool readiness_is_ready(const struct engine *engine, struct engine_set set)
     for (uint32_t i = 0; i < config->service_count; i++) {
         uint32_t index = config->order[i];
 
-        ready[index] = is_ready(engine_get(engine, index), ready);
-        if (!ready[index] && is_wanted(set, index))
+        ready[index] = is_service_ready(engine_get(engine, index), ready);
+        if (!ready[index] && is_in_set(set, index))
             all = false;
     }
     return all;
 }
 
-static bool is_settled(const struct service *service, const bool *settled)
+static bool is_service_settled(const struct service *service, const bool *settled)
 {
     enum status status = service_status(service);
     bool hope;
@@ -121,14 +121,14 @@ bool readiness_is_quiescent(const struct engine *engine)
     for (uint32_t i = 0; i < config->service_count; i++) {
         uint32_t index = config->order[i];
 
-        settled[index] = is_settled(engine_get(engine, index), settled);
+        settled[index] = is_service_settled(engine_get(engine, index), settled);
         if (!settled[index])
             return false;
     }
     return true;
 }
 
-static bool has_failed(const struct service *service)
+static bool has_service_ended_badly(const struct service *service)
 {
     const struct service_record *record = &service->record;
 
@@ -146,7 +146,7 @@ bool readiness_is_unhandled(const struct service *service)
 {
     const struct condition_facts facts = service_facts(service);
 
-    if (!has_failed(service))
+    if (!has_service_ended_badly(service))
         return false;
     for (size_t i = 0; i < service->dependent_count; i++)
         if (is_handled_by(service->dependents[i]->config, &facts))

@@ -54,7 +54,7 @@ ROUTINE(cleanup,
 /* --- running them ---------------------------------------------------------------------------- */
 
 /* What is due once nothing is going on. */
-static const struct routine *find_next(struct service *service)
+static const struct routine *find_due_routine(struct service *service)
 {
     enum status status = service_status(service);
 
@@ -85,7 +85,7 @@ static bool run_ops(struct service *service)
 static void run_routine(struct service *service)
 {
     while (!run_ops(service)) {
-        const struct routine *next = find_next(service);
+        const struct routine *next = find_due_routine(service);
 
         if (!next)
             break;
@@ -127,7 +127,7 @@ void routine_continue(struct service *service)
     run_routine(service);
 }
 
-static bool is_at(const struct service *service, op_fn *op)
+static bool is_at_operation(const struct service *service, op_fn *op)
 {
     return service->routine && !service->next && service->routine->ops[service->at] == op;
 }
@@ -139,22 +139,22 @@ bool routine_is_start(const struct service *service)
 
 bool routine_waits_for_turn(const struct service *service)
 {
-    return is_at(service, op_turn);
+    return is_at_operation(service, op_turn);
 }
 
 bool routine_waits_for_edges(const struct service *service)
 {
-    return is_at(service, op_await);
+    return is_at_operation(service, op_await);
 }
 
 bool routine_waits_for_end(const struct service *service)
 {
-    return is_at(service, op_terminate);
+    return is_at_operation(service, op_terminate);
 }
 
 bool routine_waits_for_pause(const struct service *service)
 {
-    return is_at(service, op_pause);
+    return is_at_operation(service, op_pause);
 }
 
 bool routine_will_wait_for_edges(const struct service *service)

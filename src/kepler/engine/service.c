@@ -56,9 +56,9 @@ typedef void action_fn(struct service *service);
 
 /* Words end up on the terminals of others, root's among them: they come from files, scripts and
  * clients of anybody, so what would do something there is taken out. */
-static void add_words(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+static void append_reason(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-static void add_words(struct buf *words, const char *fmt, va_list args)
+static void append_reason(struct buf *words, const char *fmt, va_list args)
 {
     size_t length;
 
@@ -77,7 +77,7 @@ void service_add_words(struct buf *words, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    add_words(words, fmt, args);
+    append_reason(words, fmt, args);
     va_end(args);
 }
 
@@ -88,7 +88,7 @@ void service_because(struct service *service, const char *fmt, ...)
     service->by = (struct history_link){ .given = false };
     buf_clear(&service->cause);
     va_start(args, fmt);
-    add_words(&service->cause, fmt, args);
+    append_reason(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -106,7 +106,7 @@ void service_because_of(struct service *service, struct history_link by, const c
     service->by = by;
     buf_clear(&service->cause);
     va_start(args, fmt);
-    add_words(&service->cause, fmt, args);
+    append_reason(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -115,7 +115,7 @@ void service_because_also(struct service *service, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    add_words(&service->cause, fmt, args);
+    append_reason(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -125,7 +125,7 @@ void service_set_reason(struct service *service, const char *fmt, ...)
 
     buf_clear(&service->reason);
     va_start(args, fmt);
-    add_words(&service->reason, fmt, args);
+    append_reason(&service->reason, fmt, args);
     va_end(args);
 }
 
@@ -172,7 +172,7 @@ void service_recall_run(struct service *service)
 }
 
 /* Skipped and failed keep the words that were set for them; all others have none. */
-static void note_status(struct service *service, enum status status, int64_t wall)
+static void record_status(struct service *service, enum status status, int64_t wall)
 {
     struct service_record *record = &service->record;
 
@@ -203,7 +203,7 @@ void service_enter(struct service *service, enum status status)
         buf_text(&service->cause));
     if (service->up && !status_is_running(status))
         end_observation(service);
-    note_status(service, status, wall);
+    record_status(service, status, wall);
     event.cause = buf_text(&service->cause);
     event.reason = buf_text(&service->reason);
     if (from != status)
@@ -276,7 +276,7 @@ enum service_goal service_find_goal(const struct service *service)
 
 /* --- asked for ---------------------------------------------------------------------------- */
 
-static void begin_start(struct service *service)
+static void begin_service_start(struct service *service)
 {
     if (service->routine) { /* cleaning up */
         service->start_due = true;
@@ -365,7 +365,7 @@ static void stop_before_running(struct service *service)
     }
 }
 
-static void begin_restart(struct service *service)
+static void begin_service_restart(struct service *service)
 {
     service_because(service, "restart requested%s", engine_asker(service->engine));
     service->restart_cause = RESTART_MANUAL;
@@ -386,7 +386,7 @@ static void begin_cleanup(struct service *service)
 
 /* --- neighbours ----------------------------------------------------------------------------- */
 
-static bool is_blocked(const struct service *service)
+static bool is_service_blocked(const struct service *service)
 {
     for (size_t i = 0; i < service->dependent_count; i++)
         if (service->dependents[i]->owner->leaving)
@@ -396,7 +396,7 @@ static bool is_blocked(const struct service *service)
 
 static void continue_turn(struct service *service)
 {
-    if (routine_waits_for_turn(service) && !(service->leaving && is_blocked(service)))
+    if (routine_waits_for_turn(service) && !(service->leaving && is_service_blocked(service)))
         routine_continue(service);
 }
 
@@ -514,10 +514,10 @@ static void become_unhealthy(struct service *service)
  * service only. */
 /* clang-format off */
 #define INACTIVE                                                                                   \
-    { [EV_START] = begin_start,                [EV_CLEAN] = begin_cleanup,                                       \
+    { [EV_START] = begin_service_start,                [EV_CLEAN] = begin_cleanup,                                       \
       [EV_HOOK_DONE] = routine_continue }
 #define RUNNING                                                                                    \
-      [EV_STOP] = begin_stop,                  [EV_RESTART] = begin_restart,                                   \
+      [EV_STOP] = begin_stop,                  [EV_RESTART] = begin_service_restart,                                   \
       [EV_DEP_RESTART] = follow_restart, [EV_FILES] = restart_for_files,                           \
       [EV_TURN] = continue_turn,                                                                   \
       [EV_EXITED] = kill_leftovers,               [EV_EMPTY] = handle_empty_tree,                                     \

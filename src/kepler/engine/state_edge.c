@@ -4,7 +4,7 @@
 #include "kepler/engine/engine.h"
 #include "core/sys/clock.h"
 
-static struct world_state find_state(const struct service_state *state)
+static struct world_state find_edge_state(const struct service_state *state)
 {
     struct world *world = engine_world(state->owner->engine);
 
@@ -60,7 +60,7 @@ static void mark_met(struct service_state *state, int64_t changed)
 }
 
 /* Its deadline has passed, also when its timer has not been called yet. */
-static bool is_late(const struct service_state *state)
+static bool is_state_edge_overdue(const struct service_state *state)
 {
     struct world *world = engine_world(state->owner->engine);
 
@@ -71,14 +71,14 @@ static bool is_late(const struct service_state *state)
 static enum edge_result judge_state(struct service_state *state)
 {
     struct service *service = state->owner;
-    const struct world_state found = find_state(state);
+    const struct world_state found = find_edge_state(state);
 
     if (found.success) {
         mark_met(state, found.changed);
         return EDGE_RESULT_GO;
     }
     service_set_reason(service, "state %s %s", state->config->name, found.words);
-    if (!is_late(state))
+    if (!is_state_edge_overdue(state))
         return EDGE_RESULT_WAIT;
     service_set_reason(service, "Dependency timeout: %s timed out waiting for state %s, which %s",
                        service->config->name, state->config->name, found.words);
@@ -136,9 +136,9 @@ void state_edges_watch(struct service *service)
 }
 
 /* Changes before the service looked for the first time do not count. */
-static bool has_changed(struct service_state *state)
+static bool has_state_changed(struct service_state *state)
 {
-    const struct world_state found = find_state(state);
+    const struct world_state found = find_edge_state(state);
     const bool first = !state->seen;
 
     if (!found.success || (state->seen && found.changed <= state->changed))
@@ -155,7 +155,7 @@ void state_edges_follow(struct service *service)
         const enum status status = service_status(service);
 
         if (!state->config->restart || state->waits || service->goal == GOAL_DOWN ||
-            !status_is_active(status) || !has_changed(state))
+            !status_is_active(status) || !has_state_changed(state))
             continue;
         state->waits = true;
         if (status_is_running(status) || status == STATUS_STARTING)

@@ -19,12 +19,13 @@ struct asking {
     size_t levels;
 };
 
-static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_why_value(struct arena *arena, struct value_map *map, const char *key,
+                          struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
 
-static struct value text_or_null(struct arena *arena, const struct buf *text)
+static struct value make_text_or_null(struct arena *arena, const struct buf *text)
 {
     return text->n > 0 ? value_str(buf_copy(text, arena)) : value_null();
 }
@@ -77,7 +78,7 @@ static struct value doing_value(struct arena *arena, const struct service *servi
         buf_add_text(&out, "waiting for its process to end");
     else if (service_status(service) == STATUS_RUNNING && service->plan.check.given)
         print_health(service, &out);
-    return text_or_null(arena, &out);
+    return make_text_or_null(arena, &out);
 }
 
 static struct value waits_value(struct asking *asking, const struct service *service, size_t depth);
@@ -92,21 +93,21 @@ static struct value edge_value(struct asking *asking, const struct service_edge 
     bool first = !asking->told[target->index];
 
     asking->told[target->index] = true;
-    put_value(arena, map, "service", value_text(target->config->name));
-    put_value(arena, map, "condition",
-              edge->wait == EDGE_ORDER ? value_null()
-                                       : value_text(condition_name(edge->config->condition)));
-    put_value(arena, map, "status", value_text(status_name(service_status(target))));
-    put_value(arena, map, "doing", doing_value(arena, target));
-    put_value(arena, map, "timeout_left",
-              timer_is_set(&edge->timer) ? value_int(left / CLOCK_SECOND) : value_null());
-    put_value(arena, map, "waits_for",
-              first ? waits_value(asking, target, depth + 1)
-                    : value_list(value_list_new(arena, 0)));
+    put_why_value(arena, map, "service", value_text(target->config->name));
+    put_why_value(arena, map, "condition",
+                  edge->wait == EDGE_ORDER ? value_null()
+                                           : value_text(condition_name(edge->config->condition)));
+    put_why_value(arena, map, "status", value_text(status_name(service_status(target))));
+    put_why_value(arena, map, "doing", doing_value(arena, target));
+    put_why_value(arena, map, "timeout_left",
+                  timer_is_set(&edge->timer) ? value_int(left / CLOCK_SECOND) : value_null());
+    put_why_value(arena, map, "waits_for",
+                  first ? waits_value(asking, target, depth + 1)
+                        : value_list(value_list_new(arena, 0)));
     return value_map(map);
 }
 
-static struct value state_value(struct asking *asking, const struct service_state *state)
+static struct value make_state_answer(struct asking *asking, const struct service_state *state)
 {
     struct arena *arena = asking->arena;
     struct value_map *map = value_map_new(arena, 4);
@@ -115,10 +116,10 @@ static struct value state_value(struct asking *asking, const struct service_stat
         world->ops->find_state(world, state->owner->index, state->config->name);
     const int64_t left = state->timer.deadline - world->ops->now(world);
 
-    put_value(arena, map, "state", value_text(state->config->name));
-    put_value(arena, map, "status", value_text(arena_strdup(arena, found.words)));
-    put_value(arena, map, "timeout_left",
-              timer_is_set(&state->timer) ? value_int(left / CLOCK_SECOND) : value_null());
+    put_why_value(arena, map, "state", value_text(state->config->name));
+    put_why_value(arena, map, "status", value_text(arena_strdup(arena, found.words)));
+    put_why_value(arena, map, "timeout_left",
+                  timer_is_set(&state->timer) ? value_int(left / CLOCK_SECOND) : value_null());
     return value_map(map);
 }
 
@@ -139,7 +140,7 @@ static struct value waits_value(struct asking *asking, const struct service *ser
     }
     for (size_t i = 0; i < service->state_count; i++)
         if (service->states[i].waits)
-            value_list_push(asking->arena, list, state_value(asking, &service->states[i]));
+            value_list_push(asking->arena, list, make_state_answer(asking, &service->states[i]));
     return value_list(list);
 }
 
@@ -152,18 +153,18 @@ static struct value_map *entry_map(struct arena *arena, const struct history_ent
 
     time_print(&time, (struct value_time){ entry->wall / CLOCK_SECOND,
                                            (uint32_t)(entry->wall % CLOCK_SECOND) });
-    put_value(arena, map, "time", value_str(buf_copy(&time, arena)));
-    put_value(arena, map, "wall", value_int(entry->wall));
-    put_value(arena, map, "number", value_int((int64_t)entry->number));
-    put_value(arena, map, "from", value_text(status_name(entry->from)));
-    put_value(arena, map, "to", value_text(status_name(entry->to)));
-    put_value(arena, map, "cause", value_text(arena_strdup(arena, entry->cause)));
+    put_why_value(arena, map, "time", value_str(buf_copy(&time, arena)));
+    put_why_value(arena, map, "wall", value_int(entry->wall));
+    put_why_value(arena, map, "number", value_int((int64_t)entry->number));
+    put_why_value(arena, map, "from", value_text(status_name(entry->from)));
+    put_why_value(arena, map, "to", value_text(status_name(entry->to)));
+    put_why_value(arena, map, "cause", value_text(arena_strdup(arena, entry->cause)));
     return map;
 }
 
 /* A service that came up did so because of what let it start, some changes earlier. */
-static struct history_link find_link(const struct history *history,
-                                     const struct history_entry *entry)
+static struct history_link find_history_cause(const struct history *history,
+                                              const struct history_entry *entry)
 {
     const struct history_entry *at = entry;
 
@@ -184,11 +185,11 @@ static struct value chain_value(struct arena *arena, const struct history_book *
 
         entry = history_get(page->history, link.number);
         map = entry ? entry_map(arena, entry) : value_map_new(arena, 1);
-        put_value(arena, map, "service", value_text(page->name));
+        put_why_value(arena, map, "service", value_text(page->name));
         value_list_push(arena, list, value_map(map));
         if (!entry)
             break; /* so much has happened since that it is forgotten */
-        link = find_link(page->history, entry);
+        link = find_history_cause(page->history, entry);
     }
     return value_list(list);
 }
@@ -202,7 +203,7 @@ struct value why_history(struct arena *arena, const struct history_book *book,
     for (size_t back = 0; (entry = history_find(history, back)); back++) {
         struct value_map *map = entry_map(arena, entry);
 
-        put_value(arena, map, "chain", chain_value(arena, book, entry));
+        put_why_value(arena, map, "chain", chain_value(arena, book, entry));
         value_list_push(arena, list, value_map(map));
     }
     return value_list(list);
@@ -219,16 +220,17 @@ struct value why_value(struct arena *arena, const struct engine *engine, uint32_
     const struct history_book book = engine_history(engine, arena);
     struct value waits = waits_value(&asking, service, 0);
 
-    put_value(arena, map, "service", value_text(service->config->name));
-    put_value(arena, map, "status", value_text(status_name(record->status)));
-    put_value(arena, map, "reason", text_or_null(arena, &service->reason));
-    put_value(arena, map, "exit_code",
-              record->has_exit_code ? value_int(record->exit_code) : value_null());
-    put_value(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
-    put_value(arena, map, "restarts", value_int(record->restarts));
-    put_value(arena, map, "doing", doing_value(arena, service));
-    put_value(arena, map, "waits_for", waits);
-    put_value(arena, map, "levels", value_int((int64_t)asking.levels));
-    put_value(arena, map, "history", why_history(arena, &book, &service->history));
+    put_why_value(arena, map, "service", value_text(service->config->name));
+    put_why_value(arena, map, "status", value_text(status_name(record->status)));
+    put_why_value(arena, map, "reason", make_text_or_null(arena, &service->reason));
+    put_why_value(arena, map, "exit_code",
+                  record->has_exit_code ? value_int(record->exit_code) : value_null());
+    put_why_value(arena, map, "signal",
+                  record->signal > 0 ? value_int(record->signal) : value_null());
+    put_why_value(arena, map, "restarts", value_int(record->restarts));
+    put_why_value(arena, map, "doing", doing_value(arena, service));
+    put_why_value(arena, map, "waits_for", waits);
+    put_why_value(arena, map, "levels", value_int((int64_t)asking.levels));
+    put_why_value(arena, map, "history", why_history(arena, &book, &service->history));
     return value_map(map);
 }

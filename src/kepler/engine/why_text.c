@@ -23,7 +23,7 @@ static const char *or_unknown(const char *text)
     return text ? text : "?";
 }
 
-static void print_now(const struct value *why, struct buf *out)
+static void print_why_now(const struct value *why, struct buf *out)
 {
     const struct value *code = value_get(why, "exit_code");
 
@@ -95,7 +95,7 @@ static void print_chain(const struct value *entry, struct buf *out)
 }
 
 /* To the millisecond, all of one width; programs get all digits. */
-static void print_moment(const char *time, struct buf *out)
+static void print_why_time(const char *time, struct buf *out)
 {
     const char *point = strchr(time, '.');
     const size_t digits = point ? strspn(point + 1, "0123456789") : 0;
@@ -112,7 +112,7 @@ void why_print(const struct value *why, struct buf *out)
 {
     const struct value_list *history = get_list(why, "history");
 
-    print_now(why, out);
+    print_why_now(why, out);
     if (value_get_text(why, "doing"))
         buf_printf(out, "  %s\n", value_get_text(why, "doing"));
     print_waits(why, 1, out);
@@ -122,7 +122,7 @@ void why_print(const struct value *why, struct buf *out)
     for (size_t i = 0; i < history->count; i++) {
         const struct value *entry = &history->items[i];
 
-        print_moment(or_unknown(value_get_text(entry, "time")), out);
+        print_why_time(or_unknown(value_get_text(entry, "time")), out);
         buf_printf(out, " %s -> %s: %s\n", or_unknown(value_get_text(entry, "from")),
                    or_unknown(value_get_text(entry, "to")),
                    or_unknown(value_get_text(entry, "cause")));

@@ -25,12 +25,12 @@ static const char file_name[] = "cleared", temp_name[] = "cleared.tmp";
 static const char purpose[] = "cleared lines";
 
 /* A record: lines of a service up to a number are gone. */
-struct line {
+struct cleared_entry {
     struct str service;
     uint64_t seq;
 };
 
-#define ARGS struct line
+#define ARGS struct cleared_entry
 static const struct record_field line_fields[] = {
     RECORD("service", BYTES, ARGS, service, RECORD_REQUIRED),
     RECORD("to", INT, ARGS, seq, RECORD_REQUIRED),
@@ -58,7 +58,7 @@ static void load_frames(struct cleared *cleared, struct frame_scan *scan)
     cleared->salt = scan->salt;
     while ((step = frame_next(scan, &frame)) == FRAME_WHOLE || step == FRAME_DAMAGE) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
-        struct line line;
+        struct cleared_entry line;
         struct err err;
 
         if (step != FRAME_WHOLE ||
@@ -154,9 +154,9 @@ uint64_t cleared_highest(const struct cleared *cleared)
     return highest;
 }
 
-static void add_record(struct buf *out, struct str service, uint64_t seq, uint64_t salt)
+static void add_cleared_record(struct buf *out, struct str service, uint64_t seq, uint64_t salt)
 {
-    const struct line line = { service.n ? service : STR(""), seq };
+    const struct cleared_entry line = { service.n ? service : STR(""), seq };
     struct err ignored; /* the owner of the buffer checks whether it is full */
 
     assert(service.n <= SEGMENT_NAME_MAX);
@@ -164,7 +164,7 @@ static void add_record(struct buf *out, struct str service, uint64_t seq, uint64
 }
 
 /* Returns the salt of the new file. */
-static uint64_t begin_file(struct buf *out)
+static uint64_t begin_cleared_file(struct buf *out)
 {
     const uint64_t salt = chance_number();
 
@@ -172,8 +172,8 @@ static uint64_t begin_file(struct buf *out)
     return salt;
 }
 
-static int append(struct cleared *cleared, int folder, const char *service, uint64_t seq,
-                  mode_t mode, struct err *err)
+static int append_cleared_line(struct cleared *cleared, int folder, const char *service,
+                               uint64_t seq, mode_t mode, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(CLEARED_FILE_MAX);
     AUTO_FD int fd = openat(folder, file_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode);
@@ -182,8 +182,8 @@ static int append(struct cleared *cleared, int folder, const char *service, uint
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_sys(err, errno, "open '%s' of the log", file_name);
     if (cleared->size == 0)
-        cleared->salt = begin_file(&out);
-    add_record(&out, str_from(service), seq, cleared->salt);
+        cleared->salt = begin_cleared_file(&out);
+    add_cleared_record(&out, str_from(service), seq, cleared->salt);
     if (fd_write(fd, out.p, out.n, err) < 0) {
         /* A torn record would hide those after it. */
         if (ftruncate(fd, st.st_size) < 0)
@@ -200,7 +200,7 @@ int cleared_add(struct cleared *cleared, int folder, const char *service, uint64
 {
     if (cleared->old && cleared_rewrite(cleared, folder, 0, mode, err) < 0)
         return -1;
-    if (append(cleared, folder, service, seq, mode, err) < 0)
+    if (append_cleared_line(cleared, folder, service, seq, mode, err) < 0)
         return -1;
     keep_mark(cleared, str_from(service), seq);
     return 0;
@@ -210,13 +210,13 @@ int cleared_rewrite(struct cleared *cleared, int folder, uint64_t oldest, mode_t
                     struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(CLEARED_FILE_MAX);
-    const uint64_t salt = begin_file(&out);
+    const uint64_t salt = begin_cleared_file(&out);
 
     MAP_EACH (&cleared->seqs, entry) {
         const uint64_t *seq = entry->value;
 
         if (*seq >= oldest || entry->key.n == 0)
-            add_record(&out, entry->key, *seq, salt);
+            add_cleared_record(&out, entry->key, *seq, salt);
     }
     AUTO_FD int fd =
         openat(folder, temp_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);

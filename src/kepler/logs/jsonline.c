@@ -68,7 +68,7 @@ enum jsonline_level jsonline_level_parse(struct str text)
 
 /* --- times ---------------------------------------------------------------------------- */
 
-static int64_t unit_of(double number)
+static int64_t find_time_unit(double number)
 {
     for (size_t i = 0; i < ARRAY_LEN(units); i++)
         if (number >= units[i].from)
@@ -78,7 +78,7 @@ static int64_t unit_of(double number)
 
 static bool time_of_number(double number, int64_t *ret_time)
 {
-    const int64_t unit = unit_of(number);
+    const int64_t unit = find_time_unit(number);
     int64_t whole, rest;
 
     if (!(number >= 0) || number * (double)unit > TIME_LAST)
@@ -93,7 +93,7 @@ static bool time_of_number(double number, int64_t *ret_time)
 /* The same without rounding. */
 static bool time_of_int(int64_t number, int64_t *ret_time)
 {
-    const int64_t unit = unit_of((double)number);
+    const int64_t unit = find_time_unit((double)number);
 
     if (number < 0 || number > INT64_MAX / unit)
         return false;
@@ -111,7 +111,7 @@ static bool time_of_text(struct str text, int64_t *ret_time)
     return true;
 }
 
-static bool time_of(const struct value *v, int64_t *ret_time)
+static bool read_json_time(const struct value *v, int64_t *ret_time)
 {
     switch (v->kind) {
     case VALUE_INT: return time_of_int(v->i, ret_time);
@@ -123,21 +123,21 @@ static bool time_of(const struct value *v, int64_t *ret_time)
 
 /* --- members -------------------------------------------------------------------------- */
 
-static bool is_text(const struct value *v)
+static bool is_json_text(const struct value *v)
 {
     return v->kind == VALUE_STR;
 }
 
-static bool is_time(const struct value *v)
+static bool is_json_time(const struct value *v)
 {
     int64_t time;
 
-    return time_of(v, &time);
+    return read_json_time(v, &time);
 }
 
 /* The first of `names` that is there and fits. */
-static const struct value *find_key(const struct value *object, const char *const *names,
-                                    size_t count, bool (*fits)(const struct value *v))
+static const struct value *find_json_key(const struct value *object, const char *const *names,
+                                         size_t count, bool (*fits)(const struct value *v))
 {
     for (size_t i = 0; i < count; i++) {
         const struct value *v = value_get(object, names[i]);
@@ -148,8 +148,9 @@ static const struct value *find_key(const struct value *object, const char *cons
     return NULL;
 }
 
-static const struct value_map *rest_of(struct arena *arena, const struct value_map *members,
-                                       const struct value *const taken[static 3])
+static const struct value_map *copy_other_members(struct arena *arena,
+                                                  const struct value_map *members,
+                                                  const struct value *const taken[static 3])
 {
     struct value_map *rest = value_map_new(arena, members->count);
 
@@ -172,17 +173,18 @@ bool jsonline_parse(struct arena *arena, struct str line, struct jsonline *ret)
         return false;
     if (json_decode_lenient(arena, line, &object, &err) < 0 || object.kind != VALUE_MAP)
         return false;
-    message = find_key(&object, message_names, ARRAY_LEN(message_names), is_text);
-    level = find_key(&object, level_names, ARRAY_LEN(level_names), is_text);
-    time = find_key(&object, time_names, ARRAY_LEN(time_names), is_time);
+    message = find_json_key(&object, message_names, ARRAY_LEN(message_names), is_json_text);
+    level = find_json_key(&object, level_names, ARRAY_LEN(level_names), is_json_text);
+    time = find_json_key(&object, time_names, ARRAY_LEN(time_names), is_json_time);
     *ret = (struct jsonline){
         .message = message ? message->s : line,
         .has_level = level != NULL,
         .level = level ? jsonline_level_parse(level->s) : JSONLINE_INFO,
         .has_time = time != NULL,
-        .attributes = rest_of(arena, object.map, (const struct value *[]){ message, level, time }),
+        .attributes =
+            copy_other_members(arena, object.map, (const struct value *[]){ message, level, time }),
     };
     if (time)
-        (void)time_of(time, &ret->time);
+        (void)read_json_time(time, &ret->time);
     return true;
 }

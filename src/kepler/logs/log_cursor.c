@@ -22,7 +22,7 @@ void log_cursor_done(struct log_cursor *cursor)
 }
 
 /* Sources are numbered from 0 as they come. */
-static void add_source(struct log_cursor *cursor, const struct segment_entry *entry)
+static void add_cursor_source(struct log_cursor *cursor, const struct segment_entry *entry)
 {
     struct log_cursor_source item = { .wanted = false };
 
@@ -42,7 +42,7 @@ static bool next_entry(struct log_cursor *cursor, uint64_t after)
 
     while (segment_entry_next(&cursor->entries, entry)) {
         if (entry->kind == SEGMENT_SOURCE) {
-            add_source(cursor, entry);
+            add_cursor_source(cursor, entry);
             continue;
         }
         if (entry->source >= cursor->sources.n || entry->lines == 0)
@@ -60,7 +60,7 @@ static bool next_entry(struct log_cursor *cursor, uint64_t after)
 }
 
 /* Take one line from the text of the entry. */
-static void take_line(struct log_cursor *cursor, struct log_line *line)
+static void take_cursor_line(struct log_cursor *cursor, struct log_line *line)
 {
     const struct segment_entry *entry = &cursor->entry;
     const bool first = cursor->seq == entry->seq;
@@ -88,7 +88,7 @@ bool log_cursor_next(struct log_cursor *cursor, uint64_t after, struct log_line 
     for (;;) {
         if (!cursor->text.p && !next_entry(cursor, after))
             return false;
-        take_line(cursor, &line);
+        take_cursor_line(cursor, &line);
         if (line.seq <= after || line.seq <= cursor->source->cleared)
             continue;
         if (!log_filter_wants_line(cursor->filter, &line))

@@ -84,7 +84,7 @@ static void add_local_time(struct buf *out, int64_t ns)
         buf_add_text(out, text);
 }
 
-static void add_source(const struct log_line *line, struct buf *out)
+static void add_line_source(const struct log_line *line, struct buf *out)
 {
     buf_add_text(out, line->service);
     if (line->hook[0] != '\0')
@@ -99,8 +99,8 @@ static void add_level(enum jsonline_level level, struct buf *out)
     buf_add_char(out, ']');
 }
 
-static void print_plain(const struct log_line *line, const struct jsonline *details,
-                        const struct log_line_paint *paint, struct buf *out)
+static void print_line_plain(const struct log_line *line, const struct jsonline *details,
+                             const struct log_line_paint *paint, struct buf *out)
 {
     static const struct log_line_paint no_paint = { .source = "", .off = "" };
     const char *on;
@@ -113,7 +113,7 @@ static void print_plain(const struct log_line *line, const struct jsonline *deta
     buf_printf(out, " %s", on ? on : "");
     add_level(details->level, out);
     buf_printf(out, "%s %s", on ? paint->off : "", paint->source);
-    add_source(line, out);
+    add_line_source(line, out);
     buf_printf(out, " |%s %s", paint->off, line->continues ? "... " : "");
     add_visible(out, details->message);
     buf_add_text(out, line->open ? " ...\n" : "\n");
@@ -122,7 +122,7 @@ static void print_plain(const struct log_line *line, const struct jsonline *deta
 /* --- json ----------------------------------------------------------------------------- */
 
 /* Text that is UTF-8, whatever came. */
-static struct str clean(struct arena *arena, struct str text)
+static struct str clean_line_text(struct arena *arena, struct str text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -146,8 +146,8 @@ static void add_utc(struct arena *arena, struct value_map *map, int64_t ns)
         value_text(arena_printf(arena, "%s.%03dZ", text, (int)(ns % NS_PER_S / NS_PER_MS))));
 }
 
-static void print_json(struct arena *arena, const struct log_line *line,
-                       const struct jsonline *details, struct buf *out)
+static void print_line_json(struct arena *arena, const struct log_line *line,
+                            const struct jsonline *details, struct buf *out)
 {
     struct value_map *map = value_map_new(arena, details->attributes->count + 6);
     const struct value object = value_map(map);
@@ -156,7 +156,8 @@ static void print_json(struct arena *arena, const struct log_line *line,
 
     add_utc(arena, map, details->time);
     value_map_set(arena, map, value_text("level"), value_text(jsonline_level_name(details->level)));
-    value_map_set(arena, map, value_text("msg"), value_str(clean(arena, details->message)));
+    value_map_set(arena, map, value_text("msg"),
+                  value_str(clean_line_text(arena, details->message)));
     value_map_set(arena, map, value_text("service"), value_text(line->service));
     if (line->hook[0] != '\0')
         value_map_set(arena, map, value_text("hook"), value_text(line->hook));
@@ -188,7 +189,7 @@ void log_line_print(const struct log_line *line, enum log_line_form form,
     }
     log_line_details(&arena, line, &details);
     if (form == LOG_LINE_JSON)
-        print_json(&arena, line, &details, out);
+        print_line_json(&arena, line, &details, out);
     else
-        print_plain(line, &details, paint, out);
+        print_line_plain(line, &details, paint, out);
 }

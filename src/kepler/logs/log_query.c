@@ -15,11 +15,11 @@
 #define MS_PER_S  1000.0
 #define BLANKS    " \t\r\n"
 
-enum node { NODE_OR, NODE_AND, NODE_NOT, NODE_TEXT, NODE_FIELD };
+enum query_node { NODE_OR, NODE_AND, NODE_NOT, NODE_TEXT, NODE_FIELD };
 enum compare { COMPARE_TEXT, COMPARE_LESS, COMPARE_AT_MOST, COMPARE_MORE, COMPARE_AT_LEAST };
 
 struct log_query {
-    enum node node;
+    enum query_node node;
     const struct log_query *left, *right; /* NOT has only a left one */
     const char *field;                    /* of FIELD */
     struct str pattern;                   /* of TEXT, and of FIELD with COMPARE_TEXT */
@@ -52,60 +52,60 @@ static int refuse_at(const struct parser *p, size_t at, const char *what)
 
 /* --- words ----------------------------------------------------------------------------- */
 
-static char peek(const struct parser *p)
+static char peek_query_char(const struct parser *p)
 {
     return p->at < p->text.n ? p->text.p[p->at] : '\0';
 }
 
-static bool is_one_of(char c, const char *set)
+static bool is_char_in(char c, const char *set)
 {
     return c != '\0' && strchr(set, c);
 }
 
-static void skip_blanks(struct parser *p)
+static void skip_query_blanks(struct parser *p)
 {
-    while (is_one_of(peek(p), BLANKS))
+    while (is_char_in(peek_query_char(p), BLANKS))
         p->at++;
 }
 
-static void add_literal(struct buf *text, struct buf *pattern, char c)
+static void add_literal_char(struct buf *text, struct buf *pattern, char c)
 {
     buf_add_char(text, c);
-    if (is_one_of(c, "*?["))
+    if (is_char_in(c, "*?["))
         buf_printf(pattern, "[%c]", c);
     else
         buf_add_char(pattern, c);
 }
 
-static int read_quoted(struct parser *p, struct buf *text, struct buf *pattern)
+static int read_quoted_word(struct parser *p, struct buf *text, struct buf *pattern)
 {
     const size_t begin = p->at;
-    const char quote = peek(p);
+    const char quote = peek_query_char(p);
 
     for (p->at++; p->at < p->text.n; p->at++) {
-        if (peek(p) == quote) {
+        if (peek_query_char(p) == quote) {
             p->at++;
             return 0;
         }
-        if (peek(p) == '\\' && p->at + 1 < p->text.n)
+        if (peek_query_char(p) == '\\' && p->at + 1 < p->text.n)
             p->at++;
-        add_literal(text, pattern, peek(p));
+        add_literal_char(text, pattern, peek_query_char(p));
     }
     return refuse_at(p, begin, "the quote is not closed");
 }
 
-static int read_word(struct parser *p, struct word *ret)
+static int read_query_word(struct parser *p, struct word *ret)
 {
     AUTO_BUF struct buf text = BUF_INIT(LOG_QUERY_SIZE_MAX);
     AUTO_BUF struct buf pattern = BUF_INIT(3 * (size_t)LOG_QUERY_SIZE_MAX);
 
     *ret = (struct word){ .at = p->at };
-    while (p->at < p->text.n && !is_one_of(peek(p), BLANKS "()")) {
-        const char c = peek(p);
+    while (p->at < p->text.n && !is_char_in(peek_query_char(p), BLANKS "()")) {
+        const char c = peek_query_char(p);
 
         if (c == '"' || c == '\'') {
             ret->quoted = true;
-            if (read_quoted(p, &text, &pattern) < 0)
+            if (read_quoted_word(p, &text, &pattern) < 0)
                 return -1;
             continue;
         }
@@ -114,7 +114,7 @@ static int read_word(struct parser *p, struct word *ret)
             buf_add_char(&text, c);
             buf_add_char(&pattern, c);
         } else {
-            add_literal(&text, &pattern, c);
+            add_literal_char(&text, &pattern, c);
         }
         p->at++;
     }
@@ -130,7 +130,7 @@ static bool skip_keyword(struct parser *p, const char *keyword)
     const struct str rest = str_from_offset(p->text, p->at);
 
     if (rest.n < n || strncasecmp(rest.p, keyword, n) != 0 ||
-        (rest.n > n && !is_one_of(rest.p[n], BLANKS "()")))
+        (rest.n > n && !is_char_in(rest.p[n], BLANKS "()")))
         return false;
     p->at += n;
     return true;
@@ -138,8 +138,8 @@ static bool skip_keyword(struct parser *p, const char *keyword)
 
 /* --- terms ------------------------------------------------------------------------------ */
 
-static struct log_query *new_node(struct parser *p, enum node node, const struct log_query *left,
-                                  const struct log_query *right)
+static struct log_query *new_query_node(struct parser *p, enum query_node node,
+                                        const struct log_query *left, const struct log_query *right)
 {
     struct log_query *query = ARENA_NEW(p->arena, struct log_query);
 
@@ -156,7 +156,7 @@ static bool looks_like_field(const struct word *word)
     if (word->quoted || name.n == 0 || str_starts(str_from_offset(word->text, colon), STR("://")))
         return false;
     for (size_t i = 0; i < name.n; i++)
-        if (!is_one_of(name.p[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."))
+        if (!is_char_in(name.p[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."))
             return false;
     return true;
 }
@@ -179,9 +179,9 @@ static bool has_field(const struct parser *p, const char *name)
     return !p->fields;
 }
 
-static int add_text(struct parser *p, const struct word *word, const struct log_query **ret)
+static int add_text_term(struct parser *p, const struct word *word, const struct log_query **ret)
 {
-    struct log_query *query = new_node(p, NODE_TEXT, NULL, NULL);
+    struct log_query *query = new_query_node(p, NODE_TEXT, NULL, NULL);
 
     if (p->fields)
         return err_set(p->err, ERR_INVALID,
@@ -239,9 +239,9 @@ static bool find_number(const char *field, struct str text, double *ret)
     return number_parse_double(text, ret, &ignored) == 0;
 }
 
-static int add_field(struct parser *p, const struct word *word, const struct log_query **ret)
+static int add_field_term(struct parser *p, const struct word *word, const struct log_query **ret)
 {
-    struct log_query *query = new_node(p, NODE_FIELD, NULL, NULL);
+    struct log_query *query = new_query_node(p, NODE_FIELD, NULL, NULL);
     const size_t colon = str_find_char(word->text, ':', 0);
     struct str value, rest;
 
@@ -254,7 +254,7 @@ static int add_field(struct parser *p, const struct word *word, const struct log
     value = str_from_offset(word->text, colon + 1);
     rest = cut_compare(value, &query->compare);
     if (word->quoted && query->compare != COMPARE_TEXT &&
-        is_one_of(p->text.p[word->at + colon + 1], "\"'")) {
+        is_char_in(p->text.p[word->at + colon + 1], "\"'")) {
         query->compare = COMPARE_TEXT; /* a text that begins with a sign */
         rest = value;
     }
@@ -274,16 +274,16 @@ static int add_field(struct parser *p, const struct word *word, const struct log
 
 /* --- expressions ------------------------------------------------------------------------ */
 
-static int parse_or(struct parser *p, const struct log_query **ret);
+static int parse_query_or(struct parser *p, const struct log_query **ret);
 
 static int parse_group(struct parser *p, const struct log_query **ret)
 {
     const size_t begin = p->at++;
 
-    if (parse_or(p, ret) < 0)
+    if (parse_query_or(p, ret) < 0)
         return -1;
-    skip_blanks(p);
-    if (peek(p) != ')')
+    skip_query_blanks(p);
+    if (peek_query_char(p) != ')')
         return refuse_at(p, begin, "the parenthesis is not closed");
     p->at++;
     return 0;
@@ -295,30 +295,30 @@ static int parse_term(struct parser *p, const struct log_query **ret)
 
     if (++p->terms > LOG_QUERY_TERMS_MAX)
         return err_set(p->err, ERR_LIMIT, "more than %d words", LOG_QUERY_TERMS_MAX);
-    if (peek(p) == '(')
+    if (peek_query_char(p) == '(')
         return parse_group(p, ret);
-    if (read_word(p, &word) < 0)
+    if (read_query_word(p, &word) < 0)
         return -1;
     if (word.text.n == 0)
         return refuse_at(p, word.at, word.quoted ? "the text is empty" : "a word is missing here");
-    return p->text.p[word.at] == '@' ? add_field(p, &word, ret) : add_text(p, &word, ret);
+    return p->text.p[word.at] == '@' ? add_field_term(p, &word, ret) : add_text_term(p, &word, ret);
 }
 
-static int parse_unary(struct parser *p, const struct log_query **ret)
+static int parse_query_unary(struct parser *p, const struct log_query **ret)
 {
     const struct log_query *inner;
     int result;
 
-    skip_blanks(p);
+    skip_query_blanks(p);
     if (p->depth == LOG_QUERY_DEPTH_MAX)
         return err_set(p->err, ERR_LIMIT, "column %zu: deeper than %d levels", p->at + 1,
                        LOG_QUERY_DEPTH_MAX);
     p->depth++;
-    if (skip_keyword(p, "not") || is_one_of(peek(p), "-!")) {
-        p->at += is_one_of(peek(p), "-!");
-        result = parse_unary(p, &inner);
+    if (skip_keyword(p, "not") || is_char_in(peek_query_char(p), "-!")) {
+        p->at += is_char_in(peek_query_char(p), "-!");
+        result = parse_query_unary(p, &inner);
         if (result == 0)
-            *ret = new_node(p, NODE_NOT, inner, NULL);
+            *ret = new_query_node(p, NODE_NOT, inner, NULL);
     } else {
         result = parse_term(p, ret);
     }
@@ -331,8 +331,8 @@ static bool goes_on(struct parser *p)
 {
     const size_t before = p->at;
 
-    skip_blanks(p);
-    if (p->at == p->text.n || peek(p) == ')')
+    skip_query_blanks(p);
+    if (p->at == p->text.n || peek_query_char(p) == ')')
         return false;
     if (skip_keyword(p, "or")) {
         p->at = before;
@@ -342,30 +342,30 @@ static bool goes_on(struct parser *p)
     return true;
 }
 
-static int parse_and(struct parser *p, const struct log_query **ret)
+static int parse_query_and(struct parser *p, const struct log_query **ret)
 {
     const struct log_query *right;
 
-    if (parse_unary(p, ret) < 0)
+    if (parse_query_unary(p, ret) < 0)
         return -1;
     while (goes_on(p)) {
-        if (parse_unary(p, &right) < 0)
+        if (parse_query_unary(p, &right) < 0)
             return -1;
-        *ret = new_node(p, NODE_AND, *ret, right);
+        *ret = new_query_node(p, NODE_AND, *ret, right);
     }
     return 0;
 }
 
-static int parse_or(struct parser *p, const struct log_query **ret)
+static int parse_query_or(struct parser *p, const struct log_query **ret)
 {
     const struct log_query *right;
 
-    if (parse_and(p, ret) < 0)
+    if (parse_query_and(p, ret) < 0)
         return -1;
-    for (skip_blanks(p); skip_keyword(p, "or"); skip_blanks(p)) {
-        if (parse_and(p, &right) < 0)
+    for (skip_query_blanks(p); skip_keyword(p, "or"); skip_query_blanks(p)) {
+        if (parse_query_and(p, &right) < 0)
             return -1;
-        *ret = new_node(p, NODE_OR, *ret, right);
+        *ret = new_query_node(p, NODE_OR, *ret, right);
     }
     return 0;
 }
@@ -384,7 +384,7 @@ int log_query_parse_fields(struct arena *arena, struct str text, const char *con
 
     if (text.n > LOG_QUERY_SIZE_MAX)
         return err_set(err, ERR_LIMIT, "longer than %d bytes", LOG_QUERY_SIZE_MAX);
-    if (parse_or(&p, &query) < 0)
+    if (parse_query_or(&p, &query) < 0)
         return -1;
     if (p.at < p.text.n)
         return refuse_at(&p, p.at, "nothing opened this parenthesis");
@@ -432,7 +432,7 @@ static struct value find_line_field(void *self, const char *field)
     return found ? *found : value_null();
 }
 
-static bool compare_numbers(enum compare compare, double is, double wanted)
+static bool compare_term_numbers(enum compare compare, double is, double wanted)
 {
     switch (compare) {
     case COMPARE_LESS: return is < wanted;
@@ -468,7 +468,7 @@ static bool match_field(const struct log_query *query, const struct subject *sub
     if (!print_field(&v, subject->arena, &text))
         return false;
     if (query->has_number && find_number(query->field, text, &number))
-        return compare_numbers(query->compare, number, query->number);
+        return compare_term_numbers(query->compare, number, query->number);
     return query->compare == COMPARE_TEXT && glob_match(query->pattern, text);
 }
 

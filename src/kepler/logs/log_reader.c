@@ -198,7 +198,7 @@ static bool wants_block(const struct log_reader *reader, const struct segment_bl
            log_filter_wants_time(&reader->filter, block->time_min, block->time_max);
 }
 
-static void print_gap(struct log_reader *reader, const struct segment_gap *gap)
+static void print_reader_gap(struct log_reader *reader, const struct segment_gap *gap)
 {
     char name[SEGMENT_FILE_NAME_SIZE];
 
@@ -232,7 +232,7 @@ static bool take_gap(struct log_reader *reader, const struct segment_block *next
     if (gap->size == 0 || (next && next->first <= reader->after) ||
         (!gap->unknown && !wants_block(reader, &gap->heads)))
         return false;
-    print_gap(reader, gap);
+    print_reader_gap(reader, gap);
     reader->line = line;
     reader->line.text = buf_view(&reader->told);
     reader->has_gap = log_filter_wants_line(&reader->filter, &reader->line);
@@ -279,7 +279,7 @@ static int take_tail(struct log_reader *reader, bool *ret_found, struct err *err
 }
 
 /* Go on in the next segment, if there is one. */
-static int next_block(struct log_reader *reader, bool *ret_found, struct err *err)
+static int read_next_block(struct log_reader *reader, bool *ret_found, struct err *err)
 {
     bool listed = false;
 
@@ -322,7 +322,7 @@ static void limit_age(struct log_reader *reader)
 }
 
 /* After a rest: what was cleared or became too old meanwhile is gone. */
-static int look_again(struct log_reader *reader, struct err *err)
+static int refresh_reader(struct log_reader *reader, struct err *err)
 {
     if (reader->folder < 0)
         reader->folder = open(reader->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -341,10 +341,10 @@ int log_reader_next(struct log_reader *reader, const struct log_line **ret_line,
 {
     bool found = false;
 
-    if (reader->ended && look_again(reader, err) < 0)
+    if (reader->ended && refresh_reader(reader, err) < 0)
         return -1;
     while (!log_cursor_next(&reader->cursor, reader->after, &reader->line)) {
-        if (reader->folder >= 0 && next_block(reader, &found, err) < 0)
+        if (reader->folder >= 0 && read_next_block(reader, &found, err) < 0)
             return -1;
         if (found && reader->has_gap) {
             reader->has_gap = false;
@@ -367,14 +367,14 @@ struct counted {
     uint64_t offset, lines;
 };
 
-struct tail {
+struct log_tail {
     struct log_reader *reader;
     uint64_t wanted, found;
     VEC(struct counted) blocks; /* of one span */
 };
 
 /* How many wanted lines each block of the span has. */
-static int count_span(struct tail *tail, const struct segment_span *span, struct err *err)
+static int count_span(struct log_tail *tail, const struct segment_span *span, struct err *err)
 {
     struct log_reader *reader = tail->reader;
     uint64_t offset = span->offset;
@@ -398,7 +398,7 @@ static int count_span(struct tail *tail, const struct segment_span *span, struct
 }
 
 /* Stand before the last `count` lines of the block. */
-static int stand_in(struct tail *tail, const struct counted *block, struct err *err)
+static int stand_in(struct log_tail *tail, const struct counted *block, struct err *err)
 {
     struct log_reader *reader = tail->reader;
     uint64_t skip = tail->found - tail->wanted;
@@ -413,7 +413,7 @@ static int stand_in(struct tail *tail, const struct counted *block, struct err *
     return 0;
 }
 
-static int tail_of_segment(struct tail *tail, struct err *err)
+static int tail_of_segment(struct log_tail *tail, struct err *err)
 {
     struct log_reader *reader = tail->reader;
     const struct segment_index *index = &reader->file.index;
@@ -434,7 +434,7 @@ static int tail_of_segment(struct tail *tail, struct err *err)
     return 0;
 }
 
-static int walk_back(struct tail *tail, struct err *err)
+static int walk_back(struct log_tail *tail, struct err *err)
 {
     struct log_reader *reader = tail->reader;
 
@@ -478,11 +478,11 @@ static int go_to_end(struct log_reader *reader, struct err *err)
 
 int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err)
 {
-    struct tail tail = { .reader = reader, .wanted = count };
+    struct log_tail tail = { .reader = reader, .wanted = count };
     int result;
 
     reader->after = reader->filter.after;
-    if (look_again(reader, err) < 0 || (reader->folder >= 0 && list_again(reader, err) < 0))
+    if (refresh_reader(reader, err) < 0 || (reader->folder >= 0 && list_again(reader, err) < 0))
         return -1;
     if (reader->folder < 0)
         return 0;

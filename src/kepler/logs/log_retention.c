@@ -41,7 +41,7 @@ static void remove_part(const struct log_retention *retention, uint64_t first,
 }
 
 /* Forget the segment in hand, and its new form. */
-static void let_go(struct log_retention *retention)
+static void release_segment(struct log_retention *retention)
 {
     if (retention->out >= 0)
         remove_part(retention, retention->header.first, SEGMENT_PART_TEMP);
@@ -56,20 +56,20 @@ static void let_go(struct log_retention *retention)
 
 void log_retention_done(struct log_retention *retention)
 {
-    let_go(retention);
+    release_segment(retention);
 }
 
 static void remove_segment(struct log_retention *retention, uint64_t first)
 {
     if (retention->file.fd >= 0 && retention->file.header.first == first)
-        let_go(retention);
+        release_segment(retention);
     remove_part(retention, first, SEGMENT_PART_LOG);
     remove_part(retention, first, SEGMENT_PART_INDEX);
 }
 
 /* --- limits --------------------------------------------------------------------------- */
 
-static uint64_t size_of(const struct log_retention *retention, uint64_t first)
+static uint64_t find_segment_size(const struct log_retention *retention, uint64_t first)
 {
     char name[SEGMENT_FILE_NAME_SIZE];
     struct stat st;
@@ -82,7 +82,7 @@ static uint64_t size_of(const struct log_retention *retention, uint64_t first)
 
 /* Wall time when all lines of the segment are older than the limit. What cannot be read has no
  * age. */
-static int64_t expiry(const struct log_retention *retention, uint64_t first)
+static int64_t find_segment_expiry(const struct log_retention *retention, uint64_t first)
 {
     struct segment_file file = SEGMENT_FILE_NONE;
     int64_t last = CLOCK_NEVER;
@@ -109,17 +109,17 @@ int log_retention_limit(struct log_retention *retention, uint64_t active, struct
     if (segment_file_list(retention->folder, &list, err) < 0)
         return -1;
     VEC_EACH (&list.firsts, first)
-        total += *first < active ? size_of(retention, *first) : 0;
+        total += *first < active ? find_segment_size(retention, *first) : 0;
     VEC_EACH (&list.firsts, first) {
         if (*first >= active)
             break;
         if (total <= retention->max_size) {
-            retention->expires = expiry(retention, *first);
+            retention->expires = find_segment_expiry(retention, *first);
             if (retention->expires > clock_wall())
                 break;
             retention->expires = CLOCK_NEVER;
         }
-        total -= size_of(retention, *first);
+        total -= find_segment_size(retention, *first);
         remove_segment(retention, *first);
     }
     vec_done(&list.firsts);
@@ -142,7 +142,7 @@ int log_retention_oldest(const struct log_retention *retention, uint64_t *ret_ol
 
 void log_retention_sweep(struct log_retention *retention)
 {
-    let_go(retention);
+    release_segment(retention);
     retention->sweeping = true;
     retention->next = 0;
 }
@@ -153,8 +153,8 @@ struct sources {
 };
 
 /* Learn a source; false when the entry holds lines that are all gone. */
-static bool lives(const struct log_retention *retention, struct sources *sources,
-                  const struct segment_entry *entry)
+static bool is_entry_kept(const struct log_retention *retention, struct sources *sources,
+                          const struct segment_entry *entry)
 {
     struct segment_source source;
 
@@ -178,7 +178,7 @@ static void count_block(struct log_retention *retention, struct str body)
     while (segment_entry_next(&body, &entry)) {
         const uint64_t size = SEGMENT_ENTRY_HEAD + entry.bytes.n;
 
-        if (!lives(retention, &sources, &entry))
+        if (!is_entry_kept(retention, &sources, &entry))
             retention->dead += size;
         else if (entry.kind != SEGMENT_SOURCE)
             retention->live += size;
@@ -186,7 +186,7 @@ static void count_block(struct log_retention *retention, struct str body)
     vec_done(&sources.cleared);
 }
 
-static void add_lines(struct segment_block *head, const struct segment_entry *entry)
+static void add_kept_lines(struct segment_block *head, const struct segment_entry *entry)
 {
     if (head->lines == 0) {
         head->first = entry->seq;
@@ -211,13 +211,13 @@ static struct segment_block filter_block(struct log_retention *retention,
     while (segment_entry_next(&body, &entry)) {
         const size_t size = SEGMENT_ENTRY_HEAD + entry.bytes.n;
 
-        if (!lives(retention, &sources, &entry))
+        if (!is_entry_kept(retention, &sources, &entry))
             continue;
         memcpy(retention->block + SEGMENT_BLOCK_HEAD + head.length,
                entry.bytes.p - SEGMENT_ENTRY_HEAD, size);
         head.length += (uint32_t)size;
         if (entry.kind != SEGMENT_SOURCE)
-            add_lines(&head, &entry);
+            add_kept_lines(&head, &entry);
     }
     vec_done(&sources.cleared);
     return head;
@@ -240,7 +240,7 @@ static int copy_block(struct log_retention *retention, const struct segment_bloc
 }
 
 /* The old index does not fit the new salt, so nobody mistakes it for one of the new file. */
-static void save_index(struct log_retention *retention)
+static void save_compacted_index(struct log_retention *retention)
 {
     char name[SEGMENT_FILE_NAME_SIZE];
     unsigned char entry[SEGMENT_INDEX_ENTRY];
@@ -256,7 +256,7 @@ static void save_index(struct log_retention *retention)
     }
 }
 
-static int put_in_place(struct log_retention *retention, struct err *err)
+static int replace_segment(struct log_retention *retention, struct err *err)
 {
     char from[SEGMENT_FILE_NAME_SIZE], to[SEGMENT_FILE_NAME_SIZE];
 
@@ -265,7 +265,7 @@ static int put_in_place(struct log_retention *retention, struct err *err)
     if (renameat(retention->folder, from, retention->folder, to) < 0)
         return err_sys(err, errno, "replace segment '%s'", to);
     fd_close(&retention->out);
-    save_index(retention);
+    save_compacted_index(retention);
     return 0;
 }
 
@@ -294,14 +294,14 @@ static int begin_copy(struct log_retention *retention, struct err *err)
 }
 
 /* The end of the segment was reached: counted, or copied. */
-static int finish(struct log_retention *retention, struct err *err)
+static int finish_segment(struct log_retention *retention, struct err *err)
 {
     const uint64_t first = retention->file.header.first;
 
     if (retention->out >= 0) {
-        if (put_in_place(retention, err) < 0)
+        if (replace_segment(retention, err) < 0)
             return -1;
-        let_go(retention);
+        release_segment(retention);
         return 0;
     }
     if (retention->dead > 0 && retention->live == 0) {
@@ -310,7 +310,7 @@ static int finish(struct log_retention *retention, struct err *err)
     }
     if (retention->dead > retention->live && !retention->damaged)
         return begin_copy(retention, err);
-    let_go(retention);
+    release_segment(retention);
     return 0;
 }
 
@@ -344,7 +344,7 @@ static int sweep_block(struct log_retention *retention, struct err *err)
         return -1;
     retention->damaged |= retention->file.gap.size > 0;
     if (!body.p)
-        return finish(retention, err);
+        return finish_segment(retention, err);
     retention->offset += segment_block_size(&block);
     if (retention->out >= 0)
         return copy_block(retention, &block, body, err);
@@ -360,7 +360,7 @@ int log_retention_step(struct log_retention *retention, uint64_t active, int64_t
                                             : sweep_block(retention, err);
 
         if (result < 0) {
-            let_go(retention);
+            release_segment(retention);
             retention->sweeping = false;
             return -1;
         }

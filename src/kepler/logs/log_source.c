@@ -69,7 +69,7 @@ int64_t log_source_due(const struct log_source *source)
     return source->begun_n ? clock_after(source->since, LOG_PARTIAL_DELAY) : CLOCK_NEVER;
 }
 
-static uint32_t count_lines(const char *p, size_t n)
+static uint32_t count_source_lines(const char *p, size_t n)
 {
     const char *end = p + n;
     uint32_t lines = 0;
@@ -113,7 +113,7 @@ static void store_piece(struct log_source *source, size_t n, uint32_t lines, boo
 }
 
 /* `n` bytes are in the reserved room `p`, the beginning that was kept included. */
-static void take_bytes(struct log_source *source, const char *p, size_t n)
+static void take_source_bytes(struct log_source *source, const char *p, size_t n)
 {
     const char *last = memrchr(p, '\n', n);
     const size_t whole = last ? (size_t)(last - p) + 1 : 0;
@@ -121,7 +121,7 @@ static void take_bytes(struct log_source *source, const char *p, size_t n)
     if (whole > 0) {
         source->begun_n = 0;
         begin_line(source, p + whole, n - whole);
-        store_piece(source, whole, count_lines(p, whole), false);
+        store_piece(source, whole, count_source_lines(p, whole), false);
     } else if (n >= LOG_LINE_MAX) {
         begin_line(source, NULL, 0);
         store_piece(source, n, 1, true);
@@ -131,7 +131,7 @@ static void take_bytes(struct log_source *source, const char *p, size_t n)
 }
 
 /* Room for the beginning that was kept and what comes; the room that is left for the latter. */
-static char *room(struct log_source *source, size_t *ret_left)
+static char *reserve_source_room(struct log_source *source, size_t *ret_left)
 {
     const size_t left = LOG_LINE_MAX - source->begun_n;
     char *p;
@@ -147,7 +147,7 @@ int log_source_read(struct log_source *source, int fd, enum log_source_result *r
                     struct err *err)
 {
     size_t left;
-    char *p = room(source, &left);
+    char *p = reserve_source_room(source, &left);
     ssize_t n;
 
     do
@@ -156,7 +156,7 @@ int log_source_read(struct log_source *source, int fd, enum log_source_result *r
     if (n < 0 && errno != EAGAIN)
         return err_sys(err, errno, "read the output of '%s'", source->origin->service);
     if (n > 0 && source->keep)
-        take_bytes(source, p, source->begun_n + (size_t)n);
+        take_source_bytes(source, p, source->begun_n + (size_t)n);
     if (n > 0)
         *ret_result = (size_t)n == left ? LOG_SOURCE_DATA : LOG_SOURCE_ALL;
     else
@@ -170,11 +170,11 @@ void log_source_add(struct log_source *source, struct str bytes)
         return;
     while (bytes.n > 0) {
         size_t left, n;
-        char *p = room(source, &left);
+        char *p = reserve_source_room(source, &left);
 
         n = bytes.n < left ? bytes.n : left;
         memcpy(p + source->begun_n, bytes.p, n);
-        take_bytes(source, p, source->begun_n + n);
+        take_source_bytes(source, p, source->begun_n + n);
         bytes = str_from_offset(bytes, n);
     }
 }
@@ -184,7 +184,7 @@ static void store_begun(struct log_source *source, bool open)
     size_t left, n = source->begun_n;
 
     if (n > 0) {
-        (void)room(source, &left);
+        (void)reserve_source_room(source, &left);
         begin_line(source, NULL, 0);
         store_piece(source, n, 1, open);
     }

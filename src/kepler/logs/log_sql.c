@@ -40,7 +40,7 @@ static const struct sql_column columns[] = {
 };
 
 /* One pass over the lines. */
-struct scan {
+struct log_scan {
     struct log_reader *reader;
     const struct log_line *line;
     int64_t id_max;
@@ -51,7 +51,7 @@ struct scan {
     struct arena names; /* of services that both the filter and the bounds allow */
 };
 
-static bool is_one_of(const char *name, const char *const *names, size_t count)
+static bool is_column_of(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
@@ -60,7 +60,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 }
 
 /* Services that the filter and the bounds both allow. */
-static void limit_services(struct scan *scan, const struct sql_bounds *bounds,
+static void limit_services(struct log_scan *scan, const struct sql_bounds *bounds,
                            struct log_filter *filter)
 {
     const char **services = ARENA_ARRAY(&scan->names, const char *, bounds->names.n + 1);
@@ -69,7 +69,8 @@ static void limit_services(struct scan *scan, const struct sql_bounds *bounds,
     if (!bounds->has_names)
         return;
     VEC_EACH (&bounds->names, name)
-        if (filter->service_count == 0 || is_one_of(*name, filter->services, filter->service_count))
+        if (filter->service_count == 0 ||
+            is_column_of(*name, filter->services, filter->service_count))
             services[count++] = arena_strdup(&scan->names, *name);
     filter->services = services;
     filter->service_count = count;
@@ -78,7 +79,7 @@ static void limit_services(struct scan *scan, const struct sql_bounds *bounds,
 
 static void close_scan(void *self)
 {
-    struct scan *scan = self;
+    struct log_scan *scan = self;
 
     log_reader_free(scan->reader);
     arena_done(&scan->names);
@@ -89,7 +90,7 @@ static void close_scan(void *self)
 static int open_scan(void *self, const struct sql_bounds *bounds, void **ret_scan, struct err *err)
 {
     const struct log_sql *sql = self;
-    struct scan *scan = mem_zalloc(sizeof(*scan));
+    struct log_scan *scan = mem_zalloc(sizeof(*scan));
     struct log_filter filter = sql->filter;
 
     limit_services(scan, bounds, &filter);
@@ -106,9 +107,9 @@ static int open_scan(void *self, const struct sql_bounds *bounds, void **ret_sca
     return 0;
 }
 
-static int next_line(void *self, const void **ret_row, struct err *err)
+static int next_sql_line(void *self, const void **ret_row, struct err *err)
 {
-    struct scan *scan = self;
+    struct log_scan *scan = self;
 
     scan->line = NULL;
     scan->has_details = false;
@@ -123,7 +124,7 @@ static int next_line(void *self, const void **ret_row, struct err *err)
     return 0;
 }
 
-static const struct jsonline *find_details(struct scan *scan)
+static const struct jsonline *find_details(struct log_scan *scan)
 {
     if (!scan->has_details)
         log_line_details(&scan->arena, scan->line, &scan->details);
@@ -136,7 +137,7 @@ static struct sql_cell text_cell(struct str text)
     return (struct sql_cell){ .kind = SQL_TEXT, .s = text };
 }
 
-static struct sql_cell print_attributes(struct scan *scan)
+static struct sql_cell print_attributes(struct log_scan *scan)
 {
     const struct value_map *attributes = find_details(scan)->attributes;
     const struct value v = { .kind = VALUE_MAP, .map = (struct value_map *)(uintptr_t)attributes };
@@ -148,9 +149,9 @@ static struct sql_cell print_attributes(struct scan *scan)
     return text_cell(buf_copy(&out, &scan->arena));
 }
 
-static void read_cell(void *self, size_t column, struct sql_cell *ret_cell)
+static void read_line_cell(void *self, size_t column, struct sql_cell *ret_cell)
 {
-    struct scan *scan = self;
+    struct log_scan *scan = self;
     const struct log_line *line = scan->line;
 
     switch (column) {
@@ -176,8 +177,8 @@ static const struct sql_table logs_table = {
     .columns = columns,
     .column_count = ARRAY_LEN(columns),
     .open = open_scan,
-    .next = next_line,
-    .read = read_cell,
+    .next = next_sql_line,
+    .read = read_line_cell,
     .close = close_scan,
 };
 

@@ -48,7 +48,7 @@ struct log_store {
 
 /* --- opening -------------------------------------------------------------------------- */
 
-static uint64_t clamp(uint64_t x, uint64_t min, uint64_t max)
+static uint64_t clamp_limit(uint64_t x, uint64_t min, uint64_t max)
 {
     return x < min ? min : x > max ? max : x;
 }
@@ -61,19 +61,19 @@ static struct log_writer_options writer_options(const struct log_store_options *
             options->flush_interval ? options->flush_interval : LOG_STORE_FLUSH_INTERVAL,
         .batch_lines = options->batch_lines ? options->batch_lines : LOG_STORE_BATCH_LINES,
         .segment_size =
-            clamp(max_size / SEGMENTS_AIM, LOG_STORE_SEGMENT_MIN, LOG_STORE_SEGMENT_MAX),
+            clamp_limit(max_size / SEGMENTS_AIM, LOG_STORE_SEGMENT_MIN, LOG_STORE_SEGMENT_MAX),
         .segment_age = LOG_STORE_SEGMENT_AGE,
         .sync = options->sync,
         .mode = mode,
     };
 
     if (options->max_age)
-        writer.segment_age = (int64_t)clamp((uint64_t)(options->max_age / SEGMENTS_AIM),
-                                            (uint64_t)SEGMENT_AGE_MIN, LOG_STORE_SEGMENT_AGE);
+        writer.segment_age = (int64_t)clamp_limit((uint64_t)(options->max_age / SEGMENTS_AIM),
+                                                  (uint64_t)SEGMENT_AGE_MIN, LOG_STORE_SEGMENT_AGE);
     return writer;
 }
 
-static int open_folder(struct log_store *store, const char *folder, struct err *err)
+static int open_store_folder(struct log_store *store, const char *folder, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -86,7 +86,8 @@ static int open_folder(struct log_store *store, const char *folder, struct err *
                      NULL, err);
 }
 
-static int fill(struct log_store *store, const struct log_store_options *options, struct err *err)
+static int fill_log_store(struct log_store *store, const struct log_store_options *options,
+                          struct err *err)
 {
     const uint64_t max_size = options->max_size ? options->max_size : LOG_STORE_MAX_SIZE;
     const struct log_writer_options writer = writer_options(options, max_size, store->mode);
@@ -122,7 +123,7 @@ int log_store_open(const char *folder, const struct log_store_options *options,
     store->writer.fd = store->writer.index_fd = -1;
     store->mode = options->mode ? options->mode : FILE_MODE;
     log_retention_init(&store->retention, -1, NULL, 0, 0, 0);
-    if (open_folder(store, folder, err) < 0 || fill(store, options, err) < 0) {
+    if (open_store_folder(store, folder, err) < 0 || fill_log_store(store, options, err) < 0) {
         log_store_free(store);
         return err_wrap(err, "log store '%s'", folder);
     }

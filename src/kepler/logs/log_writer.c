@@ -30,14 +30,14 @@ _Static_assert(LOG_BLOCK_FULL + SOURCE_MAX + SEGMENT_ENTRY_HEAD + LOG_LINE_MAX <
 
 /* --- the block in memory -------------------------------------------------------------- */
 
-static unsigned char *body(const struct log_writer *writer)
+static unsigned char *find_block_body(const struct log_writer *writer)
 {
     return writer->block + SEGMENT_BLOCK_HEAD;
 }
 
-static void add_entry(struct log_writer *writer, const struct segment_entry *entry)
+static void add_writer_entry(struct log_writer *writer, const struct segment_entry *entry)
 {
-    unsigned char *p = body(writer) + writer->used;
+    unsigned char *p = find_block_body(writer) + writer->used;
 
     segment_entry_encode(entry, p);
     if (entry->bytes.p)
@@ -58,18 +58,18 @@ static void name_source(struct log_writer *writer, struct log_origin *origin)
     origin->block = writer->block_number;
     origin->number = (uint16_t)writer->sources.n;
     VEC_PUSH(&writer->sources, origin);
-    add_entry(writer, &(struct segment_entry){
-                          .kind = SEGMENT_SOURCE,
-                          .flags = (uint8_t)origin->stream,
-                          .source = origin->number,
-                          .bytes = { names, service + hook },
-                      });
+    add_writer_entry(writer, &(struct segment_entry){
+                                 .kind = SEGMENT_SOURCE,
+                                 .flags = (uint8_t)origin->stream,
+                                 .source = origin->number,
+                                 .bytes = { names, service + hook },
+                             });
     writer->last_at = 0;
 }
 
 /* Count lines that are in the block now. */
-static void count(struct log_writer *writer, const struct log_origin *origin,
-                  const struct segment_entry *entry)
+static void count_entry_lines(struct log_writer *writer, const struct log_origin *origin,
+                              const struct segment_entry *entry)
 {
     struct segment_block *head = &writer->head;
 
@@ -113,13 +113,13 @@ static void mark_losses(struct log_writer *writer)
             .time = clock_wall(),
             .bytes = str_from(text),
         };
-        add_entry(writer, &entry);
-        count(writer, origin, &entry);
+        add_writer_entry(writer, &entry);
+        count_entry_lines(writer, origin, &entry);
         origin->marked = origin->lost;
     }
 }
 
-static void clear_block(struct log_writer *writer)
+static void clear_writer_block(struct log_writer *writer)
 {
     writer->used = 0;
     writer->head = (struct segment_block){ .head = SEGMENT_BLOCK_HEAD };
@@ -132,7 +132,7 @@ static void clear_block(struct log_writer *writer)
 /* Give the lines of the block up, and remember whose they were. */
 static void drop_block(struct log_writer *writer)
 {
-    struct str rest = str_bytes(body(writer), writer->used);
+    struct str rest = str_bytes(find_block_body(writer), writer->used);
     struct segment_entry entry;
 
     while (segment_entry_next(&rest, &entry)) {
@@ -142,11 +142,11 @@ static void drop_block(struct log_writer *writer)
         writer->stats.lost += entry.lines;
     }
     writer->loss = writer->stats.errnum;
-    clear_block(writer);
+    clear_writer_block(writer);
     mark_losses(writer);
 }
 
-static bool is_full(const struct log_writer *writer)
+static bool is_segment_full(const struct log_writer *writer)
 {
     return writer->used >= LOG_BLOCK_FULL || writer->sources.n >= SEGMENT_SOURCES_MAX;
 }
@@ -154,14 +154,14 @@ static bool is_full(const struct log_writer *writer)
 char *log_writer_reserve(struct log_writer *writer, struct log_origin *origin, size_t n)
 {
     assert(n <= LOG_LINE_MAX);
-    if (is_full(writer)) { /* of sources that said nothing */
+    if (is_segment_full(writer)) { /* of sources that said nothing */
         if (writer->head.lines == 0)
-            clear_block(writer);
+            clear_writer_block(writer);
         else
             (void)log_writer_flush(writer);
     }
     name_source(writer, origin);
-    return (char *)body(writer) + writer->used + SEGMENT_ENTRY_HEAD;
+    return (char *)find_block_body(writer) + writer->used + SEGMENT_ENTRY_HEAD;
 }
 
 /* Small reads of one millisecond share an entry. */
@@ -172,17 +172,17 @@ static bool can_grow(const struct log_writer *writer, const struct log_origin *o
 
     return writer->last_at && n <= MERGE_MAX && flags == 0 && last->source == origin->number &&
            last->time / CLOCK_MS == time / CLOCK_MS && !(last->flags & SEGMENT_OPEN) &&
-           body(writer)[writer->used - 1] == '\n';
+           find_block_body(writer)[writer->used - 1] == '\n';
 }
 
 static void grow_last(struct log_writer *writer, size_t n, uint32_t lines)
 {
-    unsigned char *end = body(writer) + writer->used;
+    unsigned char *end = find_block_body(writer) + writer->used;
 
     memmove(end, end + SEGMENT_ENTRY_HEAD, n);
     writer->last.bytes.n += n;
     writer->last.lines += lines;
-    segment_entry_encode(&writer->last, body(writer) + writer->last_at);
+    segment_entry_encode(&writer->last, find_block_body(writer) + writer->last_at);
     writer->used += n;
 }
 
@@ -208,10 +208,10 @@ void log_writer_commit(struct log_writer *writer, struct log_origin *origin, siz
     } else {
         writer->last_at = writer->used;
         writer->last = entry;
-        add_entry(writer, &entry);
+        add_writer_entry(writer, &entry);
     }
-    count(writer, origin, &entry);
-    if (is_full(writer) || writer->head.lines >= writer->options.batch_lines)
+    count_entry_lines(writer, origin, &entry);
+    if (is_segment_full(writer) || writer->head.lines >= writer->options.batch_lines)
         (void)log_writer_flush(writer);
 }
 
@@ -240,7 +240,7 @@ int log_writer_origin(struct log_writer *writer, const char *service, const char
 /* --- the segment on disk -------------------------------------------------------------- */
 
 /* Spans that will not grow go to the index. Without one, readers look at the blocks. */
-static void save_index(struct log_writer *writer)
+static void save_writer_index(struct log_writer *writer)
 {
     const size_t finished = segment_index_finished(&writer->index);
     unsigned char entry[SEGMENT_INDEX_ENTRY];
@@ -272,8 +272,8 @@ void log_writer_seal(struct log_writer *writer)
     writer->indexed = 0;
 }
 
-static int open_part(const struct log_writer *writer, uint64_t first, enum segment_part part,
-                     int flags)
+static int open_segment_part(const struct log_writer *writer, uint64_t first,
+                             enum segment_part part, int flags)
 {
     char name[SEGMENT_FILE_NAME_SIZE];
 
@@ -310,7 +310,8 @@ static int begin_segment(struct log_writer *writer)
         .created = clock_wall(),
         .size = SEGMENT_HEADER_SIZE,
     };
-    writer->fd = open_part(writer, writer->header.first, SEGMENT_PART_LOG, O_CREAT | O_EXCL);
+    writer->fd =
+        open_segment_part(writer, writer->header.first, SEGMENT_PART_LOG, O_CREAT | O_EXCL);
     if (writer->fd < 0)
         return errno;
     segment_header_encode(&writer->header, header);
@@ -321,7 +322,7 @@ static int begin_segment(struct log_writer *writer)
     }
     writer->size = writer->index.start = writer->header.size;
     writer->index_fd =
-        open_part(writer, writer->header.first, SEGMENT_PART_INDEX, O_CREAT | O_TRUNC);
+        open_segment_part(writer, writer->header.first, SEGMENT_PART_INDEX, O_CREAT | O_TRUNC);
     return 0;
 }
 
@@ -354,12 +355,13 @@ static int write_block(struct log_writer *writer)
             return errnum;
     }
     writer->head.length = (uint32_t)writer->used;
-    segment_block_encode(&writer->head, writer->header.salt, body(writer), writer->block);
+    segment_block_encode(&writer->head, writer->header.salt, find_block_body(writer),
+                         writer->block);
     errnum = write_at(writer->fd, writer->block, n, writer->size);
     if (!errnum) {
         segment_index_add(&writer->index, writer->size, &writer->head);
         writer->size += n;
-        save_index(writer);
+        save_writer_index(writer);
         sync_block(writer);
         return 0;
     }
@@ -369,7 +371,7 @@ static int write_block(struct log_writer *writer)
     return errnum;
 }
 
-static void written(struct log_writer *writer)
+static void report_written(struct log_writer *writer)
 {
     writer->stats.lines += writer->head.lines;
     writer->stats.bytes += writer->used;
@@ -380,7 +382,7 @@ static void written(struct log_writer *writer)
         (*origin)->lost -= (*origin)->marked;
         (*origin)->marked = 0;
     }
-    clear_block(writer);
+    clear_writer_block(writer);
     if (writer->stats.lost > 0)
         mark_losses(writer); /* those that had no room in the block */
 }
@@ -391,19 +393,19 @@ bool log_writer_flush(struct log_writer *writer)
 
     if (writer->head.lines == 0)
         return true;
-    if (writer->retry && clock_now() < writer->retry && is_full(writer)) {
+    if (writer->retry && clock_now() < writer->retry && is_segment_full(writer)) {
         drop_block(writer);
         return false;
     }
     errnum = write_block(writer);
     if (!errnum) {
-        written(writer);
+        report_written(writer);
         return true;
     }
     writer->stats.errnum = errnum;
     writer->retry = clock_after(clock_now(), writer->options.flush_interval);
     writer->due = writer->retry;
-    if (is_full(writer))
+    if (is_segment_full(writer))
         drop_block(writer);
     return false;
 }
@@ -411,7 +413,7 @@ bool log_writer_flush(struct log_writer *writer)
 /* --- opening -------------------------------------------------------------------------- */
 
 /* A newest segment without a header: one that was being made, or damage that hides all of it. */
-static void set_aside(struct log_writer *writer, uint64_t first)
+static void set_segment_aside(struct log_writer *writer, uint64_t first)
 {
     char name[SEGMENT_FILE_NAME_SIZE], aside[SEGMENT_FILE_NAME_SIZE];
     struct stat st = { 0 };
@@ -430,7 +432,7 @@ static void set_aside(struct log_writer *writer, uint64_t first)
 
 /* Find the end of the newest segment: the last span is read again, head by head. A block whose
  * entries are damaged stays, so that readers report what is missing. */
-static int find_end(struct log_writer *writer, struct segment_file *file, struct err *err)
+static int find_segment_end(struct log_writer *writer, struct segment_file *file, struct err *err)
 {
     struct segment_index *index = &file->index;
     struct segment_block block;
@@ -467,15 +469,15 @@ static uint64_t end_of_segment(const struct log_writer *writer, const struct seg
     return (uint64_t)st.st_size;
 }
 
-static int go_on(struct log_writer *writer, struct segment_file *file, struct err *err)
+static int continue_segment(struct log_writer *writer, struct segment_file *file, struct err *err)
 {
     const uint64_t first = file->header.first;
 
-    if (find_end(writer, file, err) < 0)
+    if (find_segment_end(writer, file, err) < 0)
         return -1;
     if (writer->next_seq <= first)
         writer->next_seq = first + 1;
-    writer->fd = open_part(writer, first, SEGMENT_PART_LOG, 0);
+    writer->fd = open_segment_part(writer, first, SEGMENT_PART_LOG, 0);
     if (writer->fd < 0)
         return err_sys(err, errno, "open segment %016" PRIx64, first);
     writer->header = file->header;
@@ -488,15 +490,15 @@ static int go_on(struct log_writer *writer, struct segment_file *file, struct er
         log_writer_seal(writer);
         return 0;
     }
-    writer->index_fd = open_part(writer, first, SEGMENT_PART_INDEX, O_CREAT);
+    writer->index_fd = open_segment_part(writer, first, SEGMENT_PART_INDEX, O_CREAT);
     if (writer->index_fd >= 0 &&
         ftruncate(writer->index_fd, (off_t)(writer->indexed * SEGMENT_INDEX_ENTRY)) < 0)
         fd_close(&writer->index_fd);
-    save_index(writer);
+    save_writer_index(writer);
     return 0;
 }
 
-static int recover(struct log_writer *writer, struct err *err)
+static int recover_segment(struct log_writer *writer, struct err *err)
 {
     struct segment_list list = { VEC_INIT };
     struct segment_file file = SEGMENT_FILE_NONE;
@@ -507,11 +509,11 @@ static int recover(struct log_writer *writer, struct err *err)
 
         result = segment_file_open(writer->folder, newest, &file, err);
         if (result == 0) {
-            result = go_on(writer, &file, err);
+            result = continue_segment(writer, &file, err);
             break;
         }
         if (err->code == ERR_INVALID) {
-            set_aside(writer, newest);
+            set_segment_aside(writer, newest);
             result = 0;
         }
     }
@@ -533,7 +535,7 @@ int log_writer_open(struct log_writer *writer, int folder, const struct log_writ
         .head = { .head = SEGMENT_BLOCK_HEAD },
         .due = CLOCK_NEVER,
     };
-    if (recover(writer, err) < 0) {
+    if (recover_segment(writer, err) < 0) {
         log_writer_close(writer);
         return -1;
     }

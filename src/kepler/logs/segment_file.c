@@ -34,7 +34,7 @@ void segment_file_name(uint64_t first, enum segment_part part,
 }
 
 /* "00000000000000ff.log" */
-static bool parse_name(const char *name, uint64_t *ret_first)
+static bool parse_segment_name(const char *name, uint64_t *ret_first)
 {
     char again[SEGMENT_FILE_NAME_SIZE];
     uint64_t first = strtoull(name, NULL, 16);
@@ -46,7 +46,7 @@ static bool parse_name(const char *name, uint64_t *ret_first)
     return true;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_segments(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
@@ -65,11 +65,11 @@ int segment_file_list(int folder, struct segment_list *list, struct err *err)
     (void)fd_take(&fd);
     vec_clear(&list->firsts);
     while ((entry = readdir(dir)))
-        if (parse_name(entry->d_name, &first))
+        if (parse_segment_name(entry->d_name, &first))
             VEC_PUSH(&list->firsts, first);
     (void)closedir(dir);
     if (list->firsts.n)
-        qsort(list->firsts.p, list->firsts.n, sizeof(uint64_t), compare);
+        qsort(list->firsts.p, list->firsts.n, sizeof(uint64_t), compare_segments);
     return 0;
 }
 
@@ -80,7 +80,7 @@ void segment_file_forget(struct segment_file *file)
     file->window_n = 0;
 }
 
-static int fill(struct segment_file *file, uint64_t offset, size_t n, struct err *err)
+static int fill_window(struct segment_file *file, uint64_t offset, size_t n, struct err *err)
 {
     const size_t want = n > WINDOW_SIZE ? n : WINDOW_SIZE;
     ssize_t got;
@@ -106,13 +106,13 @@ static int fill(struct segment_file *file, uint64_t offset, size_t n, struct err
 }
 
 /* `n` bytes at `offset`; NULL when the file ends before. */
-static int view(struct segment_file *file, uint64_t offset, size_t n, const unsigned char **ret,
-                struct err *err)
+static int view_bytes(struct segment_file *file, uint64_t offset, size_t n,
+                      const unsigned char **ret, struct err *err)
 {
     const uint64_t end = file->window_at + file->window_n;
 
     if (offset < file->window_at || offset + n > end) {
-        if (fill(file, offset, n, err) < 0)
+        if (fill_window(file, offset, n, err) < 0)
             return -1;
     }
     *ret = file->window_n - (offset - file->window_at) >= n
@@ -133,7 +133,7 @@ static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_fou
     for (;;) {
         size_t there;
 
-        if (view(file, at, magic.n, &bytes, err) < 0)
+        if (view_bytes(file, at, magic.n, &bytes, err) < 0)
             return -1;
         if (!bytes)
             break;
@@ -150,7 +150,7 @@ static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_fou
     return 0;
 }
 
-enum place {
+enum segment_place {
     PLACE_BLOCK,
     PLACE_DAMAGED, /* a head that is whole, and a body that is not */
     PLACE_TORN,    /* the file ends inside */
@@ -158,19 +158,20 @@ enum place {
 };
 
 /* The head of the block at exactly `offset`: PLACE_BLOCK when it is whole. */
-static int read_head(struct segment_file *file, uint64_t offset, enum place *ret_place,
-                     struct segment_block *ret_block, struct err *err)
+static int read_block_head(struct segment_file *file, uint64_t offset,
+                           enum segment_place *ret_place, struct segment_block *ret_block,
+                           struct err *err)
 {
     const unsigned char *bytes;
     size_t size;
 
     *ret_place = PLACE_TORN;
-    if (view(file, offset, SEGMENT_PEEK, &bytes, err) < 0)
+    if (view_bytes(file, offset, SEGMENT_PEEK, &bytes, err) < 0)
         return -1;
     if (!bytes)
         return 0;
     size = segment_info_size(bytes, &file->header);
-    if (size > 0 && view(file, offset, size, &bytes, err) < 0)
+    if (size > 0 && view_bytes(file, offset, size, &bytes, err) < 0)
         return -1;
     if (!bytes)
         return 0;
@@ -178,7 +179,7 @@ static int read_head(struct segment_file *file, uint64_t offset, enum place *ret
     if (size == 0 || !segment_info_decode(str_bytes(bytes, size), &file->header, ret_block))
         return 0;
     *ret_place = PLACE_TORN;
-    if (view(file, offset, ret_block->head, &bytes, err) < 0)
+    if (view_bytes(file, offset, ret_block->head, &bytes, err) < 0)
         return -1;
     if (!bytes)
         return 0;
@@ -188,20 +189,20 @@ static int read_head(struct segment_file *file, uint64_t offset, enum place *ret
 }
 
 /* What is at exactly `offset`; the block is set for the first two. */
-static int read_place(struct segment_file *file, uint64_t offset, bool verify,
-                      enum place *ret_place, struct segment_block *ret_block, struct str *ret_body,
-                      struct err *err)
+static int read_segment_place(struct segment_file *file, uint64_t offset, bool verify,
+                              enum segment_place *ret_place, struct segment_block *ret_block,
+                              struct str *ret_body, struct err *err)
 {
     const unsigned char *bytes;
     struct segment_block block;
 
     *ret_body = (struct str){ NULL, 0 };
-    if (read_head(file, offset, ret_place, &block, err) < 0)
+    if (read_block_head(file, offset, ret_place, &block, err) < 0)
         return -1;
     if (*ret_place != PLACE_BLOCK)
         return 0;
     *ret_place = PLACE_TORN;
-    if (view(file, offset, segment_block_size(&block), &bytes, err) < 0)
+    if (view_bytes(file, offset, segment_block_size(&block), &bytes, err) < 0)
         return -1;
     if (!bytes)
         return 0;
@@ -230,8 +231,9 @@ static void join_heads(struct segment_block *heads, const struct segment_block *
 }
 
 /* Moves `*at` past bytes that are not a block. `ret_more` is false at the end. */
-static int pass_over(struct segment_file *file, enum place place, const struct segment_block *block,
-                     uint64_t *at, bool *ret_more, struct err *err)
+static int pass_over(struct segment_file *file, enum segment_place place,
+                     const struct segment_block *block, uint64_t *at, bool *ret_more,
+                     struct err *err)
 {
     struct segment_gap *gap = &file->gap;
 
@@ -250,17 +252,17 @@ static int pass_over(struct segment_file *file, enum place place, const struct s
     return 0;
 }
 
-static int next_block(struct segment_file *file, uint64_t *offset, bool verify,
-                      struct segment_block *ret_block, struct str *ret_body, struct err *err)
+static int find_next_block(struct segment_file *file, uint64_t *offset, bool verify,
+                           struct segment_block *ret_block, struct str *ret_body, struct err *err)
 {
     uint64_t at = *offset;
     bool more = true;
 
     file->gap = (struct segment_gap){ .offset = at };
     while (more) {
-        enum place place;
+        enum segment_place place;
 
-        if (read_place(file, at, verify, &place, ret_block, ret_body, err) < 0)
+        if (read_segment_place(file, at, verify, &place, ret_block, ret_body, err) < 0)
             return -1;
         if (place == PLACE_BLOCK) {
             file->gap.size = at - file->gap.offset;
@@ -278,7 +280,7 @@ static int next_block(struct segment_file *file, uint64_t *offset, bool verify,
 int segment_file_next(struct segment_file *file, uint64_t *offset, struct segment_block *ret_block,
                       struct str *ret_body, struct err *err)
 {
-    return next_block(file, offset, true, ret_block, ret_body, err);
+    return find_next_block(file, offset, true, ret_block, ret_body, err);
 }
 
 int segment_file_next_head(struct segment_file *file, uint64_t *offset,
@@ -286,7 +288,7 @@ int segment_file_next_head(struct segment_file *file, uint64_t *offset,
 {
     struct str body;
 
-    if (next_block(file, offset, false, ret_block, &body, err) < 0)
+    if (find_next_block(file, offset, false, ret_block, &body, err) < 0)
         return -1;
     *ret_found = body.p != NULL;
     return 0;

@@ -77,7 +77,7 @@ int metric_query_parse(struct arena *arena, struct str text, const struct log_qu
     return log_query_parse_fields(arena, text, query_fields, ret_query, err);
 }
 
-static struct value find_field(void *self, const char *field)
+static struct value find_metric_field(void *self, const char *field)
 {
     const struct usage_metric *metric = self;
 
@@ -92,5 +92,5 @@ static struct value find_field(void *self, const char *field)
 
 bool metric_query_match(const struct log_query *query, const struct usage_metric *metric)
 {
-    return log_query_match_fields(query, find_field, (void *)(uintptr_t)metric);
+    return log_query_match_fields(query, find_metric_field, (void *)(uintptr_t)metric);
 }

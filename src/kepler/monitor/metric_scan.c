@@ -103,7 +103,7 @@ static int open_table(void *self, const struct sql_bounds *bounds, void **ret_sc
     return 0;
 }
 
-static int next_row(void *self, const void **ret_row, struct err *err)
+static int next_metric_row(void *self, const void **ret_row, struct err *err)
 {
     const struct metric_row *row;
 
@@ -127,7 +127,7 @@ static struct sql_cell print_pids(struct metric_scan *scan)
     return (struct sql_cell){ .kind = SQL_TEXT, .s = buf_copy(&out, &scan->arena) };
 }
 
-static void read_cell(void *self, size_t column, struct sql_cell *ret_cell)
+static void read_metric_cell(void *self, size_t column, struct sql_cell *ret_cell)
 {
     struct metric_scan *scan = self;
     const struct usage_metric *metric = &scan->row.metric;
@@ -157,7 +157,7 @@ const struct sql_table metric_scan_table = {
     .columns = columns,
     .column_count = ARRAY_LEN(columns),
     .open = open_table,
-    .next = next_row,
-    .read = read_cell,
+    .next = next_metric_row,
+    .read = read_metric_cell,
     .close = close_table,
 };

@@ -88,7 +88,7 @@ static void end_bucket(struct searching *s, struct bucket *bucket)
     bucket->count = 0;
 }
 
-static struct bucket *open_bucket(struct searching *s, const char *service)
+static struct bucket *open_metric_bucket(struct searching *s, const char *service)
 {
     struct bucket *bucket = map_find(&s->buckets, str_from(service));
 
@@ -99,7 +99,7 @@ static struct bucket *open_bucket(struct searching *s, const char *service)
     return bucket;
 }
 
-static int64_t most(int64_t a, int64_t b)
+static int64_t find_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -107,7 +107,7 @@ static int64_t most(int64_t a, int64_t b)
 static void add_to_bucket(struct searching *s, const struct usage_metric *metric)
 {
     const int64_t start = metric->timestamp - metric->timestamp % s->search->bucket;
-    struct bucket *bucket = open_bucket(s, metric->service);
+    struct bucket *bucket = open_metric_bucket(s, metric->service);
     const struct usage_metric before = bucket->metric;
     struct usage_metric *now = &bucket->metric;
 
@@ -119,8 +119,8 @@ static void add_to_bucket(struct searching *s, const struct usage_metric *metric
     if (bucket->count == 0) {
         bucket->cpu = 0;
     } else {
-        now->memory_rss = most(before.memory_rss, metric->memory_rss);
-        now->memory_vss = most(before.memory_vss, metric->memory_vss);
+        now->memory_rss = find_larger(before.memory_rss, metric->memory_rss);
+        now->memory_vss = find_larger(before.memory_vss, metric->memory_vss);
     }
     bucket->cpu += metric->cpu_percent;
     bucket->count++;
@@ -138,7 +138,7 @@ static void add_metric(struct searching *s, const struct usage_metric *metric)
 
 typedef void row_fn(struct searching *s, const struct metric_row *row);
 
-static int read_rows(struct searching *s, int64_t since, row_fn *fn, struct err *err)
+static int read_metric_rows(struct searching *s, int64_t since, row_fn *fn, struct err *err)
 {
     struct sql_bounds bounds = no_bounds;
     const struct metric_row *row = NULL;
@@ -202,9 +202,9 @@ static void note_match(struct searching *s, const struct metric_row *row)
         newest->matches = true;
 }
 
-static int find_newest(struct searching *s, struct err *err)
+static int find_newest_metrics(struct searching *s, struct err *err)
 {
-    int rc = read_rows(s, INT64_MIN, note_newest, err);
+    int rc = read_metric_rows(s, INT64_MIN, note_newest, err);
 
     if (rc == 0 && s->search->is_sql)
         rc = read_sql(s, note_match, err);
@@ -231,7 +231,7 @@ static void note_history(struct searching *s, const struct metric_row *row)
 static int find_history(struct searching *s, struct err *err)
 {
     int rc = s->search->is_sql ? read_sql(s, note_history, err)
-                               : read_rows(s, s->search->since, note_history, err);
+                               : read_metric_rows(s, s->search->since, note_history, err);
 
     MAP_EACH (&s->buckets, entry) {
         struct bucket *bucket = entry->value;
@@ -266,7 +266,7 @@ static int run_search(struct searching *s, struct err *err)
     if (search->filter && !search->is_sql &&
         metric_query_parse(&s->arena, str_from(search->filter), &s->query, err) < 0)
         return err_wrap(err, "the filter '%s'", search->filter);
-    if ((search->history ? find_history(s, err) : find_newest(s, err)) == 0)
+    if ((search->history ? find_history(s, err) : find_newest_metrics(s, err)) == 0)
         return 0;
     return search->is_sql ? err_wrap(err, "the filter '%s'", search->filter) : -1;
 }

@@ -38,8 +38,8 @@ static int compare_processes(const void *a, const void *b)
 }
 
 /* The same process at the last look; NULL: it was not there. */
-static const struct sampler_process *find_seen(const struct sampler *sampler,
-                                               const struct sampler_process *process)
+static const struct sampler_process *find_seen_process(const struct sampler *sampler,
+                                                       const struct sampler_process *process)
 {
     const struct sampler_process *found =
         sampler->seen.n ? bsearch(process, sampler->seen.p, sampler->seen.n,
@@ -51,7 +51,7 @@ static const struct sampler_process *find_seen(const struct sampler *sampler,
 
 static double find_cpu(const struct look *look, const struct sampler_process *process)
 {
-    const struct sampler_process *before = find_seen(look->sampler, process);
+    const struct sampler_process *before = find_seen_process(look->sampler, process);
     const uint64_t since = before && before->ticks <= process->ticks ? before->ticks : 0;
     int64_t elapsed = before ? look->now - look->sampler->looked
                              : look->boot - (int64_t)process->start * look->tick;
@@ -63,7 +63,7 @@ static double find_cpu(const struct look *look, const struct sampler_process *pr
 
 /* --- the processes of a service ------------------------------------------------------------- */
 
-static void add_process(struct look *look, pid_t pid, struct usage_metric *metric)
+static void add_process_usage(struct look *look, pid_t pid, struct usage_metric *metric)
 {
     struct sampler_process process;
     struct child_registry_stat stat;
@@ -79,7 +79,7 @@ static void add_process(struct look *look, pid_t pid, struct usage_metric *metri
     VEC_PUSH(&look->next.seen, process);
 }
 
-static void add_group(struct look *look, const char *path, struct usage_metric *metric)
+static void add_group_usage(struct look *look, const char *path, struct usage_metric *metric)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct cgroup group = { (char *)(uintptr_t)path, -1, -1 };
@@ -89,7 +89,7 @@ static void add_group(struct look *look, const char *path, struct usage_metric *
     if (cgroup_list(&group, &arena, &pids, &ignored) < 0)
         return;
     VEC_EACH (&pids.list, pid)
-        add_process(look, *pid, metric);
+        add_process_usage(look, *pid, metric);
 }
 
 static void add_family(struct look *look, pid_t main, struct usage_metric *metric)
@@ -99,10 +99,10 @@ static void add_family(struct look *look, pid_t main, struct usage_metric *metri
 
     if (main == 0)
         return;
-    add_process(look, main, metric);
+    add_process_usage(look, main, metric);
     descendants_list(main, &arena, &pids);
     VEC_EACH (&pids.list, pid)
-        add_process(look, *pid, metric);
+        add_process_usage(look, *pid, metric);
 }
 
 /* --- all services --------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ void sampler_take(struct sampler *sampler, const struct sampler_target *targets,
                                        .pids = value_list(value_list_new(arena, 4)) };
 
         if (targets[i].cgroup)
-            add_group(&look, targets[i].cgroup, &metric);
+            add_group_usage(&look, targets[i].cgroup, &metric);
         else
             add_family(&look, targets[i].pid, &metric);
         metric.cpu_percent = round(metric.cpu_percent * 100.0) / 100.0;

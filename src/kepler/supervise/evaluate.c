@@ -52,7 +52,7 @@ struct evaluation {
 
 /* --- is there anything to evaluate ------------------------------------------------------------ */
 
-static bool is_computed(const struct value *v)
+static bool is_value_computed(const struct value *v)
 {
     return v && expr_is_dynamic(v);
 }
@@ -65,14 +65,14 @@ static bool has_expressions(const struct config_program *program)
                                      program->environment, program->limits.computed };
 
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (is_computed(fields[i]))
+        if (is_value_computed(fields[i]))
             return true;
     return false;
 }
 
 static bool is_service_computed(const struct config_service *service)
 {
-    return is_computed(service->condition) || has_expressions(&service->program) ||
+    return is_value_computed(service->condition) || has_expressions(&service->program) ||
            service->health.computed || has_expressions(&service->health.program) ||
            service->restart.computed || service->logs_computed || service->output_computed;
 }
@@ -97,7 +97,7 @@ void evaluate_begin(struct real_world *real)
 
 /* --- what expressions see --------------------------------------------------------------------- */
 
-static struct resolve_facts find_facts(struct real_service *own)
+static struct resolve_facts make_resolve_facts(struct real_service *own)
 {
     struct engine *engine = own->real->world.events.self;
     const struct service_record *record = &engine_get(engine, own->index)->record;
@@ -120,17 +120,17 @@ static struct resolve_context find_context(struct real_service *own, struct aren
     struct resolve_facts *deps = ARENA_ARRAY(arena, struct resolve_facts, count);
 
     for (size_t i = 0; i < count; i++)
-        deps[i] = find_facts(&real->services[own->config->edges[i].service]);
+        deps[i] = make_resolve_facts(&real->services[own->config->edges[i].service]);
     return (struct resolve_context){ .kepler_env = real->env,
                                      .flags = real->flags,
                                      .env_files = real->options.env_files,
-                                     .self = find_facts(own),
+                                     .self = make_resolve_facts(own),
                                      .deps = deps,
                                      .dep_count = count,
                                      .hooks = own->hooks.map->count > 0 ? &own->hooks : NULL };
 }
 
-static const struct value *copy_value(struct arena *arena, const struct value *v)
+static const struct value *copy_known_value(struct arena *arena, const struct value *v)
 {
     struct value *copy = v ? ARENA_NEW(arena, struct value) : NULL;
 
@@ -144,10 +144,10 @@ static const struct environment *copy_env(struct arena *arena, const struct envi
     return env ? environment_copy(arena, env) : NULL;
 }
 
-static void copy_facts(struct arena *arena, struct resolve_facts *facts)
+static void copy_resolve_facts(struct arena *arena, struct resolve_facts *facts)
 {
     facts->env = copy_env(arena, facts->env);
-    facts->outputs = copy_value(arena, facts->outputs);
+    facts->outputs = copy_known_value(arena, facts->outputs);
 }
 
 /* What the loop may change or free while a worker looks at it. */
@@ -157,13 +157,13 @@ static void copy_context(struct arena *arena, struct resolve_context *context)
 
     for (size_t i = 0; i < context->dep_count; i++) {
         deps[i] = context->deps[i];
-        copy_facts(arena, &deps[i]);
+        copy_resolve_facts(arena, &deps[i]);
     }
     context->deps = deps;
-    copy_facts(arena, &context->self);
+    copy_resolve_facts(arena, &context->self);
     context->kepler_env = copy_env(arena, context->kepler_env);
-    context->flags = copy_value(arena, context->flags);
-    context->hooks = copy_value(arena, context->hooks);
+    context->flags = copy_known_value(arena, context->flags);
+    context->hooks = copy_known_value(arena, context->hooks);
 }
 
 /* What a step sees of its service: while it stops, whether it still runs or how it ended.
@@ -256,7 +256,7 @@ static void keep_launch(struct evaluation *ev)
 }
 
 /* Of a launch that was made for the step both live in one arena. */
-static void keep_step(struct evaluation *ev)
+static void keep_evaluated_step(struct evaluation *ev)
 {
     struct real_service *own = ev->own;
 
@@ -272,7 +272,7 @@ static void keep_step(struct evaluation *ev)
 }
 
 /* Take over what was resolved, if it was. */
-static void keep_result(struct evaluation *ev)
+static void keep_evaluation_result(struct evaluation *ev)
 {
     if (ev->result < 0)
         return;
@@ -281,14 +281,14 @@ static void keep_result(struct evaluation *ev)
         keep_launch(ev);
         fill_plan(&ev->own->launch, &ev->plan);
         return;
-    case EVALUATE_STEP: keep_step(ev); return;
+    case EVALUATE_STEP: keep_evaluated_step(ev); return;
     case EVALUATE_OUTPUTS:
         ev->result = real_service_store(ev->own, &ev->outputs, ev->process, &ev->err);
         return;
     }
 }
 
-static struct world_step find_step(const struct launch_step *step)
+static struct world_step make_world_step(const struct launch_step *step)
 {
     return (struct world_step){ step->run, step->clears_failure, step->warning, step->timeout };
 }
@@ -303,8 +303,8 @@ static void free_evaluation(struct evaluation *ev)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void send_answer(struct real_service *own, enum kind kind, const struct evaluation *ev,
-                        const struct err *err)
+static void send_world_answer(struct real_service *own, enum kind kind, const struct evaluation *ev,
+                              const struct err *err)
 {
     const struct world_events *events = &own->real->world.events;
     struct world_step step = { 0 };
@@ -315,7 +315,7 @@ static void send_answer(struct real_service *own, enum kind kind, const struct e
         return;
     case EVALUATE_STEP:
         if (!err)
-            step = find_step(&ev->step);
+            step = make_world_step(&ev->step);
         events->step_prepared(events->self, own->index, &step, err);
         return;
     case EVALUATE_OUTPUTS: events->outputs_kept(events->self, own->index, err); return;
@@ -324,7 +324,7 @@ static void send_answer(struct real_service *own, enum kind kind, const struct e
 
 static void begin_first(struct real_world *real);
 
-static void on_resolved(struct background_task *background_task)
+static void on_evaluation_done(struct background_task *background_task)
 {
     struct evaluation *ev = container_of(background_task, struct evaluation, background_task);
     struct real_service *own = ev->own;
@@ -340,8 +340,8 @@ static void on_resolved(struct background_task *background_task)
     own->evaluations--;
     if (!ev->dropped) {
         own->evaluation = NULL;
-        keep_result(ev);
-        send_answer(own, ev->kind, ev, ev->result < 0 ? &ev->err : NULL);
+        keep_evaluation_result(ev);
+        send_world_answer(own, ev->kind, ev, ev->result < 0 ? &ev->err : NULL);
     }
     free_evaluation(ev);
     begin_first(real);
@@ -358,7 +358,7 @@ static void begin_first(struct real_world *real)
         return;
     real->first->at_work = true;
     background_task_begin(real->options.background_tasks, &real->first->background_task,
-                          work_on_evaluation, on_resolved);
+                          work_on_evaluation, on_evaluation_done);
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
@@ -389,7 +389,7 @@ static enum world_answer queue_evaluation(struct evaluation *ev)
     struct real_world *real = ev->own->real;
 
     copy_context(&ev->input, &ev->context);
-    ev->process = copy_value(&ev->input, ev->process);
+    ev->process = copy_known_value(&ev->input, ev->process);
     ev->own->evaluation = ev;
     ev->own->evaluations++;
     *real->last = ev;
@@ -402,7 +402,7 @@ static enum world_answer queue_evaluation(struct evaluation *ev)
 static enum world_answer resolve_now(struct evaluation *ev, struct err *err)
 {
     run_evaluation(ev);
-    keep_result(ev);
+    keep_evaluation_result(ev);
     if (ev->result == 0)
         return WORLD_DONE;
     *err = ev->err;
@@ -444,12 +444,12 @@ enum world_answer evaluate_step(struct real_service *own, enum hook_phase phase,
     ev->context.phase = phase;
     ev->context.self.status = find_step_status(phase, &engine_get(engine, own->index)->record);
     ev->context.had_failure = failed;
-    if (may_wait(own, is_computed(config->condition) || has_expressions(&config->program) ||
+    if (may_wait(own, is_value_computed(config->condition) || has_expressions(&config->program) ||
                           (!own->launched && own->computed)))
         return queue_evaluation(ev);
     result = resolve_now(ev, err);
     if (result == WORLD_DONE)
-        *ret_step = find_step(&ev->step);
+        *ret_step = make_world_step(&ev->step);
     free_evaluation(ev);
     return result;
 }
@@ -464,7 +464,7 @@ enum world_answer evaluate_outputs(struct real_service *own, struct err *err)
         free_evaluation(ev);
         return WORLD_DONE;
     }
-    if (may_wait(own, is_computed(own->config->outputs)))
+    if (may_wait(own, is_value_computed(own->config->outputs)))
         return queue_evaluation(ev);
     result = resolve_now(ev, err);
     free_evaluation(ev);
@@ -479,7 +479,7 @@ static void on_canceled(struct timer *timer)
     struct err err;
 
     (void)err_set(&err, ERR_CANCELED, "canceled");
-    send_answer(own, (enum kind)own->canceled_kind, NULL, &err);
+    send_world_answer(own, (enum kind)own->canceled_kind, NULL, &err);
 }
 
 static void remove_waiting(struct real_world *real, struct evaluation *ev)

@@ -14,7 +14,7 @@ void output_init(struct output_capture *output, size_t max)
 }
 
 /* Text for expressions and JSON: invalid UTF-8 is dropped. */
-static bool is_text(struct str text)
+static bool is_valid_text(struct str text)
 {
     return utf8_is_valid(text) && !memchr(text.p, '\0', text.n);
 }
@@ -38,7 +38,8 @@ static void take_output_line(struct output_capture *output, struct str line)
     }
     if (key.n == 0)
         return;
-    if (key.n + value.n > output->max - output->size || !is_text(key) || !is_text(value)) {
+    if (key.n + value.n > output->max - output->size || !is_valid_text(key) ||
+        !is_valid_text(value)) {
         output->dropped = true;
         return;
     }

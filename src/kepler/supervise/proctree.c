@@ -45,15 +45,15 @@ void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_e
 
 /* --- who is known ------------------------------------------------------------------------ */
 
-static struct str key_of(const pid_t *pid)
+static struct str make_pid_key(const pid_t *pid)
 {
     return str_bytes(pid, sizeof(*pid));
 }
 
 /* `pid` stays where it is until it is forgotten. */
-static void know(struct proctree *tree, const pid_t *pid)
+static void remember_pid(struct proctree *tree, const pid_t *pid)
 {
-    (void)map_set(&tree->home->known, key_of(pid), tree);
+    (void)map_set(&tree->home->known, make_pid_key(pid), tree);
 }
 
 static void forget_pid(struct proctree *tree, pid_t *pid)
@@ -62,7 +62,7 @@ static void forget_pid(struct proctree *tree, pid_t *pid)
 
     if (*pid == 0)
         return;
-    (void)map_remove(known, key_of(pid));
+    (void)map_remove(known, make_pid_key(pid));
     *pid = 0;
     if (map_count(known) == 0) {
         map_done(known);
@@ -123,7 +123,7 @@ static void add_member(struct proctree *tree, pid_t pid)
         return; /* gone */
     member = mem_zalloc(sizeof(*member));
     *member = (struct proctree_member){ .tree = tree, .pid = pid, .pidfd = pidfd };
-    know(tree, &member->pid);
+    remember_pid(tree, &member->pid);
     if (watch_start(&member->watch, tree->home->loop, pidfd, WATCH_READ, on_member, &ignored) < 0) {
         free_member(member);
         return;
@@ -169,7 +169,7 @@ static void find_members(struct proctree *tree)
     else
         descendants_list(tree->process.pid, &arena, &pids);
     VEC_EACH (&pids.list, pid)
-        if (map_has(&tree->home->known, key_of(pid)))
+        if (map_has(&tree->home->known, make_pid_key(pid)))
             continue;
         else if (tree->exited)
             take_orphan(tree, *pid);
@@ -179,7 +179,7 @@ static void find_members(struct proctree *tree)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-static bool is_empty(struct proctree *tree)
+static bool is_tree_empty(struct proctree *tree)
 {
     bool populated = true;
     struct err ignored;
@@ -207,7 +207,7 @@ static void drop_group(struct proctree *tree)
  * group. One that rests has none, and no open file. */
 static void check_tree_end(struct proctree *tree)
 {
-    if (!tree->busy || !is_empty(tree))
+    if (!tree->busy || !is_tree_empty(tree))
         return;
     watch_stop(&tree->events);
     tree->busy = false;
@@ -260,11 +260,11 @@ static void on_reap(struct timer *timer)
 
     descendants_children(getpid(), &arena, &pids);
     VEC_EACH (&pids.list, pid)
-        if (!map_has(&home->known, key_of(pid)))
+        if (!map_has(&home->known, make_pid_key(pid)))
             (void)waitpid(*pid, NULL, WNOHANG);
 }
 
-static void on_child(void *self, int signo)
+static void on_child_exited(void *self, int signo)
 {
     struct proctree_home *home = self;
 
@@ -280,12 +280,12 @@ int proctree_home_init(struct proctree_home *home, struct loop *loop, const char
     *home = (struct proctree_home){ .loop = loop, .cgroup = cgroup };
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_sys(err, errno, "adopt orphaned processes");
-    return loop_on_signal(loop, SIGCHLD, on_child, home, err);
+    return loop_on_signal(loop, SIGCHLD, on_child_exited, home, err);
 }
 
 /* --- public ---------------------------------------------------------------------------------- */
 
-static int open_group(struct proctree *tree, const char *name, struct err *err)
+static int open_tree_group(struct proctree *tree, const char *name, struct err *err)
 {
     if (!tree->home->cgroup || tree->cgroup.path)
         return 0;
@@ -329,12 +329,12 @@ static int explain_limit(struct err *err)
 }
 
 /* Group and process; all files of the tree are opened here. */
-static int make_tree(struct proctree *tree, const char *name, struct process_spec *spec,
-                     struct err *err)
+static int make_process_tree(struct proctree *tree, const char *name, struct process_spec *spec,
+                             struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    if (open_group(tree, name, err) < 0)
+    if (open_tree_group(tree, name, err) < 0)
         return -1;
     spec->group = PROCESS_GROUP_SESSION;
     spec->cgroup = tree->cgroup.path ? &tree->cgroup : NULL;
@@ -354,14 +354,14 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     int rc;
 
     fd_limit_spare(SPARE_FILES);
-    rc = make_tree(tree, name, spec, err);
+    rc = make_process_tree(tree, name, spec, err);
     fd_limit_spare(0);
     if (rc < 0)
         return explain_limit(err);
     tree->exited = tree->killing = false;
     tree->busy = true;
     tree->known = tree->process.pid;
-    know(tree, &tree->known);
+    remember_pid(tree, &tree->known);
     if (watch_tree(tree, err) == 0)
         return 0;
     /* nobody would learn of its end */

@@ -33,20 +33,20 @@ static struct real_service *get_service(struct world *world, uint32_t service)
     return &real_of(world)->services[service];
 }
 
-static int64_t now(struct world *world)
+static int64_t read_world_clock(struct world *world)
 {
     (void)world;
     return clock_now();
 }
 
-static int64_t wall(struct world *world)
+static int64_t read_wall_clock(struct world *world)
 {
     (void)world;
     return clock_wall();
 }
 
-static void note(struct world *world, uint32_t service, enum hook_phase phase, enum world_note kind,
-                 const char *text)
+static void write_service_note(struct world *world, uint32_t service, enum hook_phase phase,
+                               enum world_note kind, const char *text)
 {
     struct real_world *real = real_of(world);
     struct real_tag tag = { service, real->services[service].config->name, phase };
@@ -57,13 +57,13 @@ static void note(struct world *world, uint32_t service, enum hook_phase phase, e
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-static void begin_turn(struct world *world)
+static void begin_world_turn(struct world *world)
 {
     evaluate_begin(real_of(world));
 }
 
-static enum world_answer resolve(struct world *world, uint32_t service, unsigned flags,
-                                 struct world_plan *plan, struct err *err)
+static enum world_answer resolve_world_plan(struct world *world, uint32_t service, unsigned flags,
+                                            struct world_plan *plan, struct err *err)
 {
     return evaluate_service(get_service(world, service), flags, plan, err);
 }
@@ -110,7 +110,8 @@ static int start_job(struct real_service *own, enum job_kind kind, enum hook_pha
     return service_process_start(&own->jobs[kind], group, &own->tags[kind], &lent, capture, err);
 }
 
-static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err)
+static int spawn_service_process(struct world *world, uint32_t service, pid_t *ret_pid,
+                                 struct err *err)
 {
     struct real_service *own = get_service(world, service);
 
@@ -129,7 +130,7 @@ static void send_signal(struct world *world, uint32_t service, int signo)
     service_process_signal(service_process, SIGCONT);
 }
 
-static void kill_all(struct world *world, uint32_t service)
+static void kill_service_tree(struct world *world, uint32_t service)
 {
     service_process_kill(&get_service(world, service)->jobs[JOB_MAIN]);
 }
@@ -229,7 +230,7 @@ static void outputs_clear(struct world *world, uint32_t service)
 
     clear_memory(own);
     if (folder && output_store_clear(folder, own->config->name, &err) < 0)
-        note(world, service, HOOK_PHASES, WORLD_ERROR, err.text);
+        write_service_note(world, service, HOOK_PHASES, WORLD_ERROR, err.text);
 }
 
 static void warn_of(struct real_service *own, enum hook_phase phase,
@@ -238,11 +239,11 @@ static void warn_of(struct real_service *own, enum hook_phase phase,
     struct world *world = &own->real->world;
 
     if (output->dropped)
-        note(world, own->index, phase, WORLD_WARNING,
-             "outputs were dropped: too large, or not valid text");
+        write_service_note(world, own->index, phase, WORLD_WARNING,
+                           "outputs were dropped: too large, or not valid text");
     if (output->broken > 0)
-        note(world, own->index, phase, WORLD_WARNING,
-             "a line that begins with ::output:: has no '='");
+        write_service_note(world, own->index, phase, WORLD_WARNING,
+                           "a line that begins with ::output:: has no '='");
 }
 
 /* hooks.PHASE.outputs.STEP = values */
@@ -261,7 +262,7 @@ static struct value with_step(struct real_service *own, struct arena *arena, con
     return hooks;
 }
 
-static void keep_step(struct real_service *own, const struct output_capture *output)
+static void keep_step_output(struct real_service *own, const struct output_capture *output)
 {
     enum hook_phase phase = own->tags[JOB_HOOK].phase;
     const char *folder = own->real->options.outputs;
@@ -274,7 +275,7 @@ static void keep_step(struct real_service *own, const struct output_capture *out
     set_outputs(own, &own->outputs, &hooks);
     if (folder && output_store_put_step(folder, own->config->name, phase, own->step.output, &values,
                                         &err) < 0)
-        note(&own->real->world, own->index, phase, WORLD_ERROR, err.text);
+        write_service_note(&own->real->world, own->index, phase, WORLD_ERROR, err.text);
 }
 
 static int store_outputs(struct real_service *own, const struct value *process, struct err *err)
@@ -326,7 +327,7 @@ static void on_files(struct filewatch *watch, const char *path)
 static void tell_unwatched(struct real_service *own, struct err err)
 {
     (void)err_wrap(&err, "'restart.watch' does not see all changes");
-    note(&own->real->world, own->index, HOOK_PHASES, WORLD_ERROR, err.text);
+    write_service_note(&own->real->world, own->index, HOOK_PHASES, WORLD_ERROR, err.text);
 }
 
 static void on_files_failed(struct filewatch *watch, const struct err *err)
@@ -334,7 +335,7 @@ static void on_files_failed(struct filewatch *watch, const struct err *err)
     tell_unwatched(container_of(watch, struct real_service, files), *err);
 }
 
-static void watch_files(struct world *world, uint32_t service)
+static void watch_service_files(struct world *world, uint32_t service)
 {
     struct real_service *own = get_service(world, service);
     const struct launch *launch = &own->launch;
@@ -374,7 +375,7 @@ static void watch_states(struct world *world, uint32_t service, bool on)
     statewatch_set(real_of(world)->states, service, on);
 }
 
-static struct world_state find_state(struct world *world, uint32_t service, const char *name)
+static struct world_state find_world_state(struct world *world, uint32_t service, const char *name)
 {
     (void)service;
     return statewatch_find(real_of(world)->states, name);
@@ -423,7 +424,7 @@ static void on_hook_done(struct service_process *service_process)
     const struct output_capture *output = service_process_outputs(service_process);
 
     if (output)
-        keep_step(own, output);
+        keep_step_output(own, output);
     events->task_ended(events->self, own->index, WORLD_HOOK, own->task_status[JOB_HOOK]);
 }
 
@@ -446,26 +447,26 @@ static void on_check_done(struct service_process *service_process)
 /* --- life -------------------------------------------------------------------------------- */
 
 static const struct world_ops ops = {
-    .now = now,
-    .wall = wall,
-    .begin = begin_turn,
-    .resolve = resolve,
+    .now = read_world_clock,
+    .wall = read_wall_clock,
+    .begin = begin_world_turn,
+    .resolve = resolve_world_plan,
     .cancel_answer = cancel_answer,
-    .spawn = spawn,
+    .spawn = spawn_service_process,
     .signal = send_signal,
-    .kill = kill_all,
+    .kill = kill_service_tree,
     .prepare_step = prepare_step,
     .task_start = task_start,
     .task_kill = task_kill,
     .check_words = check_words,
-    .watch_start = watch_files,
+    .watch_start = watch_service_files,
     .watch_stop = unwatch_files,
     .watch_states = watch_states,
-    .find_state = find_state,
+    .find_state = find_world_state,
     .outputs_clear = outputs_clear,
     .outputs_keep = outputs_keep,
     .end_run = end_run,
-    .note = note,
+    .note = write_service_note,
 };
 
 /* Outputs of an earlier life are read; what cannot be read is as if it were not there. */
@@ -482,7 +483,7 @@ static void init_outputs(struct real_service *own)
         set_outputs(own, &outputs, &hooks);
 }
 
-static void init_service(struct real_world *real, uint32_t index)
+static void init_real_service(struct real_world *real, uint32_t index)
 {
     struct real_service *own = &real->services[index];
     struct proctree_home *home = real->options.home;
@@ -509,7 +510,7 @@ struct real_world *real_world_new(const struct real_world_options *options)
     real->check_sink = (struct service_process_sink){ .self = real, .add = on_check_bytes };
     real->services = mem_zalloc(mem_product(count + 1, sizeof(struct real_service)));
     for (uint32_t i = 0; i < count; i++)
-        init_service(real, i);
+        init_real_service(real, i);
     evaluate_init(real);
     open_states(real);
     return real;

@@ -95,7 +95,7 @@ static void on_readable(struct watch *watch, uint32_t events)
         (void)read_pipe(pipe);
 }
 
-static void on_room(struct service_process_waiter *waiter)
+static void on_waiter_room(struct service_process_waiter *waiter)
 {
     struct service_process_pipe *pipe = container_of(waiter, struct service_process_pipe, waiter);
     struct err ignored; /* only what it writes is lost */
@@ -105,7 +105,7 @@ static void on_room(struct service_process_waiter *waiter)
         end_pipe(pipe);
 }
 
-static int open_pipe(struct service_process_pipe *pipe, int *fd, struct err *err)
+static int open_output_pipe(struct service_process_pipe *pipe, int *fd, struct err *err)
 {
     struct service_process *service_process = pipe->service_process;
     const struct service_process_sink *sink = service_process->sink;
@@ -116,7 +116,7 @@ static int open_pipe(struct service_process_pipe *pipe, int *fd, struct err *err
         return 0;
     }
     pipe->fd = fd_take(fd);
-    pipe->waiter.fn = on_room;
+    pipe->waiter.fn = on_waiter_room;
     if (fcntl(pipe->fd, F_SETFL, O_NONBLOCK) < 0)
         return err_sys(err, errno, "read without waiting");
     return watch_start(&pipe->watch, service_process->tree.home->loop, pipe->fd, WATCH_READ,
@@ -125,7 +125,7 @@ static int open_pipe(struct service_process_pipe *pipe, int *fd, struct err *err
 
 /* --- ends ---------------------------------------------------------------------------------- */
 
-static void on_exited(struct proctree *tree, struct process_status status)
+static void on_tree_exited(struct proctree *tree, struct process_status status)
 {
     struct service_process *service_process = container_of(tree, struct service_process, tree);
 
@@ -154,7 +154,7 @@ void service_process_init(struct service_process *service_process, struct proctr
 {
     *service_process =
         (struct service_process){ .sink = sink, .on_exited = on_exited_fn, .on_done = on_done_fn };
-    proctree_init(&service_process->tree, home, on_exited, on_empty);
+    proctree_init(&service_process->tree, home, on_tree_exited, on_empty);
     for (int i = 0; i < SERVICE_PROCESS_STREAMS; i++)
         service_process->pipes[i] = (struct service_process_pipe){
             .service_process = service_process, .stream = (enum service_process_stream)i, .fd = -1
@@ -185,10 +185,10 @@ int service_process_start(struct service_process *service_process, const char *n
         return -1;
     if (!service_process->sink)
         return 0;
-    if (open_pipe(&service_process->pipes[SERVICE_PROCESS_STDOUT],
-                  &service_process->tree.process.out, err) == 0 &&
-        open_pipe(&service_process->pipes[SERVICE_PROCESS_STDERR],
-                  &service_process->tree.process.err, err) == 0)
+    if (open_output_pipe(&service_process->pipes[SERVICE_PROCESS_STDOUT],
+                         &service_process->tree.process.out, err) == 0 &&
+        open_output_pipe(&service_process->pipes[SERVICE_PROCESS_STDERR],
+                         &service_process->tree.process.err, err) == 0)
         return 0;
     /* It runs, and its end will be reported; only its output is lost. */
     process_done(&(struct process){ .pidfd = -1,

@@ -74,7 +74,7 @@ static int ask_some(struct round *round, size_t from, struct err *err)
     return 0;
 }
 
-static void ask_all(struct background_task *background_task)
+static void check_watched_states(struct background_task *background_task)
 {
     struct round *round = container_of(background_task, struct round, background_task);
 
@@ -160,7 +160,7 @@ static void tell_watchers(struct statewatch *watch, const struct map *changed)
 
 static void plan_round(struct statewatch *watch, int64_t delay);
 
-static void on_answered(struct background_task *background_task)
+static void on_states_checked(struct background_task *background_task)
 {
     struct round *round = container_of(background_task, struct round, background_task);
     struct statewatch *watch = round->owner;
@@ -192,18 +192,18 @@ static struct round *new_round(struct statewatch *watch)
     return round;
 }
 
-static void on_due(struct timer *timer)
+static void on_states_due(struct timer *timer)
 {
     struct statewatch *watch = container_of(timer, struct statewatch, timer);
 
     watch->round = new_round(watch);
     if (watch->options.background_tasks) {
         background_task_begin(watch->options.background_tasks, &watch->round->background_task,
-                              ask_all, on_answered);
+                              check_watched_states, on_states_checked);
         return;
     }
-    ask_all(&watch->round->background_task);
-    on_answered(&watch->round->background_task);
+    check_watched_states(&watch->round->background_task);
+    on_states_checked(&watch->round->background_task);
 }
 
 static bool has_watchers(const struct statewatch *watch)
@@ -217,7 +217,8 @@ static bool has_watchers(const struct statewatch *watch)
 static void plan_round(struct statewatch *watch, int64_t delay)
 {
     if (watch->folder && has_watchers(watch))
-        timer_set(watch->options.timers, &watch->timer, clock_after(clock_now(), delay), on_due);
+        timer_set(watch->options.timers, &watch->timer, clock_after(clock_now(), delay),
+                  on_states_due);
 }
 
 void statewatch_set(struct statewatch *watch, uint32_t service, bool on)
@@ -248,7 +249,7 @@ struct world_state statewatch_find(const struct statewatch *watch, const char *n
 /* --- life --------------------------------------------------------------------------- */
 
 /* Only the user of the daemon says where it looks; everybody's states are those of the machine. */
-static const char *choose_folder(struct statewatch *watch)
+static const char *choose_states_folder(struct statewatch *watch)
 {
     const struct config *config = watch->options.config;
 
@@ -256,7 +257,7 @@ static const char *choose_folder(struct statewatch *watch)
                                                                  : data_dir_find(&watch->arena);
 }
 
-static void add_states(struct statewatch *watch, const struct config_service *service)
+static void add_watched_states(struct statewatch *watch, const struct config_service *service)
 {
     for (size_t i = 0; i < service->state_count; i++) {
         void **place = map_place(&watch->names, str_from(service->states[i].name));
@@ -271,7 +272,7 @@ static void add_states(struct statewatch *watch, const struct config_service *se
     }
 }
 
-static bool has_states(const struct config *config)
+static bool has_config_states(const struct config *config)
 {
     for (uint32_t i = 0; i < config->service_count; i++)
         if (config->services[i].state_count > 0)
@@ -284,16 +285,16 @@ struct statewatch *statewatch_new(const struct statewatch_options *options)
     const struct config *config = options->config;
     struct statewatch *watch;
 
-    if (!has_states(config))
+    if (!has_config_states(config))
         return NULL;
     watch = mem_zalloc(sizeof(*watch));
     watch->options = *options;
     watch->names = (struct map)MAP_INIT_IN(&watch->arena);
-    watch->folder = choose_folder(watch);
+    watch->folder = choose_states_folder(watch);
     watch->told = config->owner.uid == 0 || config->owner.uid == geteuid();
     watch->on = ARENA_ARRAY(&watch->arena, bool, config->service_count);
     for (uint32_t i = 0; i < config->service_count; i++)
-        add_states(watch, &config->services[i]);
+        add_watched_states(watch, &config->services[i]);
     return watch;
 }
 

@@ -27,7 +27,7 @@ const char *const *treemark_add(struct arena *arena, const char *const *env, str
 }
 
 /* Words between colons: "home.tree". */
-static bool find_word(struct str words, const char *home, uint64_t *ret_tree)
+static bool find_treemark_word(struct str words, const char *home, uint64_t *ret_tree)
 {
     struct err ignored;
 
@@ -55,7 +55,7 @@ bool treemark_find(pid_t pid, uint64_t home, uint64_t *ret_tree)
         struct str pair = str_cut(&text, '\0');
 
         if (str_starts(pair, STR(PREFIX)) &&
-            find_word(str_from_offset(pair, strlen(PREFIX)), name, ret_tree))
+            find_treemark_word(str_from_offset(pair, strlen(PREFIX)), name, ret_tree))
             return true;
     }
     return false;

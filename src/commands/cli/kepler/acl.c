@@ -8,14 +8,14 @@
 #include "commands/cli/kepler/kepler.h"
 #include "commands/cli/shared/table.h"
 
-struct acl_args {
+struct kepler_acl_args {
     struct kepler_globals globals;
     bool json;
 };
 
 static const struct param options[] = {
-    PARAM("json", BOOL, struct acl_args, json, "print JSON, with the rights of each rule"),
-    KEPLER_GLOBALS(struct acl_args, globals),
+    PARAM("json", BOOL, struct kepler_acl_args, json, "print JSON, with the rights of each rule"),
+    KEPLER_GLOBALS(struct kepler_acl_args, globals),
     { 0 },
 };
 
@@ -39,8 +39,8 @@ static uint64_t rights_of(const struct value *v)
 }
 
 /* The sources with all of `rights`, or those with an authorizer. */
-static const char *join_sources(struct arena *arena, const struct value *body, uint64_t rights,
-                                bool only_authorizers)
+static const char *join_rule_sources(struct arena *arena, const struct value *body, uint64_t rights,
+                                     bool only_authorizers)
 {
     const struct value *sources = value_get(body, "sources");
     AUTO_BUF struct buf names = BUF_INIT(KEPLER_OUTPUT_MAX);
@@ -62,19 +62,19 @@ static int print_rights(struct arena *arena, const struct value *body)
     static const char *const heads[] = { "RIGHT", "GRANTED BY" };
     struct table table = TABLE_INIT(arena, heads);
     const uint64_t rights = rights_of(body);
-    const char *authorizers = join_sources(arena, body, 0, true);
+    const char *authorizers = join_rule_sources(arena, body, 0, true);
     const char **row;
 
     for (int i = 0; rights != RIGHT_ALL && i < RIGHTS; i++)
         if (rights & RIGHT_BIT(i)) {
             row = table_add(&table);
             row[0] = right_name((enum right)i);
-            row[1] = join_sources(arena, body, RIGHT_BIT(i), false);
+            row[1] = join_rule_sources(arena, body, RIGHT_BIT(i), false);
         }
     if (rights == RIGHT_ALL) {
         row = table_add(&table);
         row[0] = RIGHT_ALL_NAME;
-        row[1] = join_sources(arena, body, RIGHT_ALL, false);
+        row[1] = join_rule_sources(arena, body, RIGHT_ALL, false);
     }
     (void)table_print(&table);
     if (authorizers[0])
@@ -82,7 +82,7 @@ static int print_rights(struct arena *arena, const struct value *body)
     return KEPLER_OK;
 }
 
-static int print_report(struct arena *arena, const struct value *body)
+static int print_acl_report(struct arena *arena, const struct value *body)
 {
     const struct str obstacle = value_get_view(body, "obstacle");
 
@@ -97,7 +97,7 @@ static int print_report(struct arena *arena, const struct value *body)
 
 static int run_acl(struct cli *cli, const void *raw, struct param_strs operands)
 {
-    const struct acl_args *args = raw;
+    const struct kepler_acl_args *args = raw;
     struct request_rights request = { .user = operands.n > 0 ? operands.p[0] : NULL };
     struct value body;
     struct err err;
@@ -108,7 +108,7 @@ static int run_acl(struct cli *cli, const void *raw, struct param_strs operands)
     status = kepler_ask(cli->arena, REQUEST_RIGHTS, &request, &body);
     if (status != 0)
         return status;
-    return args->json ? kepler_print_json(&body) : print_report(cli->arena, &body);
+    return args->json ? kepler_print_json(&body) : print_acl_report(cli->arena, &body);
 }
 
 const struct command kepler_command_acl = {
@@ -121,7 +121,7 @@ const struct command kepler_command_acl = {
         "'kepler doc acl' explains each right.\n",
     .examples = "  kepler acl\n  kepler acl bob\n  kepler acl --json bob | jq -r '.rights[]'\n",
     .options = options,
-    .args_size = sizeof(struct acl_args),
+    .args_size = sizeof(struct kepler_acl_args),
     .least = 0,
     .most = 1,
     .run = run_acl,

@@ -10,14 +10,14 @@
 #include "kepler/control/message.h"
 #include "kepler/control/token.h"
 
-static void on_message(void *self, const struct message *message)
+static void on_daemon_message(void *self, const struct message *message)
 {
     struct kepler_client *client = self;
 
     client->fn(client->self, client, message);
 }
 
-static void on_closed(void *self, const char *why)
+static void on_connection_closed(void *self, const char *why)
 {
     struct kepler_client *client = self;
 
@@ -30,8 +30,8 @@ int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler
                        void *self)
 {
     const struct connection_events events = { .self = client,
-                                              .message = on_message,
-                                              .closed = on_closed };
+                                              .message = on_daemon_message,
+                                              .closed = on_connection_closed };
     struct err err;
     int fd;
 
@@ -95,7 +95,7 @@ int kepler_client_check(const struct message *reply)
 
 /* --- one request -------------------------------------------------------------------------- */
 
-struct ask {
+struct daemon_query {
     struct kepler_progress *progress; /* NULL: none */
     bool answered;
     int status;
@@ -103,22 +103,23 @@ struct ask {
 };
 
 /* Id 0 comes from the daemon itself: it is closing the connection. */
-static void on_reply(void *self, struct kepler_client *client, const struct message *message)
+static void on_kepler_reply(void *self, struct kepler_client *client, const struct message *message)
 {
-    struct ask *ask = self;
+    struct daemon_query *query = self;
 
-    if (ask->progress && message->kind == MESSAGE_EVENT && strcmp(message->name, "progress") == 0)
-        kepler_progress_set(ask->progress, &message->body);
-    if (message->kind != MESSAGE_REPLY || ask->answered)
+    if (query->progress && message->kind == MESSAGE_EVENT && strcmp(message->name, "progress") == 0)
+        kepler_progress_set(query->progress, &message->body);
+    if (message->kind != MESSAGE_REPLY || query->answered)
         return;
-    ask->answered = true;
-    ask->status = kepler_client_check(message);
-    ask->body = value_copy(client->arena, &message->body);
+    query->answered = true;
+    query->status = kepler_client_check(message);
+    query->body = value_copy(client->arena, &message->body);
     kepler_client_stop(client);
 }
 
 /* Call `print` for each text of the list `key`; returns how many. */
-static size_t print_texts(const struct value *body, const char *key, void (*print)(const char *))
+static size_t print_reply_texts(const struct value *body, const char *key,
+                                void (*print)(const char *))
 {
     const struct value *list = value_get(body, key);
     size_t count = 0;
@@ -136,7 +137,7 @@ static void print_warning(const char *text)
     kepler_warn("%s", text);
 }
 
-static void print_error(const char *text)
+static void print_reply_error(const char *text)
 {
     (void)kepler_error("%s", text);
 }
@@ -146,10 +147,10 @@ int kepler_tell(bool quiet, FILE *where, const struct value *body)
     const struct value *text = value_get(body, "message");
 
     if (!quiet)
-        (void)print_texts(body, "warnings", print_warning);
+        (void)print_reply_texts(body, "warnings", print_warning);
     if (!quiet && text && value_is_textual(text) && text->s.n > 0)
         (void)fprintf(where, "%s\n", text->s.p);
-    return print_texts(body, "errors", print_error) > 0 ? KEPLER_FAILED : KEPLER_OK;
+    return print_reply_texts(body, "errors", print_reply_error) > 0 ? KEPLER_FAILED : KEPLER_OK;
 }
 
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
@@ -162,20 +163,20 @@ int kepler_ask_with(struct arena *arena, enum request_kind kind, const void *arg
                     struct kepler_progress *progress, struct value *ret_body)
 {
     struct kepler_client client;
-    struct ask ask = { .progress = progress };
-    int status = kepler_client_open(&client, arena, on_reply, &ask);
+    struct daemon_query query = { .progress = progress };
+    int status = kepler_client_open(&client, arena, on_kepler_reply, &query);
 
     if (status == 0) {
         if (progress)
             kepler_progress_start(progress, client.loop);
         (void)kepler_client_send(&client, kind, args);
         kepler_client_run(&client);
-        status = ask.status;
-        if (!ask.answered)
+        status = query.status;
+        if (!query.answered)
             status = kepler_error("lost the connection to the daemon before it answered%s%s",
                                   client.why[0] ? ": " : "", client.why);
         else
-            *ret_body = ask.body;
+            *ret_body = query.body;
         if (progress)
             kepler_progress_stop(progress);
     }

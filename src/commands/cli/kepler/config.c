@@ -10,13 +10,13 @@
 #include "kepler/config/config.h"
 #include "kepler/config/config_dump.h"
 
-struct config_args {
+struct kepler_config_args {
     struct kepler_globals globals;
     bool json;
     struct param_strs flags;
 };
 
-#define ARGS struct config_args
+#define ARGS struct kepler_config_args
 static const struct param config_options[] = {
     PARAM("json", BOOL, ARGS, json, "print JSON instead of YAML"),
     KEPLER_FLAGS(ARGS, flags),
@@ -42,9 +42,9 @@ static struct value dump_config(struct arena *arena, const struct config *config
     return value_map(map);
 }
 
-static int run_config(struct cli *cli, const void *raw, struct param_strs operands)
+static int run_kepler_config(struct cli *cli, const void *raw, struct param_strs operands)
 {
-    const struct config_args *args = raw;
+    const struct kepler_config_args *args = raw;
     AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
     const struct config *config;
     struct value whole;
@@ -70,17 +70,17 @@ const struct command kepler_command_config = {
     .summary = "show the config with all defaults filled in; needs no daemon",
     .examples = "  kepler config\n  kepler -f web.yaml config --json | jq .services.db\n",
     .options = config_options,
-    .args_size = sizeof(struct config_args),
+    .args_size = sizeof(struct kepler_config_args),
     .least = 0,
     .most = 0,
-    .run = run_config,
+    .run = run_kepler_config,
 };
 
 /* --- validate -------------------------------------------------------------------------------- */
 
 static int run_validate(struct cli *cli, const void *raw, struct param_strs operands)
 {
-    const struct config_args *args = raw;
+    const struct kepler_config_args *args = raw;
     const struct config *config;
     int status = kepler_file_load(cli, &args->globals, args->flags, &config);
 
@@ -101,7 +101,7 @@ const struct command kepler_command_validate = {
     .summary = "check the config and report every mistake with its place; needs no daemon",
     .examples = "  kepler validate\n  kepler -f web.yaml validate -D port=8080\n",
     .options = validate_options,
-    .args_size = sizeof(struct config_args),
+    .args_size = sizeof(struct kepler_config_args),
     .least = 0,
     .most = 0,
     .run = run_validate,

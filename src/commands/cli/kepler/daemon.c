@@ -53,7 +53,7 @@ static void wait_briefly(void)
 /* --- start ----------------------------------------------------------------------------------- */
 
 /* In our own folder, else in PATH. */
-static int find_program(struct arena *arena, const char **ret_path, struct err *err)
+static int find_kepler_program(struct arena *arena, const char **ret_path, struct err *err)
 {
     *ret_path = program_find_beside(arena, PROGRAM);
     if (!*ret_path)
@@ -79,7 +79,7 @@ static bool is_absent(const struct home *home)
     return home_connect(home, &fd, &err) < 0 && err.code == ERR_NOT_FOUND;
 }
 
-static int open_log(const struct home *home, int *ret_fd, struct err *err)
+static int open_daemon_log(const struct home *home, int *ret_fd, struct err *err)
 {
     if (fs_mkdirs(home->root, 0700, err) < 0)
         return -1;
@@ -149,7 +149,7 @@ static int start_detached(struct arena *arena, const struct home *home, const ch
     off_t begin;
     int result;
 
-    if (open_log(home, &log, err) < 0)
+    if (open_daemon_log(home, &log, err) < 0)
         return -1;
     begin = lseek(log, 0, SEEK_END);
     spec.out = spec.err = (struct process_stream){ .kind = PROCESS_FD, .fd = log };
@@ -166,7 +166,7 @@ static void print_home(const struct daemon_args *args, const struct home *home)
         (void)fprintf(stderr, "State: %s\nSocket: %s\n", home->root, home->socket);
 }
 
-static int start_daemon(struct cli *cli, const struct daemon_args *args)
+static int start_kepler_daemon(struct cli *cli, const struct daemon_args *args)
 {
     const char *program;
     struct home home;
@@ -180,7 +180,7 @@ static int start_daemon(struct cli *cli, const struct daemon_args *args)
             puts("Daemon is already running");
         return KEPLER_OK;
     }
-    if (find_program(cli->arena, &program, &err) < 0)
+    if (find_kepler_program(cli->arena, &program, &err) < 0)
         return kepler_err(&err);
     if (!args->detach) {
         (void)execl(program, program, (char *)NULL);
@@ -215,7 +215,7 @@ static int wait_for_end(const struct home *home, struct err *err)
     }
 }
 
-static int stop_daemon(struct cli *cli, const struct daemon_args *args)
+static int stop_kepler_daemon(struct cli *cli, const struct daemon_args *args)
 {
     const struct request_shutdown how = { args->leave_running };
     struct home home;
@@ -247,16 +247,16 @@ static int restart_daemon(struct cli *cli, const struct daemon_args *args)
     struct err err;
     int status;
 
-    if (find_program(cli->arena, &program, &err) < 0)
+    if (find_kepler_program(cli->arena, &program, &err) < 0)
         return kepler_err(&err); /* check before stopping anything that could not be started
                                   * again */
-    status = stop_daemon(cli, args);
-    return status == KEPLER_OK ? start_daemon(cli, args) : status;
+    status = stop_kepler_daemon(cli, args);
+    return status == KEPLER_OK ? start_kepler_daemon(cli, args) : status;
 }
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static int print_status(struct cli *cli, const struct daemon_args *args)
+static int print_daemon_status(struct cli *cli, const struct daemon_args *args)
 {
     const struct request_ask ask = { 0 };
     const struct value *configs;
@@ -295,10 +295,10 @@ static const struct {
     const char *word;
     int (*run)(struct cli *cli, const struct daemon_args *args);
 } words[] = {
-    { "start", start_daemon },
-    { "stop", stop_daemon },
+    { "start", start_kepler_daemon },
+    { "stop", stop_kepler_daemon },
     { "restart", restart_daemon },
-    { "status", print_status },
+    { "status", print_daemon_status },
 };
 
 static int run_daemon(struct cli *cli, const void *args, struct param_strs operands)

@@ -7,11 +7,11 @@
 
 #define MANUAL_MAX ((size_t)1 << 20)
 
-enum format { FORMAT_TEXT, FORMAT_MARKDOWN };
+enum doc_format { FORMAT_TEXT, FORMAT_MARKDOWN };
 
 struct doc_args {
     struct kepler_globals globals;
-    enum format format;
+    enum doc_format format;
 };
 
 #define ARGS struct doc_args
@@ -32,7 +32,7 @@ static int refuse_chapter(const char *name)
     return kepler_error("unknown chapter '%s'; 'kepler doc' lists them", name);
 }
 
-static int run_doc(struct cli *cli, const void *args, struct param_strs operands)
+static int run_kepler_doc(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct doc_args *how = args;
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
@@ -51,7 +51,7 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     return KEPLER_OK;
 }
 
-static void add_words(struct buf *out)
+static void add_doc_topics(struct buf *out)
 {
     for (const struct config_chapter *chapter = config_chapters; chapter->name; chapter++)
         buf_printf(out, " %s", chapter->name);
@@ -66,6 +66,6 @@ const struct command kepler_command_doc = {
     .args_size = sizeof(struct doc_args),
     .least = 0,
     .most = 1,
-    .run = run_doc,
-    .words = add_words,
+    .run = run_kepler_doc,
+    .words = add_doc_topics,
 };

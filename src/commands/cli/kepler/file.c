@@ -20,7 +20,7 @@ static const struct environment *own_environment(struct arena *arena)
     return env;
 }
 
-static const struct value *read_flags(struct arena *arena, struct param_strs given)
+static const struct value *read_lua_flags(struct arena *arena, struct param_strs given)
 {
     struct param_strs pairs = kepler_pairs(arena, "-D", given);
     struct value *flags = ARENA_NEW(arena, struct value);
@@ -48,7 +48,7 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
 {
     struct diags diags = DIAGS_INIT(cli->arena);
     struct config_source source = { .cli_env = own_environment(cli->arena),
-                                    .flags = read_flags(cli->arena, flags),
+                                    .flags = read_lua_flags(cli->arena, flags),
                                     .owner = { getuid(), getgid() } };
     struct err err;
 

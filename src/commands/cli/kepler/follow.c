@@ -78,7 +78,7 @@ static void stop_some(struct following *following, struct param_strs services, b
         following->stop_id = kepler_client_send(&following->client, REQUEST_STOP, &stop);
 }
 
-static void stop_services(struct following *following, bool clean, const char *because)
+static void stop_followed_services(struct following *following, bool clean, const char *because)
 {
     stop_some(following, clean ? (struct param_strs){ 0 } : following->follow->start.services,
               clean, because);
@@ -90,7 +90,7 @@ static void stop_own(struct following *following, const char *because)
     bool clean = following->follow->clean;
 
     if (clean || following->before == 0) {
-        stop_services(following, clean, because);
+        stop_followed_services(following, clean, because);
         return;
     }
     if (!following->follow->quiet)
@@ -124,14 +124,15 @@ static void on_failure(struct following *following, const struct value *body)
     kepler_progress_leave(&following->progress);
     following->status = KEPLER_FAILED;
     if (following->follow->abort)
-        stop_services(following, false,
-                      arena_printf(following->client.arena,
-                                   "the start was aborted because service '%s' failed", name));
+        stop_followed_services(following, false,
+                               arena_printf(following->client.arena,
+                                            "the start was aborted because service '%s' failed",
+                                            name));
     else if (following->follow->kind == REQUEST_RESTART && following->follow->detached)
         finish_command(following);
 }
 
-static void on_late(struct timer *timer)
+static void on_stop_overdue(struct timer *timer)
 {
     struct following *following = container_of(timer, struct following, late);
 
@@ -141,12 +142,12 @@ static void on_late(struct timer *timer)
     finish_command(following);
 }
 
-static void on_ready(struct following *following, const struct value *body)
+static void on_services_ready(struct following *following, const struct value *body)
 {
     (void)body;
     if (following->follow->detached && !following->stop_id)
         timer_set(loop_timers(following->client.loop), &following->late,
-                  clock_after(clock_now(), LATE_FAILURE), on_late);
+                  clock_after(clock_now(), LATE_FAILURE), on_stop_overdue);
 }
 
 static void on_quiescent(struct following *following, const struct value *body)
@@ -155,7 +156,7 @@ static void on_quiescent(struct following *following, const struct value *body)
     if (following->follow->detached || following->stop_id)
         return; /* we wait for ready, or for the end of the stop */
     if (following->follow->clean)
-        stop_services(following, true, "the run is over");
+        stop_followed_services(following, true, "the run is over");
     else
         finish_command(following);
 }
@@ -175,7 +176,7 @@ static void on_lines(struct following *following, const struct value *body)
     kepler_lines_print(&following->lines, body);
 }
 
-static void on_progress(struct following *following, const struct value *body)
+static void on_service_progress(struct following *following, const struct value *body)
 {
     kepler_progress_set(&following->progress, body);
 }
@@ -185,11 +186,11 @@ static const struct {
     const char *name;
     void (*fn)(struct following *following, const struct value *body);
 } events[] = {
-    { "lines", on_lines },     { "progress", on_progress }, { "hook", on_hook },
-    { "failure", on_failure }, { "ready", on_ready },       { "quiescent", on_quiescent },
+    { "lines", on_lines },     { "progress", on_service_progress }, { "hook", on_hook },
+    { "failure", on_failure }, { "ready", on_services_ready },      { "quiescent", on_quiescent },
 };
 
-static void on_event(struct following *following, const struct message *message)
+static void on_follow_event(struct following *following, const struct message *message)
 {
     for (size_t i = 0; i < ARRAY_LEN(events); i++)
         if (strcmp(message->name, events[i].name) == 0)
@@ -197,14 +198,14 @@ static void on_event(struct following *following, const struct message *message)
 }
 
 /* Print at once, even where lines follow. */
-static void print_now(const char *text)
+static void print_at_once(const char *text)
 {
     puts(text);
     (void)fflush(stdout);
 }
 
 /* Reported at the end, once it is true. */
-static void keep_words(struct following *following, const struct message *reply)
+static void keep_done_text(struct following *following, const struct message *reply)
 {
     if (!following->follow->quiet)
         following->message =
@@ -231,7 +232,7 @@ static void note_started(struct following *following, const struct message *repl
 
 /* The request is under way or done, and more messages follow. In the foreground, lines are
  * report enough. */
-static void on_answer(struct following *following, const struct message *reply)
+static void on_request_accepted(struct following *following, const struct message *reply)
 {
     const struct value *warnings = value_get(&reply->body, "warnings");
 
@@ -242,13 +243,13 @@ static void on_answer(struct following *following, const struct message *reply)
     for (size_t i = 0; value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
         kepler_warn("%s", warnings->list->items[i].s.p);
     if (following->follow->detached)
-        keep_words(following, reply);
+        keep_done_text(following, reply);
     else if (following->follow->only_look)
-        print_now(message_text(reply, "message", ""));
+        print_at_once(message_text(reply, "message", ""));
 }
 
 /* Without warnings this is the end: there was nothing to do, or the config was unloaded. */
-static void on_reply(struct following *following, const struct message *reply)
+static void on_request_done(struct following *following, const struct message *reply)
 {
     int status = kepler_client_check(reply);
     bool ours = reply->id == following->start_id;
@@ -256,10 +257,10 @@ static void on_reply(struct following *following, const struct message *reply)
     if (status != 0) {
         end_following(following, status);
     } else if (ours && value_get(&reply->body, "warnings")) {
-        on_answer(following, reply);
+        on_request_accepted(following, reply);
     } else if (reply->id == following->stop_id || !following->stop_id) {
         if (ours && !following->answered)
-            keep_words(following, reply);
+            keep_done_text(following, reply);
         finish_command(following);
     }
 }
@@ -275,7 +276,8 @@ static void on_tail(struct following *following, const struct message *message)
     kepler_lines_print(&following->lines, &message->body);
 }
 
-static void on_message(void *self, struct kepler_client *client, const struct message *message)
+static void on_follow_message(void *self, struct kepler_client *client,
+                              const struct message *message)
 {
     struct following *following = self;
 
@@ -283,14 +285,14 @@ static void on_message(void *self, struct kepler_client *client, const struct me
     if (following->tail_id && message->id == following->tail_id)
         on_tail(following, message);
     else if (message->kind == MESSAGE_EVENT && message->id == following->start_id)
-        on_event(following, message);
+        on_follow_event(following, message);
     else if (message->kind == MESSAGE_REPLY)
-        on_reply(following, message);
+        on_request_done(following, message);
 }
 
 /* --- signals and timeouts -------------------------------------------------------------------- */
 
-static void on_timeout(struct timer *timer)
+static void on_follow_timeout(struct timer *timer)
 {
     struct following *following = container_of(timer, struct following, timeout);
     AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
@@ -301,7 +303,7 @@ static void on_timeout(struct timer *timer)
 }
 
 /* Detached, the request continues without us. */
-static void on_signal(void *self, int signo)
+static void on_follow_signal(void *self, int signo)
 {
     struct following *following = self;
 
@@ -321,14 +323,14 @@ static int listen_to_signals(struct following *following)
 {
     struct err err;
 
-    if (loop_on_signal(following->client.loop, SIGINT, on_signal, following, &err) < 0 ||
-        loop_on_signal(following->client.loop, SIGTERM, on_signal, following, &err) < 0)
+    if (loop_on_signal(following->client.loop, SIGINT, on_follow_signal, following, &err) < 0 ||
+        loop_on_signal(following->client.loop, SIGTERM, on_follow_signal, following, &err) < 0)
         return kepler_err(&err);
     return 0;
 }
 
 /* A named service that never ran is an error. */
-static void check_named(struct following *following)
+static void check_named_services(struct following *following)
 {
     const struct param_strs names = following->follow->start.services;
 
@@ -356,7 +358,7 @@ static void print_not_started(const struct following *following)
 }
 
 /* The daemon's message about the start, for services that came up since. */
-static void report_end(const struct following *following)
+static void report_services_up(const struct following *following)
 {
     size_t up = 0;
 
@@ -378,16 +380,16 @@ static int run_following(struct following *following)
     following->start_id = kepler_client_send(&following->client, follow->kind, &follow->start);
     if (follow->timeout > 0)
         timer_set(loop_timers(following->client.loop), &following->timeout,
-                  clock_after(clock_now(), follow->timeout), on_timeout);
+                  clock_after(clock_now(), follow->timeout), on_follow_timeout);
     kepler_progress_start(&following->progress, following->client.loop);
     kepler_client_run(&following->client);
     kepler_progress_stop(&following->progress);
     if (following->ready)
         print_not_started(following);
     if (following->message && (following->ready || following->status == KEPLER_OK))
-        report_end(following);
+        report_services_up(following);
     if (following->ended)
-        check_named(following);
+        check_named_services(following);
     if (!following->ended)
         return kepler_error("lost the connection to the daemon%s%s",
                             following->client.why[0] ? ": " : "", following->client.why);
@@ -397,7 +399,7 @@ static int run_following(struct following *following)
 int kepler_follow(struct arena *arena, const struct kepler_follow *follow)
 {
     struct following following = { .follow = follow };
-    int status = kepler_client_open(&following.client, arena, on_message, &following);
+    int status = kepler_client_open(&following.client, arena, on_follow_message, &following);
 
     kepler_progress_init(&following.progress, follow->detached && !follow->quiet);
     kepler_lines_init(&following.lines, follow->form, follow->color);

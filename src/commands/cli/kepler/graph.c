@@ -7,11 +7,11 @@
 #include "commands/cli/kepler/file.h"
 #include "kepler/config/config.h"
 
-enum format { FORMAT_TEXT, FORMAT_DOT, FORMAT_SVG };
+enum graph_format { FORMAT_TEXT, FORMAT_DOT, FORMAT_SVG };
 
 struct graph_args {
     struct kepler_globals globals;
-    enum format format;
+    enum graph_format format;
     bool dot;
     struct param_strs flags;
 };

@@ -15,9 +15,9 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-static void print_text(const char *word, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+static void print_prefixed(const char *word, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-static void print_text(const char *word, const char *fmt, va_list args)
+static void print_prefixed(const char *word, const char *fmt, va_list args)
 {
     (void)fflush(stdout); /* both may be one terminal */
     (void)fprintf(stderr, "%s: ", word);
@@ -37,7 +37,7 @@ int kepler_error(const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    print_text("Error", fmt, args);
+    print_prefixed("Error", fmt, args);
     va_end(args);
     return KEPLER_FAILED;
 }
@@ -52,7 +52,7 @@ void kepler_warn(const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    print_text("Warning", fmt, args);
+    print_prefixed("Warning", fmt, args);
     va_end(args);
 }
 

@@ -21,7 +21,7 @@ enum {
 enum { FLAG_LOST = 1, FLAG_CONTINUES = 2, FLAG_OPEN = 4 };
 
 /* A stream of a newer daemon may be anything: show it like stderr. */
-static enum segment_stream read_stream(int64_t number)
+static enum segment_stream read_line_stream(int64_t number)
 {
     return number >= 0 && number < SEGMENT_STREAMS ? (enum segment_stream)number : SEGMENT_STDERR;
 }
@@ -43,7 +43,7 @@ bool kepler_lines_read(const struct value *v, struct log_line *ret)
         .time = part[LINE_TIME].i,
         .service = part[LINE_SERVICE].s.p,
         .hook = part[LINE_HOOK].s.p,
-        .stream = read_stream(part[LINE_STREAM].i),
+        .stream = read_line_stream(part[LINE_STREAM].i),
         .lost = part[LINE_FLAGS].i & FLAG_LOST,
         .continues = part[LINE_FLAGS].i & FLAG_CONTINUES,
         .open = part[LINE_FLAGS].i & FLAG_OPEN,
@@ -66,7 +66,8 @@ static const char *color_of_service(struct kepler_lines *lines, const char *name
     return code;
 }
 
-static void print_line(struct kepler_lines *lines, const struct log_line *line, struct buf *out)
+static void print_kepler_line(struct kepler_lines *lines, const struct log_line *line,
+                              struct buf *out)
 {
     const struct log_line_paint paint = {
         .source = lines->color ? color_of_service(lines, line->service) : "",
@@ -105,7 +106,7 @@ void kepler_lines_print(struct kepler_lines *lines, const struct value *body)
         struct log_line line;
 
         if (kepler_lines_read(&list->list->items[i], &line))
-            print_line(lines, &line, &out);
+            print_kepler_line(lines, &line, &out);
     }
     (void)fwrite(buf_text(&out), 1, out.n, lines->out);
     (void)fflush(lines->out); /* a failure is reported when the command ends */

@@ -51,7 +51,7 @@ struct showing {
     bool quiet;
 };
 
-static void on_message(void *self, struct kepler_client *client, const struct message *message)
+static void on_logs_message(void *self, struct kepler_client *client, const struct message *message)
 {
     struct showing *showing = self;
 
@@ -70,7 +70,7 @@ static void on_message(void *self, struct kepler_client *client, const struct me
     kepler_client_stop(client);
 }
 
-static const char *find_clash(const struct logs_args *args)
+static const char *find_logs_conflict(const struct logs_args *args)
 {
     if (args->sql && !args->filter)
         return "--sql requires -F: the clause is its EXPRESSION";
@@ -105,8 +105,8 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
     struct err err;
     int status;
 
-    if (find_clash(args))
-        return cli_usage(cli, "%s", find_clash(args));
+    if (find_logs_conflict(args))
+        return cli_usage(cli, "%s", find_logs_conflict(args));
     if (args->filter && !args->sql &&
         log_query_parse(cli->arena, str_from(args->filter), &query, &err) < 0)
         return cli_usage(cli, "the filter '%s': %s", args->filter, err.text);
@@ -117,7 +117,7 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
                       : args->json ? LOG_LINE_JSON
                                    : LOG_LINE_PLAIN,
                       cli->color);
-    status = kepler_client_open(&client, cli->arena, on_message, &showing);
+    status = kepler_client_open(&client, cli->arena, on_logs_message, &showing);
     if (status == 0) {
         (void)kepler_client_send(&client, REQUEST_LOGS, &logs);
         kepler_client_run(&client);

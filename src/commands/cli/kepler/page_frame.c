@@ -50,7 +50,7 @@ static bool has_metric(const struct page_service *service)
     return value_is(&service->metric, VALUE_MAP);
 }
 
-static const char *print_size(struct arena *arena, int64_t bytes)
+static const char *print_page_size(struct arena *arena, int64_t bytes)
 {
     AUTO_BUF struct buf text = BUF_INIT(64);
 
@@ -58,8 +58,8 @@ static const char *print_size(struct arena *arena, int64_t bytes)
     return buf_copy(&text, arena).p;
 }
 
-static const char *print_status(struct arena *arena, const struct page_service *service,
-                                int64_t now)
+static const char *print_service_status(struct arena *arena, const struct page_service *service,
+                                        int64_t now)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -78,7 +78,7 @@ static bool is_running(const struct page_service *service)
 
 /* --- the services ---------------------------------------------------------------------------- */
 
-struct table {
+struct page_table {
     struct arena *arena;
     struct kepler_page *page;
     int64_t now;
@@ -102,14 +102,14 @@ static int compare_services(const void *a, const void *b, void *self)
     return page->reverse ? -order : order;
 }
 
-static void fill_cells(const struct table *table, const struct page_service *service,
+static void fill_cells(const struct page_table *table, const struct page_service *service,
                        const char **cells)
 {
     const struct value *pid = value_get(&service->status, "pid");
     const struct value *pids = value_get(&service->metric, "pids");
 
     cells[0] = service->name;
-    cells[1] = print_status(table->arena, service, table->now);
+    cells[1] = print_service_status(table->arena, service, table->now);
     cells[2] = pid && value_is(pid, VALUE_INT)
                    ? arena_printf(table->arena, "%lld", (long long)pid->i)
                    : "-";
@@ -117,14 +117,14 @@ static void fill_cells(const struct table *table, const struct page_service *ser
     if (!has_metric(service))
         return;
     cells[3] = arena_printf(table->arena, "%.1f%%", cpu_of(service));
-    cells[4] = print_size(table->arena, memory_of(service, "memory_rss"));
-    cells[5] = print_size(table->arena, memory_of(service, "memory_vss"));
+    cells[4] = print_page_size(table->arena, memory_of(service, "memory_rss"));
+    cells[5] = print_page_size(table->arena, memory_of(service, "memory_vss"));
     cells[6] = arena_printf(table->arena, "%zu",
                             pids && value_is(pids, VALUE_LIST) ? pids->list->count : (size_t)0);
 }
 
 /* In order, and as the filter says. */
-static void list_rows(struct table *table)
+static void list_table_rows(struct page_table *table)
 {
     const struct kepler_page *page = table->page;
 
@@ -142,7 +142,7 @@ static void list_rows(struct table *table)
                 (void *)(uintptr_t)page);
 }
 
-static const struct page_service *find_cursor(const struct table *table)
+static const struct page_service *find_cursor(const struct page_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (strcmp(table->rows[i]->name, table->page->cursor) == 0)
@@ -151,7 +151,7 @@ static const struct page_service *find_cursor(const struct table *table)
 }
 
 /* The cursor is a place in the list; the service there is what actions are about. */
-static void set_cursor(struct table *table, size_t place)
+static void set_cursor(struct page_table *table, size_t place)
 {
     struct kepler_page *page = table->page;
 
@@ -160,13 +160,13 @@ static void set_cursor(struct table *table, size_t place)
         (void)snprintf(page->cursor, sizeof(page->cursor), "%s", table->rows[place]->name);
 }
 
-static void add_text(const struct kepler_page *page, const char *text, enum color color,
-                     struct buf *out)
+static void add_colored_text(const struct kepler_page *page, const char *text, enum color color,
+                             struct buf *out)
 {
     list_view_line(&page->view, str_from(text), color, false, out);
 }
 
-static void add_table(struct table *table, size_t room, struct buf *out)
+static void add_table(struct page_table *table, size_t room, struct buf *out)
 {
     static const char *const heads[COLUMNS] = { "SERVICE", "STATUS",  "PID",      "CPU",
                                                 "MEMORY",  "VIRTUAL", "PROCESSES" };
@@ -198,7 +198,7 @@ static void add_table(struct table *table, size_t room, struct buf *out)
 
 /* --- charts --------------------------------------------------------------------------------- */
 
-static double value_of(const struct page_point *point, bool memory)
+static double read_point(const struct page_point *point, bool memory)
 {
     return memory ? (double)point->memory : point->cpu;
 }
@@ -211,7 +211,7 @@ static double column_value(const struct page_service *service, size_t zoom, size
 
     for (size_t i = back * zoom; i < (back + 1) * zoom && i < service->point_count; i++) {
         const size_t at = (service->next_point + PAGE_POINTS - 1 - i) % PAGE_POINTS;
-        const double v = value_of(&service->points[at], memory);
+        const double v = read_point(&service->points[at], memory);
 
         most = v > most ? v : most;
     }
@@ -254,25 +254,25 @@ static void add_chart_row(const struct kepler_page *page, const struct page_serv
                    false, out);
 }
 
-static void add_chart(const struct table *table, const struct page_service *service, bool memory,
-                      struct buf *out)
+static void add_chart(const struct page_table *table, const struct page_service *service,
+                      bool memory, struct buf *out)
 {
     const struct kepler_page *page = table->page;
     const double most = service ? find_most(service, page->zoom, page->view.columns, memory) : 0;
     const char *now = "-", *top = "-";
 
     if (service && memory) {
-        now = print_size(table->arena, memory_of(service, "memory_rss"));
-        top = print_size(table->arena, (int64_t)most);
+        now = print_page_size(table->arena, memory_of(service, "memory_rss"));
+        top = print_page_size(table->arena, (int64_t)most);
     } else if (service) {
         now = arena_printf(table->arena, "%.1f%%", cpu_of(service));
         top = arena_printf(table->arena, "%.1f%%", most);
     }
-    add_text(page,
-             service ? arena_printf(table->arena, "%s of %s: %s, most %s",
-                                    memory ? "memory" : "cpu", service->name, now, top)
-                     : "",
-             COLOR_DIM, out);
+    add_colored_text(page,
+                     service ? arena_printf(table->arena, "%s of %s: %s, most %s",
+                                            memory ? "memory" : "cpu", service->name, now, top)
+                             : "",
+                     COLOR_DIM, out);
     for (size_t row = CHART_ROWS; row-- > 0;) {
         if (service)
             add_chart_row(page, service, memory, most, row, out);
@@ -281,7 +281,7 @@ static void add_chart(const struct table *table, const struct page_service *serv
     }
 }
 
-static void add_dashboard(struct table *table, struct buf *out)
+static void add_dashboard(struct page_table *table, struct buf *out)
 {
     const size_t rows = table->page->view.rows;
     const bool charts = rows >= ROWS_CHARTS;
@@ -311,7 +311,7 @@ static size_t filter_lines(const struct kepler_page *page, const char **lines)
     return count;
 }
 
-static void add_logs(struct table *table, struct buf *out)
+static void add_logs(struct page_table *table, struct buf *out)
 {
     struct kepler_page *page = table->page;
     struct list_view *view = &page->lines_view;
@@ -335,7 +335,8 @@ static void add_logs(struct table *table, struct buf *out)
 
 /* --- one service ----------------------------------------------------------------------------- */
 
-static void add_field(struct table *table, const char *name, const struct value *v, struct buf *out)
+static void add_page_detail(struct page_table *table, const char *name, const struct value *v,
+                            struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT), text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -354,7 +355,7 @@ static void add_field(struct table *table, const char *name, const struct value 
     list_view_line(&table->page->view, buf_view(&line), COLOR_NONE, false, out);
 }
 
-static size_t count_lines(struct str text)
+static size_t count_page_lines(struct str text)
 {
     size_t count = 0;
 
@@ -363,14 +364,14 @@ static size_t count_lines(struct str text)
     return count;
 }
 
-static void add_map(struct table *table, const struct value *map, struct buf *out)
+static void add_detail_map(struct page_table *table, const struct value *map, struct buf *out)
 {
     for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map->count; i++)
-        add_field(table, map->map->pairs[i].key.s.p, &map->map->pairs[i].value, out);
+        add_page_detail(table, map->map->pairs[i].key.s.p, &map->map->pairs[i].value, out);
 }
 
 /* j and k go to the next service. */
-static void add_detail(struct table *table, struct buf *out)
+static void add_detail(struct page_table *table, struct buf *out)
 {
     struct kepler_page *page = table->page;
     const size_t room = page->view.rows > LINES_AROUND ? page->view.rows - LINES_AROUND : 1;
@@ -383,15 +384,15 @@ static void add_detail(struct table *table, struct buf *out)
     set_cursor(table, page->view.selected);
     service = find_cursor(table);
     if (service) {
-        add_text(page,
-                 arena_printf(table->arena, "%s: %s", service->name,
-                              print_status(table->arena, service, table->now)),
-                 kepler_status_color(&service->status), &lines);
+        add_colored_text(page,
+                         arena_printf(table->arena, "%s: %s", service->name,
+                                      print_service_status(table->arena, service, table->now)),
+                         kepler_status_color(&service->status), &lines);
         buf_add_char(&lines, '\n');
-        add_map(table, &service->status, &lines);
-        add_map(table, &service->metric, &lines);
+        add_detail_map(table, &service->status, &lines);
+        add_detail_map(table, &service->metric, &lines);
     }
-    shown = count_lines(buf_view(&lines));
+    shown = count_page_lines(buf_view(&lines));
     rest = buf_view(&lines);
     for (size_t i = 0; i < room; i++) {
         if (i < shown)
@@ -402,7 +403,7 @@ static void add_detail(struct table *table, struct buf *out)
 
 /* --- the frame ------------------------------------------------------------------------------- */
 
-static void add_summary(const struct table *table, struct buf *out)
+static void add_table_summary(const struct page_table *table, struct buf *out)
 {
     const struct kepler_page *page = table->page;
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
@@ -418,7 +419,7 @@ static void add_summary(const struct table *table, struct buf *out)
     buf_add_text(&line, "kepler top   ");
     columns_print_text(&line, page->path);
     buf_printf(&line, "   %zu of %zu services run   cpu %.1f%%   memory %s", running,
-               page->services.n, cpu, print_size(table->arena, memory));
+               page->services.n, cpu, print_page_size(table->arena, memory));
     list_view_line(&page->view, buf_view(&line), COLOR_NONE, false, out);
 }
 
@@ -432,7 +433,7 @@ static void add_tabs(const struct kepler_page *page, struct buf *out)
     list_view_line(&page->view, str_trim_right(buf_view(&line)), COLOR_NONE, false, out);
 }
 
-static void add_keys(const struct kepler_page *page, struct buf *out)
+static void add_key_help(const struct kepler_page *page, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
     const struct list_view *view = page->tab == PAGE_LOGS ? &page->lines_view : &page->view;
@@ -463,18 +464,18 @@ static void add_keys(const struct kepler_page *page, struct buf *out)
 
 void kepler_page_print(struct kepler_page *page, int64_t now, struct buf *out)
 {
-    static void (*const tabs[])(struct table * table, struct buf * out) = {
+    static void (*const tabs[])(struct page_table * table, struct buf * out) = {
         [PAGE_DASHBOARD] = add_dashboard,
         [PAGE_LOGS] = add_logs,
         [PAGE_DETAIL] = add_detail,
     };
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct table table = { .arena = &arena, .page = page, .now = now };
+    struct page_table table = { .arena = &arena, .page = page, .now = now };
 
-    list_rows(&table);
-    add_summary(&table, out);
+    list_table_rows(&table);
+    add_table_summary(&table, out);
     add_tabs(page, out);
     buf_add_char(out, '\n');
     tabs[page->tab](&table, out);
-    add_keys(page, out);
+    add_key_help(page, out);
 }

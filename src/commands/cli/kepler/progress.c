@@ -44,7 +44,7 @@ static bool is_moving(const struct kepler_progress_line *line)
     return status_is_active(line->status) && !status_is_running(line->status);
 }
 
-static void print_line(const struct map_entry *entry, char mark, struct buf *out)
+static void print_progress_line(const struct map_entry *entry, char mark, struct buf *out)
 {
     const struct kepler_progress_line *line = entry->value;
 
@@ -52,16 +52,17 @@ static void print_line(const struct map_entry *entry, char mark, struct buf *out
                line->reason ? ": " : "", line->reason ? line->reason : "");
 }
 
-static void draw_line(const struct kepler_progress *progress, const struct map_entry *entry,
-                      struct buf *out)
+static void draw_progress_line(const struct kepler_progress *progress,
+                               const struct map_entry *entry, struct buf *out)
 {
     static const char marks[] = { '|', '/', '-', '\\' };
 
-    print_line(entry, is_moving(entry->value) ? marks[progress->turn % sizeof(marks)] : ' ', out);
+    print_progress_line(entry,
+                        is_moving(entry->value) ? marks[progress->turn % sizeof(marks)] : ' ', out);
 }
 
 /* Screen rows of a text of whole lines; the terminal wraps long lines. */
-static size_t count_rows(struct str text, size_t columns)
+static size_t count_screen_rows(struct str text, size_t columns)
 {
     size_t rows = 0;
 
@@ -81,8 +82,8 @@ static bool draw_lines(struct kepler_progress *progress)
     size_t rows;
 
     MAP_EACH (&progress->lines, entry)
-        draw_line(progress, entry, &lines);
-    rows = count_rows(buf_view(&lines), size.columns);
+        draw_progress_line(progress, entry, &lines);
+    rows = count_screen_rows(buf_view(&lines), size.columns);
     if (rows + 1 > size.rows)
         return false;
     if (progress->shown > 0)
@@ -101,7 +102,7 @@ static void draw_change(struct kepler_progress *progress, struct str key)
     progress->shown = 0;
     MAP_EACH (&progress->lines, entry)
         if (str_eq(entry->key, key))
-            draw_line(progress, entry, &out);
+            draw_progress_line(progress, entry, &out);
     (void)fputs(buf_text(&out), stderr);
 }
 
@@ -200,7 +201,7 @@ void kepler_progress_print_not_started(const struct kepler_progress *progress, s
         const struct kepler_progress_line *line = entry->value;
 
         if (line->status == STATUS_SKIPPED || line->status == STATUS_WAITING)
-            print_line(entry, ' ', out);
+            print_progress_line(entry, ' ', out);
     }
 }
 

@@ -37,7 +37,7 @@ struct row {
     enum color color; /* of the status */
 };
 
-struct table {
+struct ps_table {
     struct arena *arena;
     bool color;
     VEC(struct row) rows;
@@ -55,12 +55,12 @@ static const char *short_path(struct arena *arena, const char *path)
     return path;
 }
 
-static size_t width_of(const char *cell)
+static size_t measure_cell(const char *cell)
 {
     return utf8_count(str_from(cell));
 }
 
-static void add_row(struct table *table, const char *config, const struct value_pair *service)
+static void add_ps_row(struct ps_table *table, const char *config, const struct value_pair *service)
 {
     AUTO_BUF struct buf status = BUF_INIT(KEPLER_OUTPUT_MAX);
     const struct value *pid = value_get(&service->value, "pid");
@@ -74,13 +74,13 @@ static void add_row(struct table *table, const char *config, const struct value_
     VEC_PUSH_IN(table->arena, &table->rows, row);
 }
 
-static void add_services(struct table *table, const char *config, const struct value *services)
+static void add_services(struct ps_table *table, const char *config, const struct value *services)
 {
     for (size_t i = 0; services && value_is(services, VALUE_MAP) && i < services->map->count; i++)
-        add_row(table, config, &services->map->pairs[i]);
+        add_ps_row(table, config, &services->map->pairs[i]);
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_ps_rows(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
     int order = strcmp(x->cells[COLUMN_CONFIG], y->cells[COLUMN_CONFIG]);
@@ -88,8 +88,8 @@ static int compare_rows(const void *a, const void *b)
     return order ? order : strcmp(x->cells[COLUMN_NAME], y->cells[COLUMN_NAME]);
 }
 
-static void print_row(const struct table *table, const struct row *row, int first,
-                      const size_t *widths, struct buf *out)
+static void print_ps_row(const struct ps_table *table, const struct row *row, int first,
+                         const size_t *widths, struct buf *out)
 {
     for (int c = first; c < COLUMNS; c++) {
         enum color color = c == COLUMN_STATUS ? row->color : COLOR_NONE;
@@ -98,12 +98,12 @@ static void print_row(const struct table *table, const struct row *row, int firs
         buf_add_text(out, row->cells[c]);
         color_end(out, color, table->color);
         if (c + 1 < COLUMNS)
-            buf_fill(out, ' ', widths[c] + GAP - width_of(row->cells[c]));
+            buf_fill(out, ' ', widths[c] + GAP - measure_cell(row->cells[c]));
     }
     buf_add_char(out, '\n');
 }
 
-static void print_table(struct table *table, bool all)
+static void print_ps_table(struct ps_table *table, bool all)
 {
     AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
     int first = all ? COLUMN_CONFIG : COLUMN_NAME;
@@ -115,13 +115,13 @@ static void print_table(struct table *table, bool all)
         widths[c] = strlen(titles[c]);
     VEC_EACH (&table->rows, row)
         for (int c = 0; c < COLUMNS; c++)
-            if (width_of(row->cells[c]) > widths[c])
-                widths[c] = width_of(row->cells[c]);
+            if (measure_cell(row->cells[c]) > widths[c])
+                widths[c] = measure_cell(row->cells[c]);
     if (table->rows.n > 0)
-        qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare_rows);
-    print_row(table, &head, first, widths, &out);
+        qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare_ps_rows);
+    print_ps_row(table, &head, first, widths, &out);
     VEC_EACH (&table->rows, row)
-        print_row(table, row, first, widths, &out);
+        print_ps_row(table, row, first, widths, &out);
     (void)fputs(buf_text(&out), stdout);
 }
 
@@ -170,7 +170,7 @@ static struct value choose_lists(struct arena *arena, const struct value *config
 
 static int show_all(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
+    struct ps_table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
     const struct value *configs = value_get(body, "configs");
     struct value list;
 
@@ -184,13 +184,13 @@ static int show_all(struct cli *cli, const struct ps_args *args, const struct va
         add_services(&table, short_path(cli->arena, value_get(one, "config_path")->s.p),
                      value_get(one, "services"));
     }
-    print_table(&table, true);
+    print_ps_table(&table, true);
     return KEPLER_OK;
 }
 
 static int show_one(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
+    struct ps_table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
     struct value map;
 
     if (args->json) {
@@ -198,7 +198,7 @@ static int show_one(struct cli *cli, const struct ps_args *args, const struct va
         return kepler_print_json(&map);
     }
     add_services(&table, "", value_get(body, "services"));
-    print_table(&table, false);
+    print_ps_table(&table, false);
     return KEPLER_OK;
 }
 
@@ -208,7 +208,7 @@ struct answer {
     struct value body;
 };
 
-static void on_message(void *self, struct kepler_client *client, const struct message *message)
+static void on_ps_message(void *self, struct kepler_client *client, const struct message *message)
 {
     struct answer *answer = self;
 
@@ -234,7 +234,7 @@ static int run_ps(struct cli *cli, const void *raw, struct param_strs operands)
     (void)operands;
     if (!args->all && kepler_config_path(cli->arena, &args->globals, &ask.config, &err) < 0)
         return kepler_err(&err);
-    status = kepler_client_open(&client, cli->arena, on_message, &answer);
+    status = kepler_client_open(&client, cli->arena, on_ps_message, &answer);
     if (status == 0) {
         (void)kepler_client_send(&client, REQUEST_STATUS, &ask);
         kepler_client_run(&client);

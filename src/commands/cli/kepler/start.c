@@ -58,7 +58,7 @@ static const struct param recreate_options[] = {
 /* clang-format on */
 
 /* A conflict between options. NULL: none. */
-static const char *find_clash(const struct start_args *args, size_t names)
+static const char *find_start_conflict(const struct start_args *args, size_t names)
 {
     const struct {
         bool wrong;
@@ -80,8 +80,8 @@ static const char *find_clash(const struct start_args *args, size_t names)
     return NULL;
 }
 
-static int make_request(struct cli *cli, const struct start_args *args, struct param_strs names,
-                        struct request_start *ret)
+static int make_start_request(struct cli *cli, const struct start_args *args,
+                              struct param_strs names, struct request_start *ret)
 {
     enum hardening level;
     struct err err;
@@ -105,10 +105,10 @@ static int make_request(struct cli *cli, const struct start_args *args, struct p
     return 0;
 }
 
-static int start_services(struct cli *cli, const struct start_args *args, struct param_strs names,
-                          enum request_kind kind)
+static int send_start_request(struct cli *cli, const struct start_args *args,
+                              struct param_strs names, enum request_kind kind)
 {
-    const char *clash = find_clash(args, names.n);
+    const char *clash = find_start_conflict(args, names.n);
     struct kepler_follow follow = {
         .kind = kind,
         .detached = args->detach,
@@ -128,7 +128,7 @@ static int start_services(struct cli *cli, const struct start_args *args, struct
 
     if (clash)
         return cli_usage(cli, "%s", clash);
-    status = make_request(cli, args, names, &follow.start);
+    status = make_start_request(cli, args, names, &follow.start);
     if (status != 0)
         return status;
     if (follow.start.follow)
@@ -142,12 +142,12 @@ static int start_services(struct cli *cli, const struct start_args *args, struct
 
 static int run_start(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return start_services(cli, args, operands, REQUEST_START);
+    return send_start_request(cli, args, operands, REQUEST_START);
 }
 
 static int run_run(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return start_services(cli, args, operands, REQUEST_RUN);
+    return send_start_request(cli, args, operands, REQUEST_RUN);
 }
 
 static int run_recreate(struct cli *cli, const void *raw, struct param_strs operands)
@@ -155,7 +155,7 @@ static int run_recreate(struct cli *cli, const void *raw, struct param_strs oper
     struct start_args args = *(const struct start_args *)raw;
 
     args.detach = true;
-    return start_services(cli, &args, operands, REQUEST_RECREATE);
+    return send_start_request(cli, &args, operands, REQUEST_RECREATE);
 }
 
 const struct command kepler_command_start = {

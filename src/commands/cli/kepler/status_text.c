@@ -8,7 +8,8 @@
 #include "core/sys/clock.h"
 #include "core/sys/signals.h"
 
-static void print_age(const struct value *service, const char *key, int64_t now, struct buf *out)
+static void print_status_age(const struct value *service, const char *key, int64_t now,
+                             struct buf *out)
 {
     number_print_age(now - value_get_int(service, key, 0) * CLOCK_SECOND, out);
 }
@@ -18,14 +19,14 @@ static void print_ago(const struct value *service, int64_t now, struct buf *out)
     if (value_get_int(service, "stopped_at", 0) == 0)
         return;
     buf_add_char(out, ' ');
-    print_age(service, "stopped_at", now, out);
+    print_status_age(service, "stopped_at", now, out);
     buf_add_text(out, " ago");
 }
 
 static void print_up(const struct value *service, int64_t now, const char *health, struct buf *out)
 {
     buf_add_text(out, "Up ");
-    print_age(service, "started_at", now, out);
+    print_status_age(service, "started_at", now, out);
     buf_add_text(out, health);
 }
 

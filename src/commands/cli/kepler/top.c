@@ -72,7 +72,7 @@ static struct value group_metrics(struct arena *arena, const struct value *list,
     return map;
 }
 
-static int print_json(struct cli *cli, const struct top_args *args, struct param_strs services)
+static int print_top_json(struct cli *cli, const struct top_args *args, struct param_strs services)
 {
     struct request_metrics request = {
         .services = services,
@@ -188,7 +188,7 @@ static void fail_with(struct top *top, const struct message *reply)
     end_with(top, KEPLER_FAILED);
 }
 
-static void take_status(struct top *top, const struct message *reply)
+static void take_page_status(struct top *top, const struct message *reply)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value chosen;
@@ -229,7 +229,7 @@ static void take_lines(struct top *top, const struct message *event)
     }
 }
 
-static void on_message(void *self, struct kepler_client *client, const struct message *message)
+static void on_top_message(void *self, struct kepler_client *client, const struct message *message)
 {
     struct top *top = self;
 
@@ -239,7 +239,7 @@ static void on_message(void *self, struct kepler_client *client, const struct me
         take_lines(top, message);
     if (message->kind == MESSAGE_REPLY) {
         if (message->id == top->status_id)
-            take_status(top, message);
+            take_page_status(top, message);
         else if (message->id == top->metrics_id)
             take_metrics(top, message, true);
         else if (message->id == top->history_id)
@@ -254,10 +254,10 @@ static void on_message(void *self, struct kepler_client *client, const struct me
 
 /* --- looking --- */
 
-static void on_look(struct timer *timer);
+static void on_update_due(struct timer *timer);
 
 /* Questions that have no answer yet are not asked twice. */
-static void look_again(struct top *top)
+static void request_update(struct top *top)
 {
     const struct request_ask ask = { .config = top->config };
     const struct request_metrics metrics = { .config = top->config,
@@ -276,12 +276,12 @@ static void look_again(struct top *top)
     if (!top->logs_id)
         top->logs_id = kepler_client_send(&top->client, REQUEST_LOGS, &logs);
     timer_set(loop_timers(top->client.loop), &top->timer, clock_after(clock_now(), top->interval),
-              on_look);
+              on_update_due);
 }
 
-static void on_look(struct timer *timer)
+static void on_update_due(struct timer *timer)
 {
-    look_again(container_of(timer, struct top, timer));
+    request_update(container_of(timer, struct top, timer));
 }
 
 /* Charts begin with what was stored, as far as something was. */
@@ -305,7 +305,7 @@ static void draw_page(void *self, struct screen screen, struct buf *out)
     kepler_page_print(&top->page, clock_wall(), out);
 }
 
-static void press_key(void *self, int key)
+static void press_page_key(void *self, int key)
 {
     struct top *top = self;
 
@@ -323,20 +323,20 @@ static void on_over(void *self)
     kepler_client_stop(&((struct top *)self)->client);
 }
 
-static int run_live(struct top *top)
+static int run_top_live(struct top *top)
 {
     struct err err;
 
     top->live = (struct live){ .loop = top->client.loop,
                                .self = top,
                                .draw = draw_page,
-                               .press = press_key,
+                               .press = press_page_key,
                                .over = on_over };
     top->page.view.color = top->page.lines_view.color = top->cli->color;
     if (live_open(&top->live, &err) < 0)
         return kepler_err(&err);
     ask_history(top);
-    look_again(top);
+    request_update(top);
     kepler_client_run(&top->client);
     timer_clear(loop_timers(top->client.loop), &top->timer);
     live_close(&top->live);
@@ -363,9 +363,9 @@ static int show_page(struct cli *cli, const struct top_args *args, struct param_
     if (kepler_config_path(cli->arena, &args->globals, &top->config, &err) < 0)
         return kepler_err(&err);
     kepler_page_init(&top->page, top->config);
-    status = kepler_client_open(&top->client, cli->arena, on_message, top);
+    status = kepler_client_open(&top->client, cli->arena, on_top_message, top);
     if (status == 0)
-        status = run_live(top);
+        status = run_top_live(top);
     kepler_client_done(&top->client);
     kepler_page_done(&top->page);
     return status;
@@ -373,7 +373,7 @@ static int show_page(struct cli *cli, const struct top_args *args, struct param_
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-static const char *find_clash(const struct top_args *args)
+static const char *find_top_conflict(const struct top_args *args)
 {
     if (args->sql && !args->filter)
         return "--sql requires -F: the clause is its EXPRESSION";
@@ -386,18 +386,18 @@ static const char *find_clash(const struct top_args *args)
     return NULL;
 }
 
-static int run_top(struct cli *cli, const void *raw, struct param_strs operands)
+static int run_kepler_top(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct top_args *args = raw;
     const struct log_query *query;
     struct err err;
 
-    if (find_clash(args))
-        return cli_usage(cli, "%s", find_clash(args));
+    if (find_top_conflict(args))
+        return cli_usage(cli, "%s", find_top_conflict(args));
     if (args->filter && !args->sql &&
         metric_query_parse(cli->arena, str_from(args->filter), &query, &err) < 0)
         return cli_usage(cli, "the filter '%s': %s", args->filter, err.text);
-    return args->json ? print_json(cli, args, operands) : show_page(cli, args, operands);
+    return args->json ? print_top_json(cli, args, operands) : show_page(cli, args, operands);
 }
 
 const struct command kepler_command_top = {
@@ -433,5 +433,5 @@ const struct command kepler_command_top = {
     .args_size = sizeof(struct top_args),
     .least = 0,
     .most = COMMAND_MANY,
-    .run = run_top,
+    .run = run_kepler_top,
 };

@@ -19,7 +19,7 @@ static const struct param why_options[] = {
 };
 
 /* A map by name, like `ps --json`. */
-static int print_json(struct arena *arena, const struct value *services)
+static int print_why_json(struct arena *arena, const struct value *services)
 {
     struct value_map *map = value_map_new(arena, 4);
     const struct value whole = value_map(map);
@@ -34,7 +34,7 @@ static int print_json(struct arena *arena, const struct value *services)
     return kepler_print_json(&whole);
 }
 
-static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
+static int run_kepler_why(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct why_args *args = raw;
     struct request_ask ask = { .services = operands };
@@ -51,7 +51,7 @@ static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
         return status;
     services = value_get(&body, "services");
     if (args->json)
-        return print_json(cli->arena, services);
+        return print_why_json(cli->arena, services);
     for (size_t i = 0; services && value_is(services, VALUE_LIST) && i < services->list->count; i++)
         why_print(&services->list->items[i], &out);
     (void)fputs(buf_text(&out), stdout);
@@ -74,5 +74,5 @@ const struct command kepler_command_why = {
     .args_size = sizeof(struct why_args),
     .least = 1,
     .most = COMMAND_MANY,
-    .run = run_why,
+    .run = run_kepler_why,
 };

@@ -66,7 +66,7 @@ static void apply_rules(struct arena *arena, const struct acl *acl, const struct
                 apply_rule(arena, acl, ACL_FROM_GROUP, rule, verdict);
 }
 
-/* All that the rules are not asked about. False: none of it. */
+/* Grants that do not depend on rules. False: none. */
 static bool grant_without_rules(const struct acl_subject *subject, const struct acl_caller *caller,
                                 enum acl_origin *ret_origin)
 {

@@ -1,20 +1,19 @@
 /*
- * acl - who may do what with a config: rules for users and groups, and what follows for a caller.
+ * acl - access control for one config: rules for users and groups, and the rights a caller gets.
  *
  *     caller                        has
  *     root                          all rights
  *     a member who is the owner     all rights
- *     another member                those of the rules that match: none without rules
- *     a token, of root or the owner those of the token
- *     a token, of somebody else     those of the token that the rules grant, too
+ *     another member                rights of matching rules; none without rules
+ *     token of root or the owner    the token's rights
+ *     token of another user         the token's rights that the rules grant, too
  *
- * A config that nobody has loaded yet has no rules: who loads it becomes its owner, and must be
- * root or a member for that. Besides rights there are authorizers, pieces of Lua
- * (kepler/daemon/authorization.h): all of the token's and of the rules that match must agree, in
- * this order: token, user, groups by number. Root is not asked about; the owner is.
+ * A config that was never loaded has no rules: the first loader becomes its owner, and must be
+ * root or a member. Besides rights there are authorizers, pieces of Lua
+ * (kepler/daemon/authorization.h): those of the token and of all matching rules must agree, in
+ * this order: token, user, groups by number. Root bypasses authorizers; the owner does not.
  *
- * Users and groups of rules are names or numbers, compared with what the accounts of the machine
- * say about the caller at that moment.
+ * Users and groups in rules are names or numbers, compared with the caller's current accounts.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -33,7 +32,7 @@
 struct arena;
 struct value;
 
-/* Rules for users, and for groups, of one config. */
+/* The rules of one config for users and groups. */
 #define ACL_RULES_MAX 1000
 
 struct acl_rule {
@@ -54,7 +53,7 @@ struct acl {
 
 struct acl_group {
     gid_t gid;
-    const char *name; /* NULL: a number without a name */
+    const char *name; /* NULL: a number without an account */
 };
 
 enum acl_caller_kind {
@@ -69,19 +68,20 @@ struct acl_caller {
     gid_t gid;
     const char *name; /* NULL: a number without an account */
     VEC(struct acl_group) groups;
-    bool groups_named; /* their names have been looked up */
-    /* Of a token: */
+    bool groups_named; /* group names have been looked up */
+    /* The caller's token: */
     bool may_load;          /* its user is root, or a member */
-    const char *token_name; /* of the service that it was lent to */
+    const char *token_name; /* the service that holds it */
     uint64_t rights;
     enum hardening floor;
-    const struct value *authorize, *lua; /* its own, and functions for it; or NULL */
+    const struct value *authorize,
+        *lua; /* its authorizer, and the functions it may call; or NULL */
 };
 
-/* What is judged. */
+/* The config that is judged. */
 struct acl_subject {
     const struct acl *acl; /* NULL: no rules */
-    bool owned;            /* else nobody has loaded it */
+    bool owned;            /* false: never loaded */
     uid_t owner;
 };
 
@@ -93,26 +93,26 @@ struct acl_authorizer {
 enum acl_origin {
     ACL_FROM_ROOT, /* the caller is root, or runs the daemon */
     ACL_FROM_OWNER,
-    ACL_FROM_LOADER, /* nobody owns it yet: the caller may become the owner */
+    ACL_FROM_LOADER, /* no owner yet: the caller may become the owner */
     ACL_FROM_USER,   /* a rule */
     ACL_FROM_GROUP,  /* a rule */
-    ACL_FROM_TOKEN,  /* which is a limit for the others */
+    ACL_FROM_TOKEN,  /* the token, which limits the others */
 };
 
 struct acl_source {
     enum acl_origin origin;
-    const char *who; /* of rules: as it is written; of a token: the service */
+    const char *who; /* rule: its user or group as written; token: its service */
     uint64_t rights;
-    bool authorizes; /* it has an authorizer */
+    bool authorizes; /* has an authorizer */
 };
 
 struct acl_verdict {
     uint64_t rights;
     VEC(struct acl_source) sources;
-    VEC(struct acl_authorizer) authorizers; /* that must agree */
+    VEC(struct acl_authorizer) authorizers; /* must agree */
 };
 
-/* What the caller may do with the subject, if the authorizers agree. */
+/* The caller's rights on the subject, provided the authorizers agree. */
 struct acl_verdict acl_judge(struct arena *arena, const struct acl_subject *subject,
                              const struct acl_caller *caller);
 

@@ -1,11 +1,12 @@
 /*
- * hardening - how far services of an owner who is not root are kept from other users.
+ * hardening - how strictly services of a non-root owner are kept from other users.
  *
- *     none       they may run as any user, root too
- *     no-root    as any user but root, and not in root's group
- *     strict     as their owner, in groups of their owner
+ *     none       may run as any user, root included
+ *     no-root    any user except root, and no root group
+ *     strict     the owner only, with the owner's groups
  *
- * The higher of the daemon's level and that of the config holds. Configs of root are not concerned.
+ * The stricter of the daemon's level and the config's level applies. Configs owned by root are
+ * exempt.
  *
  * Pure. Threads: any.
  */
@@ -21,15 +22,15 @@ struct err;
 enum hardening { HARDENING_NONE, HARDENING_NO_ROOT, HARDENING_STRICT };
 #define HARDENINGS (HARDENING_STRICT + 1)
 
-/* Of a daemon that is not told otherwise, and of a config that is loaded without a level. */
+/* Defaults: for a daemon without the option, and for a config loaded without a level. */
 #define HARDENING_DAEMON HARDENING_STRICT
 #define HARDENING_CONFIG HARDENING_NO_ROOT
-/* For tables of choices and words. */
+/* For choice tables and messages. */
 #define HARDENING_CHOICES "none|no-root|strict"
 extern const char *const hardening_words[HARDENINGS];
 
 const char *hardening_name(enum hardening level);
-/* Fails with ERR_INVALID, and the levels that there are. */
+/* Fails with ERR_INVALID and lists the valid levels. */
 int hardening_parse(struct str text, enum hardening *ret_level, struct err *err);
 enum hardening hardening_max(enum hardening a, enum hardening b);
 

@@ -7,7 +7,7 @@
 /* clang-format off */
 static const struct {
     const char *name;
-    const char *meaning; /* what it permits, in words */
+    const char *meaning; /* a short description */
 } rights[] = {
     [RIGHT_START]               = { "start", "start services, and load the config for that" },
     [RIGHT_START_ENV]           = { "start:env-override", "with -e, -r or -D" },

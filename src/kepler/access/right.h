@@ -1,10 +1,9 @@
 /*
- * right - what a caller of the daemon may be allowed to ask for, as one table.
+ * right - the rights that a caller of the daemon can have, as one table.
  *
- * Requests (kepler/control/request.h) name the rights that they need, files (`kepler.acl`,
- * `permissions`) grant them by the same names. The list is flat: 'start' does not include
- * 'start:no-deps', and 'start:no-deps' is worth nothing without 'start'. A set of rights is a
- * number with a bit for each.
+ * Requests (kepler/control/request.h) name the rights that they need; files grant them by the same
+ * names (`kepler.acl`, `permissions`). The list is flat: 'start' does not include 'start:no-deps',
+ * and 'start:no-deps' is worth nothing without 'start'. A set of rights is a bit mask.
  *
  * Pure. Memory: none, but where an arena is given. Threads: any.
  */
@@ -57,25 +56,25 @@ enum right {
 };
 #define RIGHTS (RIGHT_MONITOR_SEARCH_SQL + 1)
 
-/* The alias for all of them. */
+/* The alias for all rights. */
 #define RIGHT_ALL_NAME "all"
 
 #define RIGHT_BIT(right) (UINT64_C(1) << (right))
 #define RIGHT_ALL        (RIGHT_BIT(RIGHTS) - 1)
 
 const char *right_name(enum right right);
-/* False when there is no such right; 'all' is none. */
+/* False when there is no such right; 'all' is not a right. */
 bool right_find(struct str name, enum right *ret_right);
 /* Offer all names for "did you mean". */
 void right_offer(struct suggest *suggest);
 
 /* The names in a set, as a list of texts, in the order of the table. */
 struct value right_values(struct arena *arena, uint64_t set);
-/* The set of a list of names, as right_values makes it; names that are not known are left out. */
+/* The set for a list of names, as right_values makes it; unknown names are ignored. */
 uint64_t right_read(const struct value *names);
 /* "'start' and 'start:no-deps'". */
 void right_print(uint64_t set, struct buf *out);
-/* A line for each, for the manual. */
+/* One line per right, for the manual. */
 void right_print_list(struct buf *out);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * authorizer - Lua that decides whether a caller may have what it asks for.
+ * authorizer - Lua code that accepts or rejects a request.
  *
- * The body of function(request, caller) of a rule of `kepler.acl`, or of the permissions of a
- * service. It agrees by returning true, and by nothing else: another value, an error and a limit
- * are a refusal. Each question gets a strict sandbox (language/lua/sandbox.h) of its own, in which
- * the functions of `acl.lua` are run first: nothing is left of one question for the next.
+ * The body of function(request, caller) in a rule of `kepler.acl` or in the permissions of a
+ * service. It accepts only by returning true: another value, an error and an exceeded limit all
+ * reject. Each request gets a fresh strict sandbox (language/lua/sandbox.h), in which the
+ * functions of `acl.lua` run first: nothing is carried over between requests.
  *
  * Memory: the arena. Threads: any; it may take AUTHORIZER_TIME_MAX, so not the loop's.
  */
@@ -18,7 +18,7 @@ struct diags;
 struct err;
 struct value;
 
-/* All of one question, and what it may take before it is worth a warning; nanoseconds. */
+/* Total time for one request, and the time after which a warning is logged; nanoseconds. */
 #define AUTHORIZER_TIME_MAX  INT64_C(1000000000)
 #define AUTHORIZER_TIME_SLOW INT64_C(100000000)
 #define AUTHORIZER_MEMORY    ((size_t)8 << 20)
@@ -28,11 +28,11 @@ struct authorizer_question {
     const struct value *request, *caller;
 };
 
-/* Does it agree? Fails, which is a refusal too, with what went wrong: for the log of the daemon,
- * not for the caller. */
+/* Does it accept? On failure, which also rejects, `err` is for the daemon log, not for the caller.
+ */
 int authorizer_ask(const struct authorizer_question *question, bool *ret_agrees, struct err *err);
 
-/* Is it Lua? */
+/* Is it valid Lua? */
 int authorizer_check(const struct value *code, struct diags *diags);
 
 #endif

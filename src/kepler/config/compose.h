@@ -1,5 +1,5 @@
 /*
- * compose - keys of Docker Compose that a file for kepler cannot have, and what to write instead.
+ * compose - Docker Compose keys that kepler does not support, and their replacements.
  *
  * Pure. Threads: any.
  */
@@ -8,7 +8,7 @@
 
 #include "core/data/params.h"
 
-/* Ends with an empty one. */
+/* Ends with an empty entry. */
 extern const struct param_foreign compose_keys[];
 
 #endif

@@ -11,11 +11,11 @@
 /* clang-format off */
 static const struct {
     const char *name, *title;
-    const char *meaning; /* what it waits for, in words */
-    const char *style;   /* of its arrows in drawings; NULL: plain */
+    const char *meaning; /* a short description of what it waits for */
+    const char *style;   /* arrow style in drawings; NULL: plain */
     unsigned blocked;
     bool health, codes;
-    bool trouble; /* what it waits for need never happen */
+    bool trouble; /* may never come */
 } conditions[] = {
     [CONDITION_STARTED] = {
         .name = CONDITION_DEFAULT, .title = "ServiceStarted",
@@ -68,7 +68,7 @@ void condition_print_list(struct buf *out)
         buf_printf(out, "  %-30s  %s\n", conditions[i].name, conditions[i].meaning);
 }
 
-/* "a, b and c" of those that are asked for. */
+/* "a, b and c", filtered. */
 static void print_condition_names(bool codes, const char *quote, struct buf *out)
 {
     size_t left = 0, done = 0;

@@ -153,7 +153,7 @@ static int declare_all(struct loading *l, const struct value *list)
     return result;
 }
 
-/* With autostart only what is declared is kept, since it goes to disk. */
+/* With autostart only declared variables are kept, since they go to disk. */
 static int read_autostart(struct loading *l, const struct value *v)
 {
     struct params_policy policy = config_policy("'kepler.autostart'");
@@ -222,8 +222,8 @@ static bool is_section(const struct value_pair *pair, const char *name)
     return value_is(&pair->key, VALUE_STR) && str_is(pair->key.s, name);
 }
 
-/* What is computed of the settings is, once: but for the environment, which expressions see, and
- * for logs and rules, which have their own readers. */
+/* Evaluates computed settings once, except for the environment, which expressions see, and for logs
+ * and rules, which have their own readers. */
 static int eval_settings(struct loading *l, const struct value *v, struct value *ret)
 {
     struct config_reader *r = &l->reader;
@@ -438,7 +438,7 @@ static struct config *new_config(struct arena *arena, const struct config_source
     return config;
 }
 
-/* In one line each: they are for logs and for stderr. */
+/* One line each: for logs and for stderr. */
 static void keep_warnings(struct arena *arena, struct diags *warned, struct config *config)
 {
     diags_sort(warned, 0);

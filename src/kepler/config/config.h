@@ -1,12 +1,11 @@
 /*
  * config - one orchestrator file, checked and frozen.
  *
- * Loading reads the YAML (1.2 core), refuses unknown keys and wrong types with
- * place and suggestion, all at once, captures the environment and the owner,
- * evaluates what the file says must be known at load (edges of depends_on,
- * `kepler.logs`, `kepler.autostart.environment`), and finds cycles. What a service
- * may compute (`${{ }}$`, `!lua`) stays a `struct value` here and is evaluated
- * anew at each start of that service: kepler/config/resolve.h.
+ * Loading reads the YAML (1.2 core) and reports unknown keys and wrong types all at once, with
+ * place and suggestion. It captures the environment and the owner, evaluates the parts that must
+ * be known at load (depends_on edges, `kepler.logs`, `kepler.autostart.environment`), and finds
+ * cycles. Values that a service computes (`${{ }}$`, `!lua`) stay a `struct value` here and are
+ * evaluated at each start of that service: kepler/config/resolve.h.
  *
  * Editing the file later changes nothing until it is loaded again.
  *
@@ -36,26 +35,26 @@ struct diags;
 struct environment;
 struct map;
 
-/* The release of the original whose files are read here; `version:` is compared with it. */
+/* The original's release whose files we read; `version:` is compared with it. */
 #define CONFIG_VERSION "0.15.2"
 
 #define CONFIG_FILE_MAX     ((size_t)10 << 20)
 #define CONFIG_SERVICES_MAX 10000
 #define CONFIG_NAME_MAX     128
-#define CONFIG_STATES_MAX   64 /* that one service waits for */
+#define CONFIG_STATES_MAX   64 /* edges of one service */
 #define CONFIG_STATE_MAX    512
-#define CONFIG_STEPS_MAX    100 /* of one phase of one service */
+#define CONFIG_STEPS_MAX    100 /* steps of one phase of one service */
 
 enum config_keep { CONFIG_RETAIN, CONFIG_CLEAR };
 
-/* What happens to stored lines at each turn of a service's life. */
+/* Whether stored lines are kept at each point in a service's life. */
 struct config_logs {
     bool store_stdout, store_stderr;
     enum config_keep on_start, on_stop, on_restart, on_success, on_failure, on_skipped;
-    /* Of the whole config; a service has the same values. Nanoseconds; 0: none. */
+    /* For the whole config; a service has the same values. Nanoseconds; 0: none. */
     int64_t flush_interval, retention_period, cleanup_interval;
     int64_t batch_size; /* lines that are flushed before the interval is over */
-    int64_t max_size;   /* bytes a config may keep; 0: the default of the log store */
+    int64_t max_size;   /* bytes a config may store; 0: the log store's default */
     bool sync;          /* `storage: nfs`: a flush is on disk before it counts */
 };
 
@@ -65,8 +64,7 @@ struct config_edge {
     enum condition condition;
     int64_t timeout; /* nanoseconds; 0: waits for ever */
     bool restart, allow_skipped;
-    bool optional; /* `required: false`: what can no longer be met, or not in time, is not waited
-                      for */
+    bool optional; /* `required: false`: not waited for once it is unreachable or overdue */
     struct condition_codes codes; /* exit_code filter */
     struct place at;
 };
@@ -75,7 +73,7 @@ struct config_edge {
 struct config_state {
     const char *name;
     int64_t timeout; /* nanoseconds; 0: waits for ever */
-    bool restart;    /* when it changed something */
+    bool restart;    /* when it reports changes */
     struct place at;
 };
 
@@ -83,16 +81,16 @@ struct config_limits {
     int64_t memory;               /* bytes; 0: none */
     int64_t cpu_time;             /* seconds; 0: none */
     int64_t max_fds;              /* 0: none */
-    const struct value *computed; /* the map, when something in it is dynamic; else NULL */
+    const struct value *computed; /* the map, if it has dynamic values; else NULL */
 };
 
-/* What is run, where and as whom: the same in a service, a health check and a hook step. Values may
- * be dynamic; NULL: not given. */
+/* A command with its folder and user: the same in a service, a health check and a hook step. Values
+ * may be dynamic; NULL: not given. */
 struct config_program {
     const struct value *command, *run; /* one of them */
     const struct value *user, *groups, *working_dir, *environment, *env_file;
     bool inherit_env, user_identity, no_new_privileges;
-    bool may_be_empty; /* no command: nothing is run, and that is a success */
+    bool may_be_empty; /* no command: runs nothing and succeeds */
     struct config_limits limits;
 };
 
@@ -100,7 +98,7 @@ struct config_step {
     const struct value *condition; /* `if`; NULL: not given */
     struct config_program program;
     const char *output; /* name of the step's outputs, or NULL */
-    int64_t timeout;    /* nanoseconds; a hook never hangs a service for ever */
+    int64_t timeout;    /* nanoseconds; a hook never hangs a service forever */
     struct place at;
 };
 
@@ -114,21 +112,21 @@ struct config_health {
     struct config_program program;
     int64_t interval, timeout, start_period; /* nanoseconds */
     int64_t retries;
-    const struct value *computed; /* the map, when something in it is dynamic; else NULL */
+    const struct value *computed; /* the map, if it has dynamic values; else NULL */
 };
 
 /* `restart:` */
 struct config_restart {
     struct policy policy;
     struct param_strs watch;      /* globs; `!` excludes */
-    const struct value *computed; /* the map, when something in it is dynamic; else NULL */
+    const struct value *computed; /* the map, if it has dynamic values; else NULL */
 };
 
-/* What its processes may ask of the daemon, by a token. */
+/* Requests that its processes may send to the daemon with a token. */
 struct config_permissions {
     bool given;
     uint64_t allow;
-    enum hardening hardening; /* of configs that it is used on, at least */
+    enum hardening hardening; /* minimum level of configs it is used on */
     const struct value *authorize;
 };
 
@@ -137,7 +135,7 @@ struct config_service {
     const struct value *condition; /* `if`; NULL: not given */
     struct config_program program;
     bool output;                         /* capture ::output:: lines of the process */
-    const struct value *output_computed; /* whether to, when that is dynamic; else NULL */
+    const struct value *output_computed; /* the switch, if dynamic; else NULL */
     const struct value *outputs;         /* map name -> text, evaluated after the exit; or NULL */
     struct config_edge *edges;
     size_t edge_count;
@@ -147,31 +145,31 @@ struct config_service {
     struct config_health health;
     struct config_steps hooks[HOOK_PHASES];
     struct config_logs logs;
-    const struct value *logs_computed; /* the map, when something in it is dynamic */
+    const struct value *logs_computed; /* the map, if it has dynamic values */
     int stop_signal;                   /* SIGTERM */
     int64_t stop_grace_period;         /* 0: kill at once; -1: not given */
     int64_t start_limit_count,
-        start_limit_interval; /* more restarts are a crash loop; 0: none is */
-    bool start_limit_ends;    /* in failed; else it is slowed down */
+        start_limit_interval; /* more restarts are a crash loop; 0: no limit */
+    bool start_limit_ends;    /* a crash loop ends in failed; else it is slowed down */
     struct config_permissions permissions;
     struct place at;
 };
 
 /* `kepler.monitor`; nanoseconds and bytes. */
 struct config_monitor {
-    int64_t interval;         /* 0: services are not looked at */
+    int64_t interval;         /* 0: no sampling */
     int64_t retention_period; /* 0: no limit */
     int64_t cleanup_interval, max_size;
 };
 
-/* Who loaded the file. Services of one who is not root run as that user. */
+/* The user who loaded the file. Services of a non-root owner run as that user. */
 struct config_owner {
     uid_t uid;
     gid_t gid;
 };
 
-/* What tokens of services may not have, whatever the file says: those of a config that was loaded
- * with a token have no more rights than that one. */
+/* Rights withheld from the tokens of services, whatever the file grants: a config loaded with a
+ * token cannot hand out more rights than that token has. */
 struct config_ceiling {
     uint64_t withheld;
     enum hardening hardening;
@@ -183,65 +181,63 @@ struct config {
     struct str text;         /* as it was read */
     const struct value *lua; /* the top-level chunk, or NULL */
     struct config_owner owner;
-    enum hardening hardening; /* of services, if the owner is not root */
+    enum hardening hardening; /* level for services of a non-root owner */
     struct config_ceiling ceiling;
     const struct acl *acl;                /* NULL: none */
-    const struct environment *kepler_env; /* as captured or declared when it was loaded */
+    const struct environment *kepler_env; /* as captured or declared at load */
     const struct value *flags;            /* map of texts, for Lua only; never NULL */
     bool default_inherit_env;
     bool has_kepler; /* the file has a section `kepler` */
     bool autostart;
     const struct value *kept; /* kepler.autostart.environment as written, or NULL */
     VEC(struct str) declared; /* names in it, set or not */
-    int64_t timeout;          /* of edges without one that wait for a start; or 0 */
+    int64_t timeout;          /* for edges without their own that wait for a start; or 0 */
     int64_t output_max_size;
-    const char *zester_data; /* the data folder of zester on this machine; NULL: the usual one */
+    const char *zester_data; /* zester's data folder on this machine; NULL: the default */
     struct config_logs logs;
     struct config_monitor monitor;
     struct config_service *services;
     uint32_t service_count;
-    const struct map *names;    /* of the services, for config_find */
+    const struct map *names;    /* services by name, for config_find */
     const struct dag *graph;    /* of the services, dependencies first */
     const uint32_t *order;      /* topological, dependencies first */
-    const uint32_t *levels;     /* of each service */
-    VEC(const char *) warnings; /* conditions that can never hold, and the like, with places */
+    const uint32_t *levels;     /* levels by service */
+    VEC(const char *) warnings; /* conditions that can never hold and similar, with places */
 };
 
-/* What a file is loaded from. All but path and text may be zero. */
+/* The source of a config. All but path and text may be zero. */
 struct config_source {
     const char *path; /* canonical */
     struct str text;
-    const struct environment *cli_env;    /* of the caller; NULL: empty */
-    const struct environment *kepler_env; /* of a snapshot, taken as it is; or NULL */
+    const struct environment *cli_env;    /* the caller's; NULL: empty */
+    const struct environment *kepler_env; /* from a snapshot, taken as it is; or NULL */
     const struct value *flags;            /* map of texts, or NULL */
     struct config_owner owner;
     enum hardening hardening;
     struct config_ceiling ceiling;
 };
 
-/* Read and check the file. Everything that `source` points to is copied. Returns -1 when it added
- * to `diags`. */
+/* Reads and checks the file. Copies everything that `source` points to. Returns -1 when it added to
+ * `diags`. */
 int config_load(struct arena *arena, const struct config_source *source, const struct config **ret,
                 struct diags *diags);
 
-/* Is all that services compute Lua? What a service may compute is evaluated when it starts, and a
- * mistake in it is the failure of that service; this finds those of syntax before. It comes after
- * config_load, which may have refused the file: what that has added to `diags` stands there once.
- * Of `source` only path and text count. */
+/* Checks the syntax of all Lua that services compute. Services evaluate it when they start, where a
+ * mistake fails the service; this finds syntax errors early. Call it after config_load, even if
+ * that refused the file: diagnostics are not repeated. Uses only path and text of `source`. */
 int config_check_code(struct arena *arena, const struct config_source *source, struct diags *diags);
 
-/* Users, groups, folders and env files that the file names and this machine does not have; what is
- * computed is passed over. They need not be there before the service starts, so these are warnings.
- */
+/* Warns of users, groups, folders and env files that the file names and this machine lacks; skips
+ * computed values. They are not needed before the service starts, so these are warnings. */
 void config_find_missing(struct arena *arena, const struct config *config, struct diags *diags);
 
-/* `kepler.env` as scripts see it: what is declared and not set is there, as null. */
+/* `kepler.env` as scripts see it: names declared but not set are null. */
 struct value config_vars(const struct config *config, const struct environment *env,
                          struct arena *arena);
 
 /* The index of a service, or -1. */
 int64_t config_find(const struct config *config, const char *name);
-/* Do its restarts end in failed when they are too many? */
+/* Do too many restarts end in failed? */
 bool config_is_limited(const struct config_service *service);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who may do what: `kepler.acl`, and the permissions of services. Nothing of it is computed. */
+/* Access rules: `kepler.acl`, and the permissions of services. Nothing here is computed. */
 #include <string.h>
 
 #include "kepler/access/right.h"
@@ -9,7 +9,7 @@
 #include "kepler/config/config_read.h"
 
 #define ALIASES_MAX 100
-/* An alias of aliases of rights. */
+/* An alias that is being expanded. */
 #define ALIAS_DEPTH 2
 /* Lua of all rules together, in bytes. */
 #define CODE_MAX ((size_t)256 << 10)
@@ -187,7 +187,7 @@ static int read_aliases(struct config_reader *r, const struct value *v)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* Lua of ours; NULL when there is none, and when it added to the diagnostics. */
+/* Lua code for an authorizer; NULL when there is none, and when it added to the diagnostics. */
 static const struct value *read_acl_code(struct config_reader *r, const struct value *v,
                                          const char *key)
 {

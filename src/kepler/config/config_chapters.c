@@ -1,4 +1,4 @@
-/* The chapters of the manual: what the tables cannot say. */
+/* The chapters of the manual, beyond the parameter tables. */
 #include "kepler/access/right.h"
 #include "core/data/params.h"
 #include "kepler/config/condition.h"

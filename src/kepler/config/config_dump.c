@@ -22,7 +22,7 @@ static void put_dump_value(struct dump *d, const char *key, struct value v)
     value_map_set(d->arena, d->map, value_text(key), v);
 }
 
-/* What is not given is not shown. */
+/* Omitted settings are not shown. */
 static void put_given(struct dump *d, const char *key, const struct value *v)
 {
     if (v)
@@ -119,7 +119,7 @@ static void put_program(struct dump *d, const struct config_program *program)
     put_dump_value(d, "no_new_privileges", value_bool(program->no_new_privileges));
 }
 
-/* What services and steps have and health checks do not. */
+/* For services and steps; health checks do not have these. */
 static void put_surroundings(struct dump *d, const struct config_program *program)
 {
     put_given(d, "working_dir", program->working_dir);

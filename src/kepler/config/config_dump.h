@@ -15,7 +15,7 @@ struct arena;
 struct config;
 struct config_service;
 
-/* The section `kepler`. */
+/* The `kepler` section. */
 struct value config_dump_kepler(struct arena *arena, const struct config *config);
 struct value config_dump_service(struct arena *arena, const struct config *config,
                                  const struct config_service *service);

@@ -1,5 +1,5 @@
-/* `depends_on:` - a list of names, a map of edges, or a list of both. A key `state` is for states
- * of this machine, unless a service is called that. */
+/* `depends_on:` - a list of names, a map of edges, or a list of both. The key `state` is for states
+ * of this machine, unless a service has that name. */
 #include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
@@ -112,7 +112,7 @@ static int read_condition(struct edges *e, const struct value *v, const char *wo
 
     if (condition_parse(str_from(word), ret) == 0)
         return 0;
-    /* states say 'healthy' where this file says 'service_healthy' */
+    /* the spelling of other programs: 'healthy' for 'service_healthy' */
     suggest_init(&suggest, str_from(condition_parse(str_from(whole), &meant) == 0 ? whole : word));
     for (size_t i = 0; i < CONDITIONS; i++)
         suggest_offer(&suggest, str_from(condition_name((enum condition)i)));

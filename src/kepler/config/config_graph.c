@@ -1,4 +1,4 @@
-/* What services say of each other: cycles, order, health, conditions that never hold. */
+/* Relations between services: cycles, order, health, conditions that never hold. */
 #include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/graph/cycle.h"
@@ -36,8 +36,8 @@ static void warn_unreachable(struct config_reader *r, const struct config_servic
     add_warning(r, edge->at, &text);
 }
 
-/* A file that waits for the health of what has no check runs as far as it can: whoever set a
- * timeout meets it, everybody else is skipped when the dependency runs. */
+/* A file that waits for the health of a service without a check runs as far as possible: an edge
+ * with a timeout runs into it, others skip their service when the dependency runs. */
 static void warn_unchecked(struct config_reader *r, const struct config_service *service,
                            const struct config_edge *edge)
 {

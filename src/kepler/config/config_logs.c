@@ -9,7 +9,7 @@
 /* Less than one segment with its largest block could not be kept to. */
 #define SIZE_MIN (INT64_C(1) << 20)
 
-/* One key of retention: whether it was given, and what it says. */
+/* One key of retention: whether it was given, and its value. */
 struct keep {
     enum config_keep keep;
     bool given;

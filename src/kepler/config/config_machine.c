@@ -1,4 +1,4 @@
-/* What a file names and this machine may not have: users, groups, folders, env files. */
+/* Users, groups, folders and env files that a config names and this machine may lack. */
 #include "core/base/arena.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
@@ -75,7 +75,7 @@ static void check_program(const struct search *search, const struct config_progr
     check_groups_exist(search, program->groups);
 }
 
-/* Rules match by name or number when somebody asks: a name that nobody has grants nothing. */
+/* Rules match by name or number at each request: an unknown name grants nothing. */
 static void check_rules(const struct search *search, const struct acl *acl)
 {
     struct err err;

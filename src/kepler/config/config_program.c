@@ -1,4 +1,4 @@
-/* What is run, where and as whom: the shape of what stays a value, and limits. */
+/* Command, folder and user: shapes of values that may be computed, and limits. */
 #include <string.h>
 
 #include "core/base/diag.h"
@@ -32,7 +32,7 @@ const struct value *config_static(struct arena *arena, const struct value *v)
             value_map_set(arena, map, pair->key, *config_static(arena, &pair->value));
         else if (!expr_is_dynamic(&pair->value))
             value_map_set(arena, map, pair->key, pair->value);
-        else /* the key is still looked at */
+        else /* still check the key */
             value_map_set(arena, map, pair->key, value_at(value_null(), &pair->value));
     }
     made = ARENA_NEW(arena, struct value);
@@ -125,7 +125,7 @@ static int check_program_groups(const struct value *v, const char *key, struct d
     return check_items(v, key, check_account, diags);
 }
 
-/* "NAME=value"; what is dynamic after the name changes nothing in that. */
+/* "NAME=value"; a dynamic part after the name does not matter. */
 static int check_environment_pair(const struct value *v, const char *key, struct diags *diags)
 {
     struct str name, value;
@@ -187,7 +187,7 @@ static const struct value *mark_condition(struct arena *arena, const struct valu
     return made;
 }
 
-/* A word such as 'yes' would be a name that nobody defined, and so nil. */
+/* A word such as 'yes' would be an undefined name, and therefore nil. */
 static bool is_lua_expression(struct str text)
 {
     return str_is(text, "true") || str_is(text, "false") || (text.n > 0 && scalar_is_text(text));

@@ -1,11 +1,11 @@
-/* `restart:` - a policy, or a map with one and what goes with it. */
+/* `restart:` - a policy, or a map with a policy and its settings. */
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "language/lua/expr.h"
 #include "kepler/config/config_read.h"
 #include "core/base/pathglob.h"
 
-/* A day is a pause that nobody means. */
+/* A delay of more than a day is a mistake. */
 #define DELAY_MAX (INT64_C(86400) * 1000000000)
 
 struct restart_args {

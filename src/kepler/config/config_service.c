@@ -64,8 +64,8 @@ struct start_limit {
     int64_t count, interval;
 };
 
-/* Twenty restarts in ten seconds are a crash loop. Where the limit is not given, that only slows it
- * down: a policy that says `always` means it. */
+/* Twenty restarts in ten seconds are a crash loop. With this default limit they are only slowed
+ * down: `always` is meant literally. */
 #define ARGS struct start_limit
 const struct param config_start_limit_params[] = {
     PARAM("count", INT, ARGS, count, "restarts; 0: no limit", .default_text = "20",
@@ -132,7 +132,7 @@ static int check_outputs(const struct value *v, struct diags *diags)
     return result;
 }
 
-/* Outputs are those of a service that ends: one that comes back has none. */
+/* Only a service that ends has outputs: one that always restarts has none. */
 static int check_one_shot(const struct config_service *service, const struct value *v,
                           const char *key, struct diags *diags)
 {

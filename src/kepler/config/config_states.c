@@ -102,7 +102,7 @@ int config_states_read(struct config_reader *reader, const struct value *v,
     struct states s = { .reader = reader, .service = service };
     int result = 0;
 
-    for (size_t i = 0; i < service->state_count; i++) /* of an earlier item of a list */
+    for (size_t i = 0; i < service->state_count; i++) /* in an earlier item of a list */
         VEC_PUSH_IN(reader->arena, &s.list, service->states[i]);
     if (v->kind != VALUE_LIST) {
         result = add_state_item(&s, v);

@@ -92,8 +92,7 @@ static void append_variable(const struct dotenv_scan *s, struct str name, struct
     buf_add_text(out, value ? value : "");
 }
 
-/* Behind the name in braces: '}', or '-' or ':-' and what stands for nothing (':': or for empty).
- */
+/* After the name in braces: '}', or '-' or ':-' and the default (':': also for an empty value). */
 static int read_otherwise(struct dotenv_scan *s, struct place at, struct str name, struct buf *out)
 {
     const char *value = find_dotenv_variable(s, name);
@@ -164,7 +163,7 @@ static int read_single_quoted(struct dotenv_scan *s, struct buf *out)
     return refuse_dotenv(s, at, "unclosed quote '");
 }
 
-/* What follows a backslash between double quotes. */
+/* The character after a backslash between double quotes. */
 static int read_dotenv_escape(struct dotenv_scan *s, struct buf *out)
 {
     static const struct {
@@ -182,7 +181,7 @@ static int read_dotenv_escape(struct dotenv_scan *s, struct buf *out)
             advance_char(s);
             return 0;
         }
-    if (peek_char(s) == '\n') { /* the line goes on */
+    if (peek_char(s) == '\n') { /* line continuation */
         advance_char(s);
         return 0;
     }
@@ -242,7 +241,7 @@ static int read_value_part(struct dotenv_scan *s, struct buf *out)
  * not unless they were quoted. */
 static int read_dotenv_value(struct dotenv_scan *s, struct buf *out)
 {
-    size_t keep = 0; /* what is quoted or no blank */
+    size_t keep = 0; /* up to the last quoted or non-blank character */
 
     while (!at_end(s) && peek_char(s) != '\n') {
         char c = peek_char(s);

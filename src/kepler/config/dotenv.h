@@ -9,9 +9,9 @@
  *     C=$A/${B}                 the same without quotes, where \ keeps the next character
  *     D=${A:-x} ${A-x}          x when A is not set (with ':' also when it is empty)
  *
- * Quoted and other parts may be joined: A="x"'y'z. A name refers to what is
- * above it in the file, else to the scope; one that is nowhere is empty. Names are
- * letters, digits, '_' and '.', not beginning with a digit.
+ * Quoted and other parts may be joined: A="x"'y'z. A name refers to an earlier line of the file,
+ * else to the scope; an unknown name is empty. Names are letters, digits, '_' and '.', not
+ * beginning with a digit.
  *
  * Memory: the environment's. Threads: any.
  */
@@ -23,8 +23,8 @@
 struct diags;
 struct environment;
 
-/* Add what `text` sets to `env`. `file` is for messages. Returns -1 when it added to `diags`, which
- * has all mistakes of the file. */
+/* Adds the variables in `text` to `env`. `file` is for messages. Returns -1 when it added to
+ * `diags`, which gets all mistakes of the file. */
 int dotenv_parse(const char *file, struct str text, const struct environment *scope,
                  struct environment *env, struct diags *diags);
 

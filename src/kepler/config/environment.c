@@ -86,7 +86,7 @@ void environment_merge_array(struct environment *env, const char *const *pairs)
     struct err err;
 
     for (; pairs && *pairs; pairs++)
-        (void)environment_add(env, str_from(*pairs), &err); /* others' junk is left out */
+        (void)environment_add(env, str_from(*pairs), &err); /* skip invalid entries of the caller */
 }
 
 void environment_capture(struct environment *env, const struct environment *caller)

@@ -1,9 +1,9 @@
 /*
- * environment - names and values, as a process is given them.
+ * environment - names and values for a process.
  *
- * In the order in which the names were first set; a later value takes the place
- * of an earlier one. Names have no '=' and no NUL, values no NUL: who sets them
- * has looked (environment_is_name, dotenv, environment_add).
+ * In the order in which names were first set; a later value replaces an earlier one. Names have no
+ * '=' and no NUL, values no NUL: callers have checked (environment_is_name, dotenv,
+ * environment_add).
  *
  * Memory: the arena of the environment; everything is copied into it. Threads: one
  * at a time; any number of readers once nobody changes it.
@@ -22,7 +22,8 @@ struct account;
 struct arena;
 struct err;
 
-/* Names and values of one environment, in bytes; the kernel does not take more for one text. */
+/* Maximum bytes of the names and values of one environment; the kernel limits one text to the same
+ * size. */
 #define ENVIRONMENT_TEXT_MAX ((size_t)128 << 10)
 
 struct environment {
@@ -33,7 +34,7 @@ struct environment {
 void environment_init(struct environment *env, struct arena *arena);
 /* A copy in the arena; NULL is empty. */
 struct environment *environment_copy(struct arena *arena, const struct environment *env);
-/* One that begins with the same variables and borrows their texts: `env` must live as long. */
+/* Begins with the same variables and borrows their texts: `env` must live as long. */
 struct environment *environment_share(struct arena *arena, const struct environment *env);
 
 /* Not empty, no '=', no NUL, no blanks. */
@@ -42,21 +43,21 @@ bool environment_is_name(struct str name);
 void environment_set(struct environment *env, struct str name, struct str value);
 /* "NAME=value". Fails when it has no name, no '=', a NUL, or is too long. */
 int environment_add(struct environment *env, struct str pair, struct err *err);
-/* All of `over`, on top. */
+/* Adds all of `over`, replacing. */
 void environment_merge(struct environment *env, const struct environment *over);
 /* From an array such as environ; entries that are not pairs are skipped. */
 void environment_merge_array(struct environment *env, const char *const *pairs);
-/* What the orchestrator keeps of its caller's environment: all but its own secrets. */
+/* The caller's environment without our own secrets. */
 void environment_capture(struct environment *env, const struct environment *caller);
 /* HOME, USER, LOGNAME and SHELL of an account. */
 void environment_set_identity(struct environment *env, const struct account *account);
 
-/* NULL when there is none. */
+/* NULL when not set. */
 const char *environment_find(const struct environment *env, struct str name);
 size_t environment_count(const struct environment *env);
 /* "NAME=value"..., ends in NULL. */
 const char *const *environment_array(const struct environment *env, struct arena *arena);
-/* The array with this variable, and no other of its name. */
+/* The array with this variable, replacing any of the same name. */
 const char *const *environment_array_with(struct arena *arena, const char *const *pairs,
                                           const char *name, const char *value);
 /* A map for scripts; shares the texts. */

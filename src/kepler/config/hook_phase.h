@@ -1,5 +1,5 @@
 /*
- * hook_phase - the turns of a service's life at which hooks run, by name. Pure.
+ * hook_phase - the points in a service's life at which hooks run, by name. Pure.
  */
 #ifndef KEPLER_CONFIG_HOOK_PHASE_H
 #define KEPLER_CONFIG_HOOK_PHASE_H
@@ -22,7 +22,7 @@ enum hook_phase {
 
 /* "pre_start" */
 const char *hook_phase_name(enum hook_phase phase);
-/* -1 when the word is none. */
+/* -1 for an unknown word. */
 int hook_phase_parse(struct str word, enum hook_phase *ret);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define PARTS 3
 
-/* Numbers that are not written are 0; `count` says how many are. */
+/* Missing numbers are 0; `count` is how many were given. */
 struct version {
     uint64_t part[PARTS];
     size_t count;

@@ -57,8 +57,9 @@ static const struct value *user_place(const struct config_program *program)
     return given ? given : program->command ? program->command : program->run;
 }
 
-/* So that expressions can read HOME and the like before the user is decided: when the file names
- * one plainly, or the owner is it. Errors are reported when the user is needed. */
+/* Finds the account before the user is resolved, so that expressions can read HOME and similar: if
+ * the file names the user literally, or it is the owner. Errors are reported when the user is
+ * needed. */
 static void seed_identity(struct resolver *r, const struct config_service *service,
                           struct environment *full)
 {
@@ -134,7 +135,7 @@ static void set_user(const struct resolve_user *who, struct launch_program *ret)
 
 /* --- sections ---------------------------------------------------------------------------- */
 
-/* The section as it is this time. */
+/* The section as evaluated for this start. */
 static int read_health(struct resolver *r, const struct config_service *service,
                        struct config_health *ret)
 {
@@ -183,7 +184,7 @@ static int resolve_health(struct resolver *r, const struct config_service *servi
         return -1;
     if (!health.given)
         return 0;
-    r->evaluated = service->health.computed != NULL; /* all of it: what came out is data */
+    r->evaluated = service->health.computed != NULL; /* evaluated as a whole: the result is data */
     result = resolve_check(r, &health.program, launch, &ret->program);
     r->evaluated = false;
     ret->given = true;
@@ -310,7 +311,7 @@ int resolve_service(struct resolver *r, const struct config_service *service,
 
 /* --- a step ------------------------------------------------------------------------------ */
 
-/* Does the step run? A condition that cannot be evaluated skips it, and says why. */
+/* Decides whether the step runs. A condition that cannot be evaluated skips it, with a warning. */
 static void resolve_step_if(struct resolver *r, const struct config_step *step,
                             struct launch_step *ret)
 {
@@ -324,7 +325,7 @@ static void resolve_step_if(struct resolver *r, const struct config_step *step,
         return;
     }
     r->diags = &own;
-    r->failure_asked = false; /* elsewhere in the step it means nothing */
+    r->failure_asked = false; /* elsewhere in the step it has no meaning */
     if (resolve_scope_eval(r, step->condition, &result) == 0) {
         ret->run = is_lua_true(&result);
         ret->clears_failure = r->context->had_failure && r->failure_asked;
@@ -335,7 +336,7 @@ static void resolve_step_if(struct resolver *r, const struct config_step *step,
     r->diags = diags;
 }
 
-/* Who runs the step, and its variables: what its condition may already ask for. */
+/* User and variables of the step, which its condition may refer to. */
 static int resolve_step_env(struct resolver *r, const struct config_program *program,
                             const struct launch *launch, struct launch_program *ret)
 {

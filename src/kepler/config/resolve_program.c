@@ -1,4 +1,4 @@
-/* What is run, where and as whom, once everything is evaluated. */
+/* Command, folder and user of a program, after evaluation. */
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "core/sys/path.h"
 #include "core/sys/rights.h"
 
-/* Services never are in the group whose members may command the daemon. */
+/* Services never join the group whose members may control the daemon. */
 #define DAEMON_GROUP  "kepler"
 #define ENTRIES_MAX   10000
 #define ARGUMENTS_MAX 100000
@@ -23,7 +23,7 @@
 
 /* --- environment ------------------------------------------------------------------------------ */
 
-/* "a" with "b_x" and "a_b" with "x" would be one file: the longer name has it. */
+/* "a" with "b_x" and "a_b" with "x" would share one file: the longer name gets it. */
 static bool belongs_to_other_service(const struct config *config, const char *service,
                                      struct str name)
 {
@@ -74,7 +74,7 @@ static int read_program_file(struct resolver *r, const char *path, bool kept, st
     return rights_read(&rights, r->arena, path, RESOLVE_ENV_FILE_MAX, ret, err);
 }
 
-/* A file that is not there is no mistake: it is how people keep optional settings. */
+/* A missing file is not an error: optional settings are kept that way. */
 static int add_env_file(struct resolver *r, const struct config_program *program,
                         struct environment *full, struct environment *child,
                         struct environment *ret_file)
@@ -114,7 +114,7 @@ static int set_environment_pair(struct resolver *r, struct str pair, const struc
     return 0;
 }
 
-/* nil gives nothing, so that an entry may be there or not. */
+/* nil adds nothing, so that an entry may be optional. */
 static int add_environment_pair(struct resolver *r, const struct value *item,
                                 struct environment *full, struct environment *child)
 {
@@ -195,7 +195,7 @@ static int add_group_gid(struct resolver *r, const struct value *v, struct accou
     return 0;
 }
 
-/* Exactly the groups that are named. */
+/* Exactly the named groups. */
 static int named_groups(struct resolver *r, const struct value *groups, struct account_gids *gids)
 {
     if (groups->kind != VALUE_LIST)
@@ -279,8 +279,8 @@ static int check_not_root(struct resolver *r, const char *user, const struct val
     return 0;
 }
 
-/* An owner who is not root gains nothing through a daemon that is: their own user, and groups that
- * they are in. */
+/* A non-root owner gains nothing through a daemon that runs as root: only their own user and
+ * groups. */
 static int check_owner_allows(struct resolver *r, const char *user, const struct value *where,
                               const struct resolve_user *who)
 {
@@ -313,7 +313,7 @@ static int check_owner_allows(struct resolver *r, const char *user, const struct
                       (unsigned)bad, (unsigned)owner->uid);
 }
 
-/* A number without an account must not keep the HOME of whoever started the daemon. */
+/* A numeric user without an account must not inherit HOME from the daemon's caller. */
 static const struct account *choose_identity(struct resolver *r, const struct resolve_user *who)
 {
     struct account *nameless;
@@ -350,7 +350,7 @@ static int find_program_account(struct resolver *r, const char *user, const stru
     return 0;
 }
 
-/* A daemon that is not root, and nobody named: whoever asked, and whatever group they were in. */
+/* A non-root daemon, and no user named: the caller's user and groups. */
 static int run_as_daemon(struct resolver *r, const struct value *groups, const struct value *where,
                          struct resolve_user *ret)
 {
@@ -473,7 +473,7 @@ static int read_cwd(struct resolver *r, const struct value *v, const char *other
     return 0;
 }
 
-/* Root could raise any limit; who is not root gets what the daemon has, or less. */
+/* Root could raise any limit; others get the daemon's limits, or lower. */
 static int check_limit(struct resolver *r, const struct value *where, const char *name,
                        const struct process_limit *limit)
 {

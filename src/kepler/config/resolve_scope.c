@@ -116,7 +116,7 @@ static struct value owner_table(struct resolver *r)
     return value_map(map);
 }
 
-/* The guard goes with its map: the next one may lie at the same place. */
+/* Drop the guard with its map: the next map may have the same address. */
 static void drop_guard(struct resolver *r)
 {
     if (r->script.sandbox && r->kepler_vars.kind == VALUE_MAP)

@@ -22,7 +22,7 @@ static bool is_canceled(const struct script *script)
     return script->canceled && atomic_load(script->canceled);
 }
 
-/* For one that is canceled, time is over. */
+/* A canceled evaluation has run out of time. */
 static int64_t read_script_clock(void *user)
 {
     return is_canceled(user) ? INT64_MAX / 2 : clock_real();
@@ -57,7 +57,7 @@ static int find_script_account(struct arena *arena, const struct value *who,
     return account_find(arena, who->s.p, ret_account, err);
 }
 
-/* Whom services of an owner who is not root may run as, scripts of theirs may ask about. */
+/* Scripts of a non-root owner may query the accounts that its services may run as. */
 static int check_asked(const struct config *config, uid_t uid, struct err *err)
 {
     if (geteuid() != 0 || config->owner.uid == 0 || uid == config->owner.uid)
@@ -181,5 +181,5 @@ void script_forget(struct script *script, const char *const *names)
 
     script->current = false;
     for (; script->sandbox && *names; names++)
-        (void)sandbox_set(script->sandbox, *names, NULL, &err); /* taking away needs no memory */
+        (void)sandbox_set(script->sandbox, *names, NULL, &err); /* removing needs no memory */
 }

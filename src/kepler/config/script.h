@@ -3,10 +3,9 @@
  *
  *     script_init -> { script_touch, script_eval... }... -> script_done
  *
- * The state is made, and the `lua:` chunk of the config run in it, when the first
- * value that needs it is met; what is not dynamic costs nothing. Variables are
- * built by the owner: `provide` is called before an evaluation whenever something
- * they show may have changed (script_touch).
+ * The state is created, and the config's `lua:` chunk run in it, for the first value that needs
+ * it; constants cost nothing. The owner provides the variables: `provide` is called before an
+ * evaluation after script_touch reported a change.
  *
  * Memory: the heap; results live in the arena of the call. Threads: one at a time.
  */
@@ -23,9 +22,9 @@ struct err;
 struct sandbox;
 struct value;
 
-/* Set the variables of the sandbox. */
+/* Sets the variables of the sandbox. */
 typedef int script_provide_fn(void *user, struct sandbox *sandbox, struct err *err);
-/* Add functions to a new sandbox. */
+/* Adds functions to a new sandbox. */
 typedef int script_open_fn(void *user, struct sandbox *sandbox, struct err *err);
 
 struct script {
@@ -35,26 +34,26 @@ struct script {
     script_provide_fn *provide;
     void *user;
     struct sandbox *sandbox;     /* NULL: not needed so far */
-    bool current;                /* the variables show what is */
-    const atomic_bool *canceled; /* set by another thread: no evaluation goes on; or NULL */
+    bool current;                /* the variables are up to date */
+    const atomic_bool *canceled; /* set by another thread: evaluations stop; or NULL */
     bool broken;                 /* the chunk failed; reported once per evaluation */
 };
 
-/* `config` need not be read yet. */
+/* `config` need not be complete yet. */
 void script_init(struct script *script, const struct config *config, script_provide_fn *provide,
                  void *user);
 void script_done(struct script *script);
 
-/* The variables must be provided again. */
+/* The variables have changed: provide them again. */
 void script_touch(struct script *script);
-/* Make the state and run the chunk now. */
+/* Creates the state and runs the chunk now. */
 int script_start(struct script *script, const struct value *where, struct diags *diags);
 
 /* `v` with everything dynamic in it evaluated. */
 int script_eval(struct script *script, const struct value *v, struct arena *arena,
                 struct value *ret, struct diags *diags);
 
-/* Forget all variables: what they borrowed may go. */
+/* Removes all variables: the memory they borrow may be freed. */
 void script_forget(struct script *script, const char *const *names);
 
 #endif

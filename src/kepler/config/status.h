@@ -11,7 +11,7 @@
 enum status {
     STATUS_STOPPED,  /* never started, or stopped by hand */
     STATUS_WAITING,  /* for its dependencies */
-    STATUS_STARTING, /* resolving, pre_start, spawn, or a pause before a restart */
+    STATUS_STARTING, /* resolving, pre_start, spawn, or a delay before a restart */
     STATUS_RUNNING,  /* no health check, or none has passed or failed yet */
     STATUS_HEALTHY,
     STATUS_UNHEALTHY,
@@ -24,10 +24,10 @@ enum status {
 };
 #define STATUSES (STATUS_SKIPPED + 1)
 
-/* "running", by status: for tables of records. */
+/* "running", by status: for record tables. */
 extern const char *const status_words[STATUSES];
 const char *status_name(enum status status);
-/* -1 when the word is none. */
+/* -1 for an unknown word. */
 int status_parse(struct str name, enum status *ret);
 
 bool status_is_running(enum status status);  /* running, healthy, unhealthy */

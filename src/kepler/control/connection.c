@@ -58,7 +58,7 @@ static void flush_connection(struct connection *connection)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-            /* the peer is gone, but its last words may wait to be read: reading finds the end */
+            /* the peer is gone, but its last bytes may be unread: reading finds the end */
             buf_clear(&connection->out);
             break;
         }

@@ -3,13 +3,12 @@
  *
  *     connection_start -> { message..., connection_send... } -> closed
  *
- * Says hello first and expects one; what comes then goes to `message`. Never blocks:
- * what the kernel does not take at once waits here, up to CONNECTION_WAITING_MAX. To
- * send much, check connection_is_busy first and continue in `drained`.
+ * Sends a hello first and expects one; later messages go to `message`. Never blocks: bytes that
+ * the kernel does not accept wait here, up to CONNECTION_WAITING_MAX. To send much, check
+ * connection_is_busy first and continue in `drained`.
  *
- * `closed` comes once, from the loop, when the other side is gone, when it broke the
- * rules, or after connection_close; the owner frees then. Within `message` the owner
- * may send and close, not free.
+ * `closed` comes once, from the loop, when the peer is gone, when it broke the protocol, or after
+ * connection_close; the owner frees then. Within `message` the owner may send and close, not free.
  *
  * Memory: lives in its owner's struct, which connection_done ends. Threads: the loop's.
  */
@@ -25,20 +24,20 @@ struct connection;
 struct err;
 struct message;
 
-/* Bytes that wait to be sent before the other side counts as dead. */
+/* Unsent bytes after which the peer counts as dead. */
 #define CONNECTION_WAITING_MAX ((size_t)64 << 20)
-/* Why a connection ended; cut when longer. */
+/* Why a connection ended; longer texts are cut. */
 #define CONNECTION_WHY_SIZE 1024
-/* Above this, senders of much should pause. */
+/* Above this, bulk senders should pause. */
 #define CONNECTION_BUSY ((size_t)1 << 20)
 
 struct connection_events {
     void *self;
     /* Valid during the call. */
     void (*message)(void *self, const struct message *message);
-    /* There was much to send, and all of it is gone. May be NULL. */
+    /* The queue was long, and is empty now. May be NULL. */
     void (*drained)(void *self);
-    /* `why` is "" for an ordinary end. */
+    /* `why` is "" for a normal end. */
     void (*closed)(void *self, const char *why);
 };
 
@@ -48,10 +47,10 @@ struct connection {
     struct watch watch;
     struct connection_events events;
     struct buf in, out;
-    bool greeted; /* the other side has said hello */
-    bool closing; /* when all is sent */
-    bool writing; /* the watch waits for room */
-    bool busy;    /* `drained` is owed */
+    bool greeted; /* the peer has sent its hello */
+    bool closing; /* close when all is sent */
+    bool writing; /* the watch waits for writability */
+    bool busy;    /* `drained` is due */
     bool failed;  /* nothing can be sent */
     struct timer close_timer;
     char why[CONNECTION_WHY_SIZE];
@@ -60,10 +59,10 @@ struct connection {
 /* Takes over `fd`, on failure too. */
 int connection_start(struct connection *connection, struct loop *loop, int fd,
                      const struct connection_events *events, struct err *err);
-/* What cannot be encoded is an error of ours; a dead connection is not. */
+/* A message that cannot be encoded is a bug of ours; a dead connection is not. */
 int connection_send(struct connection *connection, const struct message *message, struct err *err);
 bool connection_is_busy(const struct connection *connection);
-/* Send what waits, then end. */
+/* Sends the queue, then closes. */
 void connection_close(struct connection *connection);
 void connection_done(struct connection *connection);
 

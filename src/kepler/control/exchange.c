@@ -95,7 +95,7 @@ static int receive_answer(struct talk *talk, struct message *ret, struct err *er
     return 0;
 }
 
-/* Id 0 is the daemon's own: it has sent us away. */
+/* Id 0 is the daemon itself: it has disconnected us. */
 static bool is_final_answer(const struct message *message)
 {
     return message->kind == MESSAGE_REPLY && (message->id == REQUEST_ID || message->id == 0);

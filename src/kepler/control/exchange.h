@@ -1,13 +1,13 @@
 /*
- * exchange - one request to the daemon and its answer, for callers that may wait.
+ * exchange - one request to the daemon and its reply, for callers that may block.
  *
- * Has no loop and no callbacks: the thread that asks sleeps until the answer is there, the time is
- * up, or it is canceled. Events that come before the answer are skipped. A pool worker is
- * marked as blocked meanwhile.
+ * No loop and no callbacks: the calling thread sleeps until the reply arrives, the time is up, or
+ * it is canceled. Events before the reply are skipped. A pool worker is marked as blocked
+ * meanwhile.
  *
  *     home_find_client -> exchange_ask
  *
- * Memory: the answer is in the arena. Threads: any.
+ * Memory: the reply is in the arena. Threads: any.
  */
 #ifndef KEPLER_CONTROL_EXCHANGE_H
 #define KEPLER_CONTROL_EXCHANGE_H
@@ -26,12 +26,13 @@ struct home;
 struct exchange {
     struct arena *arena;
     const struct home *home;
-    const struct cancel *cancel; /* NULL: nobody cancels */
+    const struct cancel *cancel; /* NULL: cannot be canceled */
     int64_t timeout;             /* nanoseconds */
 };
 
-/* `args` is the struct of this kind of request. What the daemon refuses is an answer too; its name
- * says so. Fails with ERR_NOT_FOUND when there is no daemon, with ERR_TIMEOUT and ERR_CANCELED. */
+/* `args` is the struct of this request kind. A refusal by the daemon is a reply too, with the error
+ * as its name. Fails with ERR_NOT_FOUND when there is no daemon, with ERR_TIMEOUT and ERR_CANCELED.
+ */
 int exchange_ask(const struct exchange *exchange, enum request_kind kind, const void *args,
                  struct message *ret_answer, struct err *err);
 

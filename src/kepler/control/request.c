@@ -163,7 +163,7 @@ static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_CANCEL]   = { ANY   ("cancel",    struct request_cancel,   cancel_fields) },
 };
 
-/* Fields that need a right of their own when they are set. */
+/* Fields that need an additional right when they are set. */
 enum set_kind { SET_FLAG, SET_TEXT, SET_TEXTS };
 #define NEEDS(word, kind, type, field, name) { REQUEST_##word, SET_##kind, offsetof(struct request_##type, field), RIGHT_##name }
 static const struct {

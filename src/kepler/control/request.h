@@ -1,14 +1,14 @@
 /*
- * request - what a client may ask of the daemon, as tables.
+ * request - the requests of the daemon, as tables.
  *
- * One table holds all that is known of a request: its name, the table of its fields
- * (core/data/record.h), and what it means for the daemon, which has a handler for each. The daemon
- * decodes the body of a message into the struct, the client encodes the struct into a body,
- * both by the same table. Fields that nobody sets stay zero and are not sent; an unknown key is
- * refused, since a daemon that ignored it would do something else than it was asked for.
+ * One table holds everything about a request: its name, the table of its fields
+ * (core/data/record.h), and how the daemon treats it. The daemon decodes the body of a message
+ * into the struct, the client encodes the struct into a body, both by the same table. Unset fields
+ * stay zero and are not sent. An unknown key is refused: a daemon that ignored it would do
+ * something other than requested.
  *
- * Rights (kepler/access/right.h): the table names what each request needs, and what its fields need
- * in addition; kepler/daemon/call_access.h looks there and nowhere else.
+ * Rights (kepler/access/right.h): the table names the right of each request, and the additional
+ * rights of its fields; kepler/daemon/call_access.h uses nothing else.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -48,7 +48,7 @@ enum request_kind {
 };
 #define REQUEST_KINDS (REQUEST_CANCEL + 1)
 
-/* Names in one request. */
+/* Maximum names in one request. */
 #define REQUEST_NAMES_MAX 10000
 
 /* start, run, restart, recreate: */
@@ -57,25 +57,25 @@ struct request_start {
     struct param_strs services;
     bool no_deps, refresh_env;
     bool start_clean;              /* run: logs go as well */
-    bool follow;                   /* report what happens, until canceled */
-    bool logs;                     /* and what the services write */
-    bool progress;                 /* report what happens, until the reply */
-    struct param_strs environment; /* of the caller, K=V */
+    bool follow;                   /* report events until canceled */
+    bool logs;                     /* and the output of services */
+    bool progress;                 /* report events until the reply */
+    struct param_strs environment; /* the caller's, K=V */
     struct param_strs overrides;   /* -e */
     struct param_strs flags;       /* -D */
-    const char *hardening;         /* start, run, recreate: of the config, if it is loaded */
-    const char *text; /* start, run: load this instead of what the file holds now; or NULL */
-    bool lasting;     /* run: with autostart it comes back with the daemon, as after a start */
+    const char *hardening;         /* start, run, recreate: the config's level, if this loads it */
+    const char *text; /* start, run: load this instead of the file's content; or NULL */
+    bool lasting;     /* run: with autostart it returns with the daemon, as after a start */
 };
 
 struct request_stop {
     const char *config;
     struct param_strs services;
     bool clean;
-    bool progress;       /* report what happens, until the reply */
-    bool keep_logs;      /* whatever retention.on_stop says */
-    const char *signal;  /* NULL: each service's own */
-    const char *because; /* for the causes that are kept; or NULL */
+    bool progress;       /* report events until the reply */
+    bool keep_logs;      /* overrides retention.on_stop */
+    const char *signal;  /* NULL: the default of each service */
+    const char *because; /* for the recorded cause; or NULL */
 };
 
 struct request_logs {
@@ -84,45 +84,45 @@ struct request_logs {
     bool follow, no_hook;
     const char *hook, *level; /* NULL: any; lines of this level and above */
     const char *query;        /* kepler/logs/log_query.h; NULL: all lines */
-    bool sql;                 /* the query is a clause in SQL: kepler/logs/log_sql.h */
+    bool sql;                 /* the query is an SQL clause: kepler/logs/log_sql.h */
     int64_t head, tail;       /* 0: all */
     bool has_head, has_tail;
 };
 
-/* What services use: now, or as it was stored. */
+/* Resource usage of services: current or stored. */
 struct request_metrics {
     const char *config;
     struct param_strs services;
-    bool live;         /* look at them now; the rest does not count then */
-    int64_t history;   /* milliseconds back; 0: the newest of each service */
-    int64_t bucket;    /* milliseconds that are one; 0: none */
-    const char *query; /* kepler/monitor/metric.h; NULL: all of them */
-    bool sql;          /* the query is a clause in SQL: kepler/monitor/metric_search.h */
+    bool live;         /* sample now; the other fields do not apply */
+    int64_t history;   /* milliseconds back; 0: only the newest of each service */
+    int64_t bucket;    /* milliseconds per bucket; 0: none */
+    const char *query; /* kepler/monitor/metric.h; NULL: all */
+    bool sql;          /* the query is an SQL clause: kepler/monitor/metric_search.h */
 };
 
-/* status, inspect, why; `config` NULL: all of them, for status. */
+/* status, inspect, why; `config` NULL: all configs, for status. */
 struct request_ask {
     const char *config;
     struct param_strs services;
     bool with_services, with_environment, with_flags; /* sections of inspect; none: all */
-    bool with_text; /* status of one config: what was loaded, word for word */
+    bool with_text; /* status of one config: include the loaded text verbatim */
 };
 
-/* What may this user do with a config? */
+/* A user's rights on a config. */
 struct request_rights {
     const char *config;
-    const char *user; /* a name or a number; NULL: whoever asks */
+    const char *user; /* a name or a number; NULL: the caller */
 };
 
-/* Is `text` a valid config, were it at this path? Nothing is loaded. */
+/* Would `text` be a valid config at this path? Loads nothing. */
 struct request_check {
     const char *config, *text;
 };
 
-/* Until services of a loaded config meet a condition, or never will. */
+/* Waits until services of a loaded config meet a condition, or never will. */
 struct request_wait {
     const char *config;
-    struct param_strs services; /* none: all, each as far as it applies to it */
+    struct param_strs services; /* none: all to which the condition applies */
     const char *condition;      /* as in depends_on */
     bool now;                   /* answer at once */
 };
@@ -143,33 +143,32 @@ struct request_cancel {
     int64_t id;
 };
 
-/* What a request is about. */
+/* What a request applies to. */
 enum request_scope {
-    REQUEST_ANY,    /* nothing that belongs to anybody */
+    REQUEST_ANY,    /* nothing that has an owner */
     REQUEST_CONFIG, /* one config, its first field; without one: each that the caller may see */
-    REQUEST_DAEMON, /* the daemon: for root alone */
+    REQUEST_DAEMON, /* the daemon: root only */
 };
 
 struct request {
-    struct record_type record; /* its name, and how its body is written */
-    bool acts;                 /* the caller is recorded with the result */
-    bool late;                 /* also answered by a daemon that is stopping */
+    struct record_type record; /* its name and body format */
+    bool acts;                 /* changes services: the caller is recorded as the cause */
+    bool late;                 /* also answered while the daemon is stopping */
     bool waits;                /* ends when its client leaves */
     enum request_scope scope;
-    enum right right; /* of REQUEST_CONFIG: what it needs, whatever its fields say */
+    enum right right; /* for REQUEST_CONFIG: always required, whatever the fields */
 };
 
 const struct request *request_get(enum request_kind kind);
 /* False when there is no such request. */
 bool request_find(const char *name, enum request_kind *ret_kind);
 
-/* All that this request needs: its right, and those that its fields need. 0 when it is about no
- * config. */
+/* All rights of this request: its own and those of its fields. 0 when it is not about a config. */
 uint64_t request_rights(enum request_kind kind, const void *args);
-/* The config that it is about, or NULL. */
+/* The config of the request, or NULL. */
 const char *request_config(enum request_kind kind, const void *args);
 
-/* The body of a message, and back. */
+/* Converts between the struct and the body of a message. */
 struct value request_encode(struct arena *arena, enum request_kind kind, const void *args);
 int request_decode(struct arena *arena, enum request_kind kind, const struct value *body,
                    void **ret_args, struct err *err);

@@ -1,8 +1,8 @@
 /*
- * token - a secret that stands for rights: how it is written, and where a client finds its own.
+ * token - a secret that stands for rights: its text form, and where a client finds it.
  *
- * A service with permissions has one in its environment, together with the path of the socket. A
- * client that has one sends it with every request and has its rights, instead of those of its user.
+ * A service with permissions has one in its environment, with the path of the socket. A client
+ * with a token sends it with every request and has the token's rights instead of its user's.
  *
  * Threads: any that do not change the environment.
  */
@@ -18,13 +18,13 @@
 #define TOKEN_BYTES     ((size_t)32)
 #define TOKEN_TEXT_SIZE (2 * TOKEN_BYTES + 1)
 
-/* That of the environment; NULL: none. */
+/* The token in the environment; NULL: none. */
 const char *token_given(void);
 
-/* False when the text is not a token, whatever its value. */
+/* False when the text is malformed. */
 bool token_read(const char *text, uint8_t ret_bytes[static TOKEN_BYTES]);
 void token_write(const uint8_t bytes[static TOKEN_BYTES], char ret_text[static TOKEN_TEXT_SIZE]);
-/* In a time that does not depend on where they differ. */
+/* Takes the same time wherever they differ. */
 bool token_equal(const uint8_t a[static TOKEN_BYTES], const uint8_t b[static TOKEN_BYTES]);
 
 #endif

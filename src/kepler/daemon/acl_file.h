@@ -1,8 +1,8 @@
 /*
- * acl_file - the rules of a config that was loaded, as a file: acl.json.
+ * acl_file - the rules of a loaded config, as a file: acl.json.
  *
- * Written when a config with `kepler.acl` is loaded, so that they hold while it is not: who may
- * read its stored lines, or start it again. Rights are written out, without aliases.
+ * Written when a config with `kepler.acl` is loaded, so that the rules apply while it is not: to
+ * reading its stored lines, or starting it again. Rights are stored without aliases.
  *
  * Memory: the arena. Threads: any.
  */
@@ -18,9 +18,9 @@ struct err;
 #define ACL_FILE     "acl.json"
 #define ACL_FILE_MAX ((size_t)4 << 20)
 
-/* In `folder`. NULL: no rules, and the file goes. */
+/* Saves in `folder`. NULL: no rules; removes the file. */
 int acl_file_save(const char *folder, const struct acl *acl, struct err *err);
-/* NULL: no rules. `ret_sum` tells two files apart. */
+/* NULL: no rules. `ret_sum` is a checksum to detect changes. */
 int acl_file_load(struct arena *arena, const char *folder, const struct acl **ret_acl,
                   uint64_t *ret_sum, struct err *err);
 

@@ -99,7 +99,7 @@ static void put_wait(struct call *call, struct value_map *map)
     put_strs(call, map, "services", wait->services);
 }
 
-/* `request` of authorizers. */
+/* The `request` that authorizers see. */
 static struct value request_value(struct call *call)
 {
     static void (*const put[REQUEST_KINDS])(struct call * call, struct value_map * map) = {
@@ -118,7 +118,7 @@ static struct value request_value(struct call *call)
     return value_map(map);
 }
 
-/* `caller` of authorizers. */
+/* The `caller` that authorizers see. */
 static struct value caller_value(struct call *call)
 {
     const struct acl_caller *caller = &call->caller;
@@ -144,7 +144,7 @@ struct question {
     bool has_lua;
 };
 
-/* What the authorizers of one config say. */
+/* The result of one config's authorizers. */
 struct opinion {
     const char *path;
     uint64_t serial;
@@ -154,10 +154,10 @@ struct opinion {
     struct err err;
 };
 
-/* Between background_task_begin and `done` all but `call` is the worker's. */
+/* Between background_task_begin and `done`, all but `call` belongs to the worker. */
 struct authorization {
     struct background_task background_task;
-    struct call *call; /* NULL: it is gone */
+    struct call *call; /* NULL: it has ended */
     authorization_fn *heard;
     struct arena arena;
     struct value request, caller;
@@ -192,7 +192,7 @@ static struct authorization *need_hearing(struct call *call)
     return call->authorization;
 }
 
-/* All that the worker looks at is copied: config and call may go meanwhile. */
+/* Copies all input of the worker: config and call may be freed meanwhile. */
 void authorization_add(struct call *call, const struct authorization_config *config,
                        const struct acl_verdict *verdict)
 {
@@ -246,7 +246,7 @@ static void ask_config(struct authorization *authorization, struct opinion *opin
     }
 }
 
-/* What there is no time for is refused. */
+/* Requests that run out of time are refused. */
 static void run_authorizers(struct background_task *background_task)
 {
     struct authorization *authorization =
@@ -258,7 +258,7 @@ static void run_authorizers(struct background_task *background_task)
             ask_config(authorization, opinion);
 }
 
-/* The text of an error is the owner's, and may tell what the caller must not know. */
+/* The error text is for the owner, and may reveal more than the caller may know. */
 static void log_opinion(const struct authorization *authorization, const struct opinion *opinion)
 {
     if (opinion->failed)

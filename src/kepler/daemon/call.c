@@ -79,7 +79,7 @@ void call_free(struct call *call)
     free(call);
 }
 
-/* Another request of the same client with this id. */
+/* Another request of this client with the same id. */
 static struct call *find_other(const struct call *call, uint64_t id)
 {
     for (struct call *other = call->daemon->calls; other; other = other->next)
@@ -88,7 +88,7 @@ static struct call *find_other(const struct call *call, uint64_t id)
     return NULL;
 }
 
-/* Who asks, for the causes that are kept. */
+/* The caller's name, for recorded causes. */
 static const char *find_caller_name(struct call *call)
 {
     const struct acl_caller *caller = &call->caller;
@@ -101,7 +101,7 @@ static const char *find_caller_name(struct call *call)
                         caller->token_name);
 }
 
-/* It may: now, or once an authorizer has agreed. */
+/* Access was granted: now, or once an authorizer has agreed. */
 static void enter_call(struct call *call)
 {
     if (call->daemon->stopping && !request_get(call->kind)->late)
@@ -123,7 +123,7 @@ void call_begin(struct client *client, const struct message *message)
     /* Never the body: it holds environments. */
     log_debug("request name=%s id=%llu pid=%d uid=%u", message->name,
               (unsigned long long)message->id, (int)client->peer.pid, client->peer.uid);
-    if (refusal) { /* it was put out of the group since it came, or its token has ended */
+    if (refusal) { /* removed from the group since it connected, or its token has ended */
         call_refuse(call, MESSAGE_DENIED, "%s", refusal);
         return;
     }
@@ -146,7 +146,7 @@ void call_begin(struct client *client, const struct message *message)
     call_access_begin(call, enter_call);
 }
 
-/* A call that only reports or waits ends; one that acts goes on without a listener. */
+/* Calls that only report or wait end; those that act continue without a client. */
 void call_leave(struct client *client)
 {
     struct call *next;
@@ -186,8 +186,8 @@ static void send_call_message(struct call *call, enum message_kind kind, const c
         log_warning("message not sent name=%s error=%s", name, err.text);
 }
 
-/* What a reply says is on disk: services that were started come back after a crash, and those that
- * were stopped do not. */
+/* The state is on disk before the reply: started services come back after a crash, and stopped ones
+ * do not. */
 static void send_call_reply(struct call *call, const char *name, struct value body)
 {
     log_debug("reply name=%s id=%llu", name, (unsigned long long)call->id);
@@ -240,7 +240,7 @@ void call_event(struct call *call, const char *name, struct value body)
     send_call_message(call, MESSAGE_EVENT, name, body);
 }
 
-/* One who may not even read the file learns nothing else about it. */
+/* A caller who cannot read the file learns nothing else about it. */
 void call_refuse_foreign(struct call *call, const char *path, uid_t owner)
 {
     struct err err;
@@ -302,7 +302,7 @@ static void tell_status(struct call *call, const struct service *service)
     call_event(call, "progress", value_map(map));
 }
 
-/* What the cause says beyond the reason; "": nothing. */
+/* The part of the cause that goes beyond the reason; "": none. */
 static const char *failure_detail(const struct service *service)
 {
     const struct str reason = buf_view(&service->reason), cause = buf_view(&service->cause);
@@ -322,7 +322,7 @@ static void report_call_failure(struct call *call, const struct service *service
     call_event(call, "failure", v);
 }
 
-/* Those that were named, and what they depend on, directly or not. */
+/* The named services and all their dependencies, direct or not. */
 static const struct reach *find_concerned(struct call *call)
 {
     const struct config *config = call->project->config;
@@ -347,8 +347,8 @@ static bool is_call_target(const struct call *call, uint32_t index)
     return call->set.count == 0;
 }
 
-/* What is about to be started will report itself. What failed before a restart of others was
- * asked for does not count as its failure. */
+/* Services that are about to start will report themselves. A failure before a requested restart of
+ * others is not theirs. */
 void call_watch(struct call *call)
 {
     bool replay = call->kind != REQUEST_RESTART;
@@ -403,7 +403,7 @@ void call_tell(struct call *call, const struct engine_event *event)
     }
 }
 
-/* All output is sent before the end is. */
+/* Send all output before the end. */
 static void tell_rest(struct call *call)
 {
     struct engine *engine = call->project->engine;
@@ -422,10 +422,10 @@ static void tell_rest(struct call *call)
     if (call->stream && call->ticket == 0)
         call->ticket = capture_flush(&call->project->capture);
     if (!capture_is_flushed(&call->project->capture, call->ticket))
-        return; /* asked again when that is done */
+        return; /* stepped again when that is done */
     call_pump(call);
     if (call->stream && stream_has_more(call->stream))
-        return; /* asked again when that is sent */
+        return; /* stepped again when that is sent */
     call->told_quiet = true;
     project_save_told(call->project);
     call_event(call, "quiescent", value_null());

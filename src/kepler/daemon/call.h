@@ -1,12 +1,12 @@
 /*
- * call - one request of a client, from its message to its last word.
+ * call - one client request, from its message to its final reply.
  *
  *     call_begin -> handler -> { call_answer, call_event... } -> call_finish | call_refuse
  *
- * A handler (a table by request_kind) answers at once, or leaves a `step` behind that is asked
- * whenever the engine of its project has come to rest, until it finishes. A call that watches goes
- * on after its answer: it gets events until it is canceled. A client that leaves ends what it
- * watches; what it asked to be done is done nevertheless.
+ * A handler (a table by request_kind) answers at once, or sets a `step` that is called whenever
+ * its project's engine has settled, until it finishes. A watching call continues after its answer:
+ * it gets events until it is canceled. When a client disconnects, its watches end; requested
+ * actions are carried out nevertheless.
  *
  * Memory: the heap. Threads: the loop's.
  */
@@ -35,85 +35,86 @@ struct project;
 struct reach;
 struct stream;
 
-/* Go on. `call->project` is NULL when it has been unloaded. May finish the call. */
+/* Continues. `call->project` is NULL when it has been unloaded. May finish the call. */
 typedef void call_step_fn(struct call *call);
 typedef void call_handler_fn(struct call *call);
 
-/* What was decided about the config of a call (kepler/daemon/call_access.h). */
+/* The access decision for the config of a call (kepler/daemon/call_access.h). */
 struct call_grant {
-    const char *path; /* NULL: nothing */
+    const char *path; /* NULL: none */
     uint64_t rights;
-    bool owned; /* when that was decided */
+    bool owned; /* at the time of the decision */
     uid_t owner;
 };
 
 struct call {
     struct daemon *daemon;
-    struct client *client; /* NULL: it has left */
+    struct client *client; /* NULL: disconnected */
     uint64_t id;
     enum request_kind kind;
     struct arena arena;
     const void *args;
-    const char *token; /* that it brought; or NULL */
+    const char *token; /* sent with the request; or NULL */
     struct acl_caller caller;
-    struct authorization *authorization; /* of authorizers; or NULL */
+    struct authorization *authorization; /* running authorizers; or NULL */
     void (*enter)(struct call *call);
     struct call_grant grant;
-    const char *who;         /* the account of the client, for what it asks to be done; else NULL */
-    struct project *project; /* NULL: none, or no longer */
+    const char *who;         /* the client's account, recorded as the cause; else NULL */
+    struct project *project; /* NULL: none, or unloaded */
     struct engine_set set;
-    const struct config_source *source; /* loaded later */
+    const struct config_source *source; /* to be loaded */
     struct loader *loader;              /* reads it; or NULL */
-    const char *warning;                /* about that, for the caller; or NULL */
-    size_t count;                       /* what the handler counted */
+    const char *warning;                /* from loading, for the caller; or NULL */
+    size_t count;                       /* counted by the handler */
     call_step_fn *step;
-    bool orphaned; /* its project was unloaded, and it has not been asked since */
+    bool orphaned; /* its project was unloaded since its last step */
     bool watching, told_ready, told_quiet;
-    bool progress;                 /* it gets state changes until its reply */
-    const struct reach *concerned; /* services that matter to those that were named; NULL: all */
+    bool progress;                 /* gets state changes until its reply */
+    const struct reach *concerned; /* services relevant to the named ones; NULL: all */
     struct stream *stream;
-    struct metrics_reading *reading; /* of stored metrics; or NULL */
-    uint64_t ticket;                 /* of the flush that it waits for; 0: none */
-    uint64_t pass;                   /* when it was asked last */
+    struct metrics_reading *reading; /* reads stored metrics; or NULL */
+    uint64_t ticket;                 /* the flush that it waits for; 0: none */
+    uint64_t pass;                   /* of its last step */
     struct call *next, **back;
 };
 
-/* From a client: begin a call. */
+/* From a client: begins a call. */
 void call_begin(struct client *client, const struct message *message);
-/* The client has left. */
+/* The client has disconnected. */
 void call_leave(struct client *client);
 void call_free(struct call *call);
 
-/* The reply; the call goes on. */
+/* Sends the reply; the call continues. */
 void call_answer(struct call *call, struct value body);
-/* The reply, and the end. */
+/* Sends the reply and ends the call. */
 void call_finish(struct call *call, struct value body);
 void call_say(struct call *call, const char *fmt, ...) PRINTF_LIKE(2, 3); /* finish with a text */
 void call_refuse(struct call *call, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void call_fail(struct call *call, const struct err *err);
 void call_event(struct call *call, const char *name, struct value body);
 
-/* The project of a request, if it is the one that was judged; refuses otherwise and returns -1. Not
- * loaded: 0, and call->project is NULL. */
+/* Finds the project of a request, if it is the one access was decided for; otherwise refuses and
+ * returns -1. Not loaded: 0, and call->project is NULL. */
 int call_find_project(struct call *call, const char *path);
 
-/* The services of its project that have these names, each once; none: all. Refuses, which ends the
- * call, and returns -1 when there is no such service. */
+/* The services of its project with these names, each once; none: all. For an unknown name refuses,
+ * which ends the call, and returns -1. */
 int call_find_services(struct call *call, struct param_strs names, struct engine_set *ret_set);
 
-/* The config is somebody else's: say so, as far as the client may know. The end of the call. */
+/* Refuses access to another user's config, without revealing more than the client may know. Ends
+ * the call. */
 void call_refuse_foreign(struct call *call, const char *path, uid_t owner);
 
-/* Tell from now on what happens to those of its set and what they depend on: the states now, and
- * each change. */
+/* Starts reporting the services of its set and their dependencies: current states, then each
+ * change. */
 void call_watch(struct call *call);
-/* The engine of its project has come to rest, or the project is gone. */
+/* The engine of its project has settled, or the project is gone. */
 void call_look(struct call *call);
-/* Something happened in its project. */
+/* An event in its project. */
 void call_tell(struct call *call, const struct engine_event *event);
-/* Send lines, if it has a stream and there are any. */
+/* Sends log lines, if it has a stream with pending lines. */
 void call_pump(struct call *call);
-/* The same, at once: the store goes. */
+/* The same, synchronously: the store is about to close. */
 void call_drain(struct call *call);
 /* From its stream: a bundle was sent. May finish the call. */
 void call_streamed(struct call *call);

@@ -23,7 +23,7 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-/* Configs of a list whose authorizers are asked. */
+/* Maximum configs of a list whose authorizers run. */
 #define LIST_MAX 100
 
 /* --- what is judged --------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ struct subject {
     enum hardening hardening;
 };
 
-/* Not loaded: what is on disk. What cannot be read is root's. */
+/* Not loaded: use the data on disk. Unreadable data belongs to root. */
 static void find_stored_config(struct call *call, struct subject *subject)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, subject->config.path);
@@ -68,7 +68,7 @@ static struct subject find_access_subject(struct call *call, const char *path)
     return subject;
 }
 
-/* Groups have names only where rules may ask for them. */
+/* Look up group names only for rules that may need them. */
 static struct acl_verdict judge_caller(struct call *call, const struct subject *subject,
                                        struct acl_caller *caller)
 {
@@ -92,7 +92,7 @@ static bool is_owner(const struct acl_caller *caller, const struct subject *subj
     return subject->acl.owned && subject->acl.owner == caller->uid;
 }
 
-/* Until somebody owns it, reading is the business of who loads it. */
+/* A config without an owner may only be read by a user who could load it. */
 static int check_can_read(const struct acl_caller *caller, const struct subject *subject,
                           struct err *err)
 {
@@ -112,7 +112,7 @@ static int check_hardening(const struct acl_caller *caller, const struct subject
         hardening_name(caller->floor), subject->config.path, hardening_name(subject->hardening));
 }
 
-/* What stands against all rights. */
+/* Reasons to deny all rights. */
 static int check_caller_level(const struct acl_caller *caller, const struct subject *subject,
                               struct err *err)
 {
@@ -123,7 +123,7 @@ static int check_caller_level(const struct acl_caller *caller, const struct subj
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-/* Who waits for an end needs another right than who waits for a start. */
+/* Waiting for an end needs another right than waiting for a start. */
 static uint64_t needed_rights(const struct call *call)
 {
     const struct request_wait *wait = call->args;
@@ -135,7 +135,7 @@ static uint64_t needed_rights(const struct call *call)
     return request_rights(call->kind, call->args);
 }
 
-/* What is handed in instead of the file runs as the owner: it must be theirs. */
+/* Text passed instead of the file runs as the owner: the caller must be the owner. */
 static bool brings_text(const struct call *call)
 {
     const struct request_start *start = call->args;
@@ -146,7 +146,7 @@ static bool brings_text(const struct call *call)
 
 static void decide_call(struct call *call);
 
-/* Its token may have ended meanwhile, or its membership. */
+/* The token may have ended meanwhile, or the membership. */
 static void decide_again(struct call *call)
 {
     const char *refusal = client_refusal(call->client, call->token, &call->arena, &call->caller);
@@ -207,7 +207,8 @@ static void decide_config_access(struct call *call, const char *path)
     if (!check_call(call, &subject, &verdict))
         return;
     if (verdict.authorizers.n > 0 && answer == AUTHORIZATION_NONE) {
-        authorization_free(call->authorization); /* other rules by now: ask them */
+        authorization_free(
+            call->authorization); /* the rules have changed: run the new authorizers */
         call->authorization = NULL;
         authorization_add(call, &subject.config, &verdict);
         authorization_begin(call, decide_again);
@@ -236,7 +237,7 @@ static bool is_open_to(struct call *call, const struct subject *subject,
            check_caller_level(&call->caller, subject, &ignored) == 0;
 }
 
-/* Ask about those whose authorizers have to be asked. */
+/* Runs the authorizers of a list of configs. */
 static void add_listed(struct call *call, const char *path)
 {
     struct subject subject = find_access_subject(call, path);

@@ -1,15 +1,14 @@
 /*
- * call access - may this call have what it asks for? Decided here for all requests, before their
- * handler.
+ * call access - decides whether a call is permitted, for all requests, before their handler.
  *
- *     client_refusal (who is it) -> call_access_begin -> handler, which may ask call_access_may,
+ *     client_refusal (who is it) -> call_access_begin -> handler, which may call call_access_may,
  * call_access_sees
  *
- * In this order: a token that demands more hardening than the config has is refused; then a caller
- * who cannot read the config file (root can; the owner need not, once it is gone); then rights are
- * missing (kepler/access/acl.h, kepler/control/request.h); then authorizers are asked
- * (kepler/daemon/authorization.h). What comes after them is judged again, since the config may have
- * changed meanwhile.
+ * In this order, a call is refused: if its token requires more hardening than the config has; if
+ * the caller cannot read the config file (root can; the owner need not, once it is deleted); if
+ * rights are missing (kepler/access/acl.h, kepler/control/request.h); if an authorizer rejects
+ * (kepler/daemon/authorization.h). Afterwards all but the authorizers are checked again, since the
+ * config may have changed meanwhile.
  *
  * Memory: the arena of the call. Threads: the loop's.
  */
@@ -24,29 +23,29 @@
 
 struct call;
 
-/* What somebody may do with a config. */
+/* A user's rights on a config. */
 struct call_access_report {
     struct acl_verdict verdict;
-    bool owned; /* else nobody has loaded it */
+    bool owned; /* false: never loaded */
     uid_t owner;
-    const char *obstacle; /* why nothing of it holds: who cannot read the file, ...; or NULL */
+    const char *obstacle; /* why none apply: the file is not readable, ...; or NULL */
 };
 
-/* Calls `enter` when the call may go on; else refuses it, which ends it. */
+/* Calls `enter` when the call is permitted; else refuses it, which ends it. */
 void call_access_begin(struct call *call, void (*enter)(struct call *call));
 
-/* Of this caller, who need not be that of the call. Whether they may use the daemon at all is
- * another question: kepler/daemon/caller.h. */
+/* For this caller, who may differ from the call's. Does not check membership in the daemon's group:
+ * kepler/daemon/caller.h. */
 void call_access_report(struct call *call, const char *path, struct acl_caller *caller,
                         struct call_access_report *ret);
 
-/* Once it may: has the caller this right, too? */
+/* For a permitted call: does the caller have this right, too? */
 bool call_access_may(const struct call *call, enum right right);
-/* In a list: may the caller see this config? */
+/* For lists: may the caller see this config? */
 bool call_access_sees(struct call *call, const char *path);
-/* The config turned out to have another path, or was looked for again: does the same hold? */
+/* The config resolved to another path, or was looked up again: does the decision still apply? */
 bool call_access_allows(struct call *call, const char *path);
-/* Does the config still belong to whom it did when that was decided? */
+/* Is the owner still the same as at the decision? */
 bool call_access_knows_owner(const struct call *call, uid_t owner);
 
 #endif

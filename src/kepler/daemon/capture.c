@@ -12,12 +12,12 @@
 #include "kepler/supervise/real_world.h"
 #include "core/sys/clock.h"
 
-/* Jobs that wait go on when no more than this is left. */
+/* Waiting service processes continue when no more than this is left. */
 #define HELD_LOW (CAPTURE_HELD_MAX / 4)
 
 /* --- from the thread -------------------------------------------------------------------- */
 
-/* Something for the daemon's loop. */
+/* A task for the daemon's loop. */
 struct answer {
     struct loop_message loop_message;
     struct capture *capture;
@@ -43,7 +43,7 @@ static void on_lines_written(struct loop_message *loop_message)
     capture->on_data(capture->self);
 }
 
-/* The store has written something. */
+/* The store was written to. */
 static void report_lines_written(void *self)
 {
     struct capture *capture = self;
@@ -62,7 +62,7 @@ static void on_capture_flushed(struct loop_message *loop_message)
     capture->on_flushed(capture->self);
 }
 
-/* Those that wait may read on; some of them may wait again at once. */
+/* Lets the waiters read on; some of them may wait again at once. */
 static void wake_waiters(struct capture *capture)
 {
     struct service_process_waiter *waiters = capture->waiters;
@@ -89,7 +89,7 @@ static void on_pipe_room(struct loop_message *loop_message)
 
 /* --- in the thread ---------------------------------------------------------------------- */
 
-/* Something for the thread. */
+/* A task for the log thread. */
 struct task {
     struct loop_message loop_message;
     struct capture *capture;
@@ -229,7 +229,7 @@ static void sink_add(void *self, const void *tag, enum service_process_stream st
     send_feed_task(task_new(capture, &origin, bytes), do_add);
 }
 
-/* The thread may have made room between the two looks. */
+/* The thread may have made room between the two checks. */
 static bool sink_ask(void *self, struct service_process_waiter *waiter)
 {
     struct capture *capture = self;

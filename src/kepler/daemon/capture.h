@@ -1,10 +1,10 @@
 /*
  * capture - the daemon's side of the logs of one config.
  *
- * Pipes and bytes of service processs (kepler/supervise/service_process.h) go to the thread of the
- * scribe, which reads and writes them (kepler/daemon/feeds.h). Nothing here waits for the disk, but
- * the end: capture_close. Bytes that are handed over are bounded: a service process whose outputs
- * are taken out waits when CAPTURE_HELD_MAX of them have not been stored.
+ * Pipes and bytes of service processes (kepler/supervise/service_process.h) go to the log thread,
+ * which reads and writes them (kepler/daemon/feeds.h). Nothing here waits for the disk except
+ * capture_close. Queued bytes are bounded: a service process whose outputs are captured waits
+ * while CAPTURE_HELD_MAX of them are not stored yet.
  *
  *     capture_open -> capture_sink for real_world_new -> ... -> capture_close
  *
@@ -29,10 +29,9 @@ struct log_thread;
 
 #define CAPTURE_HELD_MAX ((size_t)1 << 20)
 
-/* Called in the daemon's loop after something was written to the store, or that a flush is done.
- */
+/* Called in the daemon's loop after the store was written to, or when a flush is done. */
 typedef void capture_fn(void *self);
-/* Is this stream of the service to be stored? */
+/* Is this stream of the service stored? */
 typedef bool capture_keeps_fn(void *self, uint32_t service, enum service_process_stream stream);
 
 struct capture_options {
@@ -51,8 +50,8 @@ struct capture {
     uint64_t asked, flushed; /* tickets of flushes */
     struct service_process_waiter *waiters;
 
-    struct feeds feeds; /* the thread's; the rest is for both */
-    _Atomic bool told;  /* news are under way */
+    struct feeds feeds; /* the log thread's; the rest is shared */
+    _Atomic bool told;  /* a notification is in progress */
     _Atomic size_t held;
     _Atomic bool wants_room;
 };
@@ -63,23 +62,23 @@ int capture_open(struct capture *capture, struct log_thread *log_thread,
 void capture_close(struct capture *capture);
 
 struct service_process_sink capture_sink(struct capture *capture);
-/* A line of our own in the log of a service or hook; for real_world_options.note. */
+/* Adds a line of the daemon's own to the log of a service or hook; for real_world_options.note. */
 void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text);
 
-/* Read what pipes hold now and write it all. Returns a ticket: when capture_is_flushed, readers of
- * the store see everything. */
+/* Reads everything in the pipes and writes it. Returns a ticket: once capture_is_flushed, readers
+ * of the store see everything. */
 uint64_t capture_flush(struct capture *capture);
 bool capture_is_flushed(const struct capture *capture, uint64_t ticket);
-/* The same, and wait for it. */
+/* The same, synchronously. */
 void capture_flush_wait(struct capture *capture);
-/* The lines of a service so far are gone. */
+/* Clears the lines of a service so far. */
 void capture_clear(struct capture *capture, const char *service);
-/* The number that the next line will have, as far as pipes have been read. */
+/* The number of the next line, as far as pipes have been read. */
 uint64_t capture_next_line(const struct capture *capture);
 
 struct capture_losses {
     uint64_t lines; /* since the config was loaded */
-    int errnum;     /* why none can be written now; 0: they can */
+    int errnum;     /* why writing fails now; 0: it works */
 };
 struct capture_losses capture_losses(const struct capture *capture);
 

@@ -95,8 +95,8 @@ static size_t count_strangers(const struct daemon *daemon)
     return count;
 }
 
-/* Why it is sent away before it has asked for anything; NULL: it may stay. Who is not a member may
- * have a token of a service that runs; a few of them cannot keep members out. */
+/* Why it is disconnected before its first request; NULL: it may stay. A non-member may hold the
+ * token of a running service; a few of them cannot lock members out. */
 static const char *find_client_refusal(struct client *client)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -1,9 +1,8 @@
 /*
- * client - someone on the other end of the socket, and who that is.
+ * client - one connection to the control socket, and its user.
  *
- * A client that sends a token has the rights of that token, else those of its user
- * (kepler/daemon/caller.h). What they may do with a config is decided in
- * kepler/daemon/call_access.h.
+ * A client that sends a token has the token's rights, else its user's (kepler/daemon/caller.h).
+ * Rights on a config are decided in kepler/daemon/call_access.h.
  *
  * Memory: the heap, until the connection ends. Threads: the loop's.
  */
@@ -24,7 +23,7 @@ struct client {
     struct daemon *daemon;
     struct connection connection;
     struct unixsock_peer peer;
-    bool stranger; /* neither a member nor root when it came */
+    bool stranger; /* was neither a member nor root when it connected */
     struct client *next, **back;
 };
 
@@ -32,9 +31,9 @@ struct client {
 void client_new(struct daemon *daemon, int fd);
 void client_free(struct client *client);
 
-/* Why it may ask for nothing, and what to do about it; NULL: it may, and `ret_caller` is who it is,
- * in the arena. Looked up afresh. `token`: what it sent with its request; or NULL. One that is not
- * valid is refused: who restricts itself must not get more when that fails. */
+/* Why the client has no access, and what to do about it; NULL: it has, and `ret_caller` is its
+ * identity, in the arena. Looked up each time. `token`: sent with its request; or NULL. An invalid
+ * token is refused: a client that restricts itself must not get more rights when that fails. */
 const char *client_refusal(const struct client *client, const char *token, struct arena *arena,
                            struct acl_caller *ret_caller);
 

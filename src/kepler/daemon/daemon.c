@@ -26,7 +26,7 @@
 #include "core/sys/path.h"
 
 #define PID_TEXT_SIZE 32
-/* How long those who come wait when there are too many of them, or no more files to open. */
+/* How long new clients wait when there are too many, or no more file descriptors. */
 #define DOOR_PAUSE    (100 * CLOCK_MS)
 #define PATH_FILE_MAX ((size_t)8192)
 /* The folder of root's daemon is searched by users on their way to the socket, not listed. */
@@ -70,7 +70,7 @@ void daemon_unload(struct daemon *daemon, struct project *project)
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project) {
             call->project = NULL;
-            /* What reads stored lines to their end needs no project. */
+            /* Reading stored lines to their end needs no project. */
             call->orphaned = !call->stream || stream_follows(call->stream);
         }
     log_info("config unloaded config=%s", project->path);
@@ -111,8 +111,8 @@ void daemon_pump_soon(struct daemon *daemon)
 
 /* --- the list of children --------------------------------------------------------------------- */
 
-/* Each start makes the list longer by one line, so that it need not be looked at, and no timer set:
- * a daemon at rest never wakes. */
+/* Each start adds one line to the list, so it needs no polling and no timer: an idle daemon never
+ * wakes. */
 static void trim_births(struct daemon *daemon)
 {
     uint64_t lines = daemon->trees.started - daemon->started;
@@ -134,7 +134,7 @@ static void trim_births(struct daemon *daemon)
 
 /* --- after each turn ------------------------------------------------------------------------- */
 
-/* A call may finish, and take others and the project with it: begin again after each. */
+/* A call may finish, and remove others and the project: begin again after each. */
 static void ask_calls(struct daemon *daemon, const struct project *project)
 {
     uint64_t pass = ++daemon->passes, unloaded = daemon->unloaded;
@@ -151,7 +151,7 @@ static void ask_calls(struct daemon *daemon, const struct project *project)
     }
 }
 
-/* The next project that has come to rest since we looked. */
+/* The next project that has settled since the last check. */
 static struct project *take_settled(struct daemon *daemon)
 {
     MAP_EACH (&daemon->projects, entry) {
@@ -174,7 +174,8 @@ static bool has_orphans(const struct daemon *daemon)
     return false;
 }
 
-/* Calls without a project that wait for something (the end of all services) are asked each time. */
+/* Calls without a project that wait for something (the end of all services) are stepped each time.
+ */
 static void ask_others(struct daemon *daemon)
 {
     uint64_t pass = ++daemon->passes;
@@ -199,7 +200,7 @@ static bool is_all_down(const struct daemon *daemon)
     return true;
 }
 
-/* Somebody is still to hear the last lines. */
+/* A client still waits for the last lines. */
 static bool is_flushing(const struct daemon *daemon)
 {
     for (const struct call *call = daemon->calls; call; call = call->next)
@@ -242,7 +243,7 @@ static void on_daemon_step(void *self)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Configs with a snapshot are left on disk as they are: the next daemon goes on. */
+/* Configs with a snapshot stay on disk as they are: the next daemon continues them. */
 void daemon_stop(struct daemon *daemon, bool leave_running, const char *who)
 {
     if (leave_running)
@@ -299,7 +300,7 @@ void daemon_release_door(struct daemon *daemon)
         on_door(&daemon->door);
 }
 
-/* Clients wait in the queue of the kernel; looking at it all the time would not help them. */
+/* Clients wait in the kernel's queue; polling it would not help them. */
 static void close_door(struct daemon *daemon)
 {
     watch_stop(&daemon->listen_watch);
@@ -339,7 +340,7 @@ static void write_daemon_pid(struct daemon *daemon)
         log_warning("number of the daemon cannot be written error=%s", err.text);
 }
 
-/* Members are looked up when they come; that there can be none is said now. */
+/* Members are looked up when they connect; a missing group is reported now. */
 static void tell_group(void)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -366,7 +367,7 @@ int daemon_listen(struct daemon *daemon, struct err *err)
 
 /* --- life -------------------------------------------------------------------------------- */
 
-/* Ours, and no link: checked on the folder itself, so that nobody can exchange it meanwhile. */
+/* Ours, and not a link: checked on the open folder, so that it cannot be swapped meanwhile. */
 static int check_daemon_root(const char *root, mode_t mode, struct err *err)
 {
     AUTO_FD int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -400,7 +401,7 @@ static int make_root(struct daemon *daemon, struct err *err)
     return fs_mkdirs(daemon->home.configs, mode, err);
 }
 
-/* The group of an earlier daemon, wherever that was started, and everything in it. */
+/* Ends everything in the group of an earlier daemon, wherever that daemon was started. */
 static int end_earlier_group(struct daemon *daemon, const char *file, struct err *err)
 {
     struct str text;
@@ -413,7 +414,7 @@ static int end_earlier_group(struct daemon *daemon, const char *file, struct err
     return stale_process_kill_group(arena_strndup(&daemon->arena, text.p, text.n), err);
 }
 
-/* The group below which ours is made; NULL: none, because there is none or none is wanted. */
+/* The parent group for ours; NULL: none available, or not wanted. */
 static int find_parent(struct daemon *daemon, const char **ret_parent, struct err *err)
 {
     const char *wish = getenv("KEPLER_CGROUPS");
@@ -426,8 +427,8 @@ static int find_parent(struct daemon *daemon, const char **ret_parent, struct er
     return cgroup_home(&daemon->arena, ret_parent, err);
 }
 
-/* One group for all that we start, beside us, named after our home; its path is on disk before
- * anything is in it. Without control groups: sessions. */
+/* Creates one group for everything we start, beside our own, named after our home; its path is on
+ * disk before anything is in it. Without control groups: sessions. */
 static int make_group(struct daemon *daemon, struct err *err)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP } };
@@ -459,7 +460,7 @@ static int make_group(struct daemon *daemon, struct err *err)
     return 0;
 }
 
-/* Sessions: what an earlier daemon left is ended, and all that we start is written down. */
+/* Sessions: ends stale processes of an earlier daemon, and lists all that we start. */
 static int make_births(struct daemon *daemon, struct err *err)
 {
     size_t killed;

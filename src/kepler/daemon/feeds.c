@@ -24,7 +24,7 @@ struct feed {
     int fd; /* -1: bytes are handed over */
     struct watch watch;
     struct feed_group *group;
-    struct feed *next, **back; /* of the group */
+    struct feed *next, **back; /* of the feed group */
 };
 
 /* The feeds of one service, in the order in which they came. */
@@ -60,7 +60,8 @@ static void feed_free(struct feed *feed)
     free(feed);
 }
 
-/* At most READS_MAX times; at the end of the pipe the feed goes. `end`: look for that as well. */
+/* Reads at most READS_MAX times; removes the feed at the end of the pipe. `end`: check for that as
+ * well. */
 static void feed_read(struct feed *feed, bool end)
 {
     const enum log_source_result last = end ? LOG_SOURCE_ALL : LOG_SOURCE_DATA;
@@ -74,7 +75,7 @@ static void feed_read(struct feed *feed, bool end)
         feed_free(feed);
 }
 
-/* What the pipes of one service hold now. */
+/* Drains the pipes of one service. */
 static void read_feed_group(struct feed_group *group)
 {
     struct feed *next;
@@ -104,9 +105,9 @@ static struct feed_group *open_feed_group(struct feeds *feeds, const char *servi
     return group;
 }
 
-/* What the service wrote before comes first: a hook that has ended may have left its words in its
- * pipe, and the next step has begun to write. A pipe that somebody still holds open gives what is
- * there, and nobody waits for more. */
+/* Earlier output of the service comes first: a finished hook may have left bytes in its pipe when
+ * the next step begins to write. A pipe that is still open elsewhere gives what it has, without
+ * waiting for more. */
 static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *origin)
 {
     struct feed_group *group = open_feed_group(feeds, origin->service);
@@ -131,7 +132,7 @@ static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *orig
 static void on_flush_due(struct timer *timer);
 static void on_clean(struct timer *timer);
 
-/* Cleaning waits for its interval, and longer when nothing can be too much or too old before. */
+/* Cleaning waits for its interval, and longer when no limit can be exceeded before. */
 static void arm_clean(struct feeds *feeds)
 {
     int64_t due = log_store_clean_due(feeds->store);
@@ -204,7 +205,7 @@ static void on_clean(struct timer *timer)
 void feeds_init(struct feeds *feeds, struct loop *loop)
 {
     feeds->loop = loop;
-    /* What became too old or too much while nobody looked goes first. */
+    /* Remove what exceeded the limits meanwhile. */
     timer_set(loop_timers(loop), &feeds->clean, clock_now(), on_clean);
 }
 
@@ -243,7 +244,7 @@ void feeds_take(struct feeds *feeds, const struct feed_origin *origin, int fd)
     struct feed *feed = feed_new(feeds, origin);
     struct err err;
 
-    set_flush_timer(feeds); /* of lines that the older ones had */
+    set_flush_timer(feeds); /* lines counted by older feeds */
     if (!feed) {
         fd_close(&fd);
         return;

@@ -1,4 +1,4 @@
-/* Everything that is known of a config, for people and programs that look closely. */
+/* Full details of a config, for users and programs. */
 #include <string.h>
 
 #include "core/base/buf.h"
@@ -18,7 +18,7 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-/* Characters of an output that are shown. */
+/* Maximum length of a shown output. */
 #define OUTPUT_SHOWN 512
 
 /* A config, from the engine or from disk. */
@@ -69,7 +69,7 @@ static struct value outputs_value(const struct view *view, uint32_t index)
         hooks = real_world_hooks(view->project->world, index);
     } else {
         (void)output_store_load(arena, path_join(arena, view->folder, "outputs"), name, &process,
-                                &hooks, &ignored); /* what cannot be read is not shown */
+                                &hooks, &ignored); /* hide what cannot be parsed */
     }
     put_view_value(arena, map, "path", value_text(path));
     put_view_value(arena, map, "process", shorten_texts(arena, &process, 4));
@@ -123,7 +123,7 @@ static bool is_service_named(const struct view *view, const char *name)
     return view->args->services.n == 0;
 }
 
-/* A section that is there only when lines were lost since the config was loaded. */
+/* A section that appears only if lines were lost since the config was loaded. */
 static void put_losses(const struct view *view, struct value_map *whole)
 {
     struct arena *arena = &view->call->arena;

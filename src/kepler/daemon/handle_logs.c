@@ -1,4 +1,4 @@
-/* Stored lines, and those that come. */
+/* Stored and new lines. */
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
@@ -89,7 +89,7 @@ static void step_logs(struct call *call)
     call_pump(call);
 }
 
-/* What SQL means is found out by the worker that reads. */
+/* The worker that reads also checks the SQL. */
 static int check_logs_query(struct call *call, const struct request_logs *args, struct err *err)
 {
     const struct log_query *query;

@@ -1,4 +1,4 @@
-/* What services use: now, or as it was stored. */
+/* Resource usage of services: current or stored. */
 #include <string.h>
 
 #include "core/base/err.h"
@@ -100,7 +100,7 @@ static void begin_stored(struct call *call, const struct request_metrics *args)
         metrics_reading_begin(call, &search);
 }
 
-/* What a query means is found out by the worker that reads. */
+/* The worker that reads also checks the query. */
 static int check_metrics_query(const struct request_metrics *args, struct err *err)
 {
     return args->sql ? sql_query_check(str_from(args->query ? args->query : ""), err) : 0;

@@ -1,4 +1,4 @@
-/* The request that asks what a user may do with a config. */
+/* The request for a user's rights on a config. */
 #include "kepler/access/acl.h"
 #include "kepler/access/right.h"
 #include "core/base/err.h"
@@ -73,7 +73,7 @@ static void answer_rights(struct call *call, const struct acl_caller *caller,
     call_finish(call, value_map(body));
 }
 
-/* Rules name people: they are for root and for the owner to see. */
+/* Rules name users: only root and the owner may see them. */
 static bool may_ask_about_others(const struct call *call, const struct call_access_report *own)
 {
     return call->caller.kind == ACL_ROOT || (call->caller.kind == ACL_MEMBER && own->owned &&

@@ -18,7 +18,7 @@
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-/* What was read becomes the project of the call; refuses and returns -1 when the disk says no. */
+/* The config that was read becomes the call's project; refuses and returns -1 on a disk error. */
 static int load_project(struct call *call)
 {
     struct project *project = loader_take(call->loader);
@@ -34,7 +34,7 @@ static int load_project(struct call *call)
     return 0;
 }
 
-/* Is the config good, and are the services in it, before anything is stopped or loaded for it? */
+/* Is the config valid, with all these services, before anything is stopped or loaded for it? */
 static int check_read(struct call *call)
 {
     const struct request_start *args = call->args;
@@ -52,7 +52,7 @@ static int check_read(struct call *call)
     return 0;
 }
 
-/* Start nothing then: the daemon waits until all services have ended. */
+/* A stopping daemon starts nothing: it waits until all services have ended. */
 static bool is_daemon_stopping(struct call *call)
 {
     bool stopping = call->daemon->stopping;
@@ -62,8 +62,8 @@ static bool is_daemon_stopping(struct call *call)
     return stopping;
 }
 
-/* While the worker read, others may have loaded the same file, unloaded it or stopped the daemon;
- * the client may have left, so its rights are those it had. */
+/* While the worker read, another call may have loaded the same file, unloaded it or stopped the
+ * daemon; the client may have disconnected, so its rights are those from before. */
 static int refresh_project(struct call *call)
 {
     struct project *project = daemon_find(call->daemon, call->source->path);
@@ -97,7 +97,8 @@ static void open_stream(struct call *call)
         call->stream = stream_new(&options, call);
 }
 
-/* The reply of a call that goes on: whoever follows knows it by its warnings, if only none. */
+/* The reply of a call that continues: a follower recognizes it by its list of warnings, even an
+ * empty one. */
 static struct value answer_body(struct call *call, const char *message)
 {
     struct value body = message_body(&call->arena, "message", message);
@@ -116,7 +117,7 @@ static const char *start_words(struct call *call, size_t started)
     return arena_printf(&call->arena, "Started %zu service%s", started, started == 1 ? "" : "s");
 }
 
-/* Whoever edits a file and starts something may think that it was read. */
+/* A user who edits a file and starts a service may think that the file was read again. */
 static void warn_if_stale(struct call *call, struct value *body)
 {
     if (loading_is_stale(call))
@@ -128,7 +129,7 @@ static void warn_if_stale(struct call *call, struct value *body)
                                     call->project->path)));
 }
 
-/* All services being started count as started: nobody waits for them. */
+/* All services being started count as started: nothing waits for them. */
 static struct value start_body(struct call *call)
 {
     struct value body = answer_body(call, start_words(call, call->count));
@@ -159,8 +160,8 @@ static struct value_list *find_startable(struct call *call, unsigned flags)
     return names;
 }
 
-/* Those that were named and did not come up; returns how many. One that has run and ended did come
- * up. */
+/* Reports the named services that did not start; returns how many. A service that ran and ended did
+ * start. */
 static size_t add_fallen(struct call *call, struct value_list *errors)
 {
     static const char *const words[STATUSES] = { [STATUS_SKIPPED] = "was skipped",
@@ -188,7 +189,7 @@ static size_t add_fallen(struct call *call, struct value_list *errors)
     return count;
 }
 
-/* Services that were named are waited for until they are through. */
+/* Named services are waited for until they have ended. */
 static void step_started(struct call *call)
 {
     struct value_list *errors;
@@ -210,7 +211,7 @@ static void step_started(struct call *call)
     call_finish(call, body);
 }
 
-/* Whoever stays learns what it has started itself, and whether others were up before. */
+/* Reports to a follower which services it started, and which were already up. */
 static struct value follow_body(struct call *call, struct value_list *started)
 {
     struct value body = start_body(call);
@@ -267,7 +268,7 @@ static bool refuse_while_busy(struct call *call)
 
 static void restart_call_targets(struct call *call);
 
-/* Lines of earlier runs are in the store: those that come from now on are ours. */
+/* Lines of earlier runs are in the store: new ones are from this start. */
 static void step_begin(struct call *call)
 {
     if (!call->project) {
@@ -433,7 +434,7 @@ void handle_recreate(struct call *call)
 
 /* --- restart -------------------------------------------------------------------------------- */
 
-/* Those of the set that run, or would soon. */
+/* The services of the set that run, or are about to. */
 static struct engine_set find_running(struct call *call)
 {
     const struct engine *engine = call->project->engine;
@@ -450,7 +451,8 @@ static struct engine_set find_running(struct call *call)
     return running;
 }
 
-/* The first one that could not be started again. One whose `if` is now false has been reported. */
+/* The first service that failed to start again. Those whose `if` is now false have been reported.
+ */
 static const struct service *find_failed_restart(const struct call *call)
 {
     for (size_t i = 0; i < call->set.count; i++) {
@@ -468,7 +470,7 @@ static const char *fall_words(const struct service *fallen)
                                                     : buf_text(&fallen->reason);
 }
 
-/* They are up again; whoever follows has heard of failures, and stays until all is ready. */
+/* They are up again; a follower has seen failures, and stays until all are ready. */
 static void keep_following(struct call *call, struct value body)
 {
     const struct request_start *args = call->args;

@@ -1,4 +1,4 @@
-/* Requests that ask what is going on: ping, list, status, why. */
+/* Status requests: ping, list, status, why. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,7 +75,7 @@ static struct value loaded_services(struct call *call, const struct project *pro
     return value_map(map);
 }
 
-/* What is on disk; NULL when nothing is there. */
+/* The data on disk; NULL when there is none. */
 static const struct state_file *load_stored(struct call *call, const char *folder)
 {
     const struct state_file *record;
@@ -140,7 +140,7 @@ static void status_of_all(struct call *call)
     call_finish(call, value_map(body));
 }
 
-/* What is loaded, for those who compare it with a file. */
+/* The loaded text, for comparison with a file. */
 static void add_loaded(struct call *call, struct value_map *body)
 {
     const struct request_ask *args = call->args;
@@ -183,7 +183,7 @@ void handle_status(struct call *call)
 
 /* --- why ------------------------------------------------------------------------------------ */
 
-/* Of a config that is not loaded the last state is known, and how it came about. */
+/* A config that is not loaded has a last state, and a history. */
 static struct value why_stored(struct call *call, const struct state_file_service *service,
                                const struct history_book *book)
 {

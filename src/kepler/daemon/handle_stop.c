@@ -1,4 +1,4 @@
-/* Requests that end something: stop, prune, shutdown. */
+/* Requests that stop or remove something: stop, prune, shutdown. */
 #include <stdlib.h>
 
 #include "core/base/err.h"
@@ -54,7 +54,7 @@ static void step_stop(struct call *call)
     call_finish(call, value_null());
 }
 
-/* A config that is not loaded has nothing that runs, but may have things on disk. */
+/* A config that is not loaded has no processes, but may have data on disk. */
 static void stop_unloaded(struct call *call)
 {
     const struct request_stop *args = call->args;
@@ -199,7 +199,7 @@ static void prune_all(struct call *call)
     call_finish(call, value_map(body));
 }
 
-/* Everything that prune had to stop is down. Other configs may come and go meanwhile. */
+/* Everything that prune had to stop is down. Other configs may be loaded and unloaded meanwhile. */
 static void step_prune(struct call *call)
 {
     MAP_EACH (&call->daemon->projects, entry) {

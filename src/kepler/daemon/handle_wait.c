@@ -1,4 +1,4 @@
-/* Requests of those who manage configs by program: check, wait. */
+/* Requests for programs that manage configs: check, wait. */
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "kepler/config/condition.h"
@@ -54,8 +54,7 @@ struct waiting {
     bool named; /* the condition is meant for these services, and for nothing else */
 };
 
-/* Has a service that nobody named done its part: a one-shot that is through, or one whose `if` is
- * false? */
+/* Is an unnamed service done: a one-shot that has ended, or one whose `if` is false? */
 static bool is_through(const struct condition_facts *facts)
 {
     return facts->status == STATUS_SKIPPED ||
@@ -79,7 +78,7 @@ static enum condition_verdict judge_waited_service(const struct waiting *waiting
     return condition_judge(condition, &any, false, &facts, reason);
 }
 
-/* What the verdict is about, in words. */
+/* Describes the service of the verdict. */
 static struct value describe_wait(struct arena *arena, const struct service *service,
                                   const struct buf *reason)
 {
@@ -90,7 +89,7 @@ static struct value describe_wait(struct arena *arena, const struct service *ser
                                    buf_text(said)));
 }
 
-/* How many services have this verdict; with `words`, each is described there. */
+/* Counts the services with this verdict; with `words`, describes each there. */
 static size_t count_verdicts(const struct waiting *waiting, enum condition_verdict verdict,
                              struct value_list *words)
 {
@@ -126,7 +125,7 @@ static struct value wait_body(const struct waiting *waiting)
     return value_map(body);
 }
 
-/* Asked often: it allocates nothing until the end. */
+/* Called often: allocates nothing until the end. */
 static void step_wait(struct call *call)
 {
     const struct request_wait *args = call->args;

@@ -16,7 +16,7 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-/* Written anew when it has this many times the lines that are worth keeping. */
+/* Rewritten when it has this many times the lines worth keeping. */
 #define LONG_FACTOR 8
 
 /* --- writing ---------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void print_history_line(const struct history_file *history_file, uint32_t
     buf_add_char(out, '\n');
 }
 
-/* What the history of a service holds from `number` on. Returns how many. */
+/* Appends the entries of a service's history from `number` on. Returns how many. */
 static size_t print_from(const struct history_file *history_file, uint32_t service, uint64_t number,
                          struct buf *out)
 {

@@ -1,15 +1,15 @@
 /*
- * history file - the histories of the services of a config, as a file: history.log.
+ * history file - the status histories of a config's services: history.log.
  *
- * A line of JSON for each change, appended in the turn of the loop in which it happens, so that
- * a daemon that is killed leaves it behind:
+ * One line of JSON for each change, appended in the loop turn of the change, so that it survives a
+ * killed daemon:
  *
  *     {"service":"web","number":4,"from":"running","to":"restarting","time":1794742156684002132,
  *      "cause":"its dependency db restarts","by":{"service":"db","number":9}}
  *
- * When the file has become long it is written anew with what the histories still hold. Lines that
- * make no sense, such as one that a full disk has cut, are passed over. What cannot be written is
- * not missed: services go on, and the next daemon knows less.
+ * A long file is rewritten with the current histories. Invalid lines are skipped, for example one
+ * cut by a full disk. A write failure is not fatal: services continue, and the next daemon knows
+ * less.
  *
  *     history_file_load -> history_file_open -> { history_file_note..., history_file_flush }... ->
  *     history_file_close
@@ -36,18 +36,18 @@ struct err;
 struct history_file {
     const char *path; /* kept */
     const struct engine *engine;
-    uint64_t *written; /* of each service: how many of its changes are in the file */
+    uint64_t *written; /* for each service: number of its changes in the file */
     size_t lines;
     int fd;             /* -1: not open */
-    bool torn;          /* the last line has no end */
-    struct buf pending; /* lines that were not written yet */
+    bool torn;          /* the last line is incomplete */
+    struct buf pending; /* lines not written yet */
 };
 
-/* What the file in `folder` holds; links are by place among its services. No file: nothing. */
+/* Loads the file in `folder`; links refer to services by place. No file: nothing. */
 int history_file_load(struct arena *arena, const char *folder, struct history_book *ret_book,
                       struct err *err);
 
-/* Write what the engine's histories hold, and go on from there. The arena must live as long. */
+/* Writes the engine's histories and continues from there. The arena must live as long. */
 void history_file_open(struct history_file *history_file, struct arena *arena, const char *folder,
                        const struct engine *engine);
 void history_file_close(struct history_file *history_file);

@@ -14,15 +14,15 @@
 
 #define DIAGS_TEXT_MAX ((size_t)256 << 10)
 
-/* Between loader_begin and `done` all but `call` is the worker's. */
+/* Between loader_begin and `done`, all but `call` belongs to the worker. */
 struct loader {
     struct background_task background_task;
-    struct call *call; /* NULL: it is gone */
+    struct call *call; /* NULL: it has ended */
     const struct config_source *source;
     struct project *project;
-    struct arena arena; /* of mistakes */
+    struct arena arena; /* for mistakes */
     struct diags diags;
-    bool thorough; /* what services compute is checked, too */
+    bool thorough; /* also check computed values */
     int result;
     bool done;
 };
@@ -118,6 +118,6 @@ void loader_free(struct loader *loader)
         drop_loader(loader);
         return;
     }
-    background_task_wait(&loader->background_task); /* it looks at what belongs to the call */
+    background_task_wait(&loader->background_task); /* it uses data of the call */
     loader->call = NULL;
 }

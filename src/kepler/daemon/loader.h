@@ -1,14 +1,14 @@
 /*
- * loader - the config of a call, read by a worker.
+ * loader - reads a call's config in a worker.
  *
  * Reading a config runs its Lua (scripts of `kepler:`, computed dependencies), which may take
- * seconds: the loop goes on meanwhile.
+ * seconds: the loop continues meanwhile.
  *
  *     loader_begin -> step of the call, until loader_is_done -> loader_take or loader_refuse
  *
  * Ends with its call.
  *
- * Memory: the heap. Threads: the loop's; the worker is its own affair.
+ * Memory: the heap. Threads: the loop's; the worker is internal.
  */
 #ifndef KEPLER_DAEMON_LOADER_H
 #define KEPLER_DAEMON_LOADER_H
@@ -23,16 +23,15 @@ struct config;
 struct loader;
 struct project;
 
-/* Read call->source, and ask `step` when that is done. Refuses, which ends the call, when its
- * client has LOADER_MAX of them under way: it cannot fill the memory with what waits for a worker.
- */
+/* Reads call->source, and calls `step` when that is done. Refuses, which ends the call, when its
+ * client has LOADER_MAX in progress: it must not fill the memory with queued work. */
 void loader_begin(struct call *call, call_step_fn *step);
 bool loader_is_done(const struct loader *loader);
-/* What was read; NULL when it has mistakes. */
+/* The result; NULL when it has mistakes. */
 const struct config *loader_config(const struct loader *loader);
 /* Refuse the call, with the mistakes. */
 void loader_refuse(struct call *call);
-/* The project with that config, which is not open yet. The loader forgets it. */
+/* Takes the project with that config, which is not open yet. */
 struct project *loader_take(struct loader *loader);
 /* Waits for the worker. NULL is fine. */
 void loader_free(struct loader *loader);

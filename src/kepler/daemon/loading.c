@@ -52,8 +52,8 @@ static const struct value *caller_flags(struct arena *arena, const struct param_
     return flags;
 }
 
-/* The environment of who is not the owner is their own: a config of somebody else keeps its own, or
- * begins with PATH. Where programs are looked for, only root may say. */
+/* The caller's environment is private unless they are the owner: another user's config keeps its
+ * own, or begins with PATH. Only root may set the search path for others. */
 static const struct environment *lent_env(struct call *call, const struct environment *callers)
 {
     struct environment *env = environment_copy(&call->arena, NULL);
@@ -69,14 +69,14 @@ static const struct environment *lent_env(struct call *call, const struct enviro
 
 /* --- the file ------------------------------------------------------------------------------- */
 
-/* As it was when it was read. */
+/* The copy that was taken when it was read. */
 struct file {
     const char *path; /* canonical */
     struct str text;
     struct fs_info info;
 };
 
-/* Others see it in lists: it must do nothing to their terminals. */
+/* Others see it in lists: strip control sequences. */
 static bool is_showable(const char *path)
 {
     struct str rest = str_from(path);
@@ -119,7 +119,7 @@ static int read_as(const struct config_owner *who, const char *path, struct aren
     return 0;
 }
 
-/* For the owner; a name that leads elsewhere by now is not followed. */
+/* For the owner; does not follow a name that leads elsewhere by now. */
 static int reread_config(struct call *call, const struct config_owner *owner, struct file *file,
                          struct err *err)
 {
@@ -134,7 +134,7 @@ static int reread_config(struct call *call, const struct config_owner *owner, st
     return 0;
 }
 
-/* What root loads runs as root, whoever wrote it. */
+/* A config loaded by root runs as root, whoever wrote it. */
 static void warn_root(struct call *call, const struct file *file)
 {
     const struct fs_info *info = &file->info;
@@ -155,7 +155,7 @@ static void warn_root(struct call *call, const struct file *file)
 
 /* --- the owner ------------------------------------------------------------------------------ */
 
-/* What is on disk of a config that is not loaded; root's, if the owner is unknown. */
+/* The owner of a config that is not loaded, from its data on disk; root if unknown. */
 static void stored_owner(struct call *call, const char *path, struct config_owner *owner)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, path);
@@ -183,8 +183,8 @@ static int find_config_owner(struct call *call, const char *path, struct config_
     return -1;
 }
 
-/* The level of the config and what its tokens may not have: never less than the daemon and the
- * token of the caller demand, nor than the owner demanded, when somebody else loads it again. */
+/* The level of the config and the rights withheld from its tokens: at least those of the daemon and
+ * of the caller's token, and of the owner's load, when another user loads it again. */
 static int set_source_limits(struct call *call, bool lent, struct config_source *source,
                              struct err *err)
 {

@@ -46,7 +46,7 @@ no_loop:
     return -1;
 }
 
-/* An errand whose sender waits. */
+/* A message whose sender waits. */
 struct waited {
     struct loop_message loop_message;
     loop_message_fn *fn;

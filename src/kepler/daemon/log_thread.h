@@ -1,14 +1,13 @@
 /*
  * log thread - the thread that reads the pipes of services and writes logs.
  *
- * A disk may take its time: when it does, this thread waits, pipes fill up, and those who
- * write into them wait in turn; the daemon goes on looking after services. Nothing is lost
- * and nothing piles up in memory.
+ * Disks can be slow: then this thread waits, pipes fill up, and their writers wait in turn, while
+ * the daemon continues to supervise. Nothing is lost and memory stays bounded.
  *
  *     log_thread_start -> { log_thread_send, log_thread_reply }... -> log_thread_stop
  *
- * Memory: lives in its owner's struct. Threads: start and stop are for the daemon's; the
- * rest as it says.
+ * Memory: lives in its owner's struct. Threads: start and stop are for the daemon's; the others as
+ * stated.
  */
 #ifndef KEPLER_DAEMON_LOG_THREAD_H
 #define KEPLER_DAEMON_LOG_THREAD_H
@@ -21,7 +20,7 @@
 struct err;
 
 struct log_thread {
-    struct loop *loop; /* of the thread */
+    struct loop *loop; /* the thread's own */
     pthread_t thread;
     struct loop_messages in, out;
     bool running;
@@ -29,19 +28,19 @@ struct log_thread {
 
 /* `loop` is the daemon's. */
 int log_thread_start(struct log_thread *log_thread, struct loop *loop, struct err *err);
-/* After all that was sent is done. Not started is fine. */
+/* After all sent work is done. Not started is fine. */
 void log_thread_stop(struct log_thread *log_thread);
 
-/* From the daemon: to be done in the thread. */
+/* From the daemon: runs a message in the thread. */
 void log_thread_send(struct log_thread *log_thread, struct loop_message *loop_message,
                      loop_message_fn *fn);
-/* The same, and wait until it is done. Answers that were under way have arrived then. */
+/* The same, and waits until it is done. Replies in progress have arrived then. */
 void log_thread_send_wait(struct log_thread *log_thread, loop_message_fn *fn, void *self);
-/* From the thread: to be done in the daemon's loop. */
+/* From the thread: runs a message in the daemon's loop. */
 void log_thread_reply(struct log_thread *log_thread, struct loop_message *loop_message,
                       loop_message_fn *fn);
 
-/* What log_thread_send_wait was given, in its function. */
+/* Inside the function: the argument of log_thread_send_wait. */
 void *log_thread_self(struct loop_message *loop_message);
 
 #endif

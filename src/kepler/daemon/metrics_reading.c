@@ -15,7 +15,7 @@ struct metrics_reading {
     struct metric_search search;
     struct background_task background_task;
 
-    /* The worker's, while it is away: */
+    /* Owned by the worker while it runs: */
     struct usage_metrics found;
     bool cut, failed;
     struct err err;

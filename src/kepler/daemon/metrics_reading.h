@@ -1,12 +1,12 @@
 /*
- * metrics_reading - a search in stored metrics for a call, done by a worker.
+ * metrics_reading - a search in stored metrics for a call, in a worker.
  *
  * The reply has `metrics`, a list of maps with `service` and the fields of kepler/monitor/metric.h
- * in the order of time, and `cut` when there were more than one answer holds.
+ * in order of time, and `cut` when there were more than fit in one reply.
  *
  *     metrics_reading_begin -> the reply of the call, or metrics_reading_free
  *
- * Memory: the heap. Threads: the loop's; the worker is its own affair.
+ * Memory: the heap. Threads: the loop's; the worker is internal.
  */
 #ifndef KEPLER_DAEMON_METRICS_READING_H
 #define KEPLER_DAEMON_METRICS_READING_H
@@ -23,10 +23,10 @@ struct metrics_reading;
 
 /* The search is copied. */
 void metrics_reading_begin(struct call *call, const struct metric_search *search);
-/* The call ends: nobody waits for the answer. NULL is fine. */
+/* The call has ended and ignores the result. NULL is fine. */
 void metrics_reading_free(struct metrics_reading *reading);
 
-/* For answers of the same form. */
+/* For replies of the same form. */
 struct value metrics_reading_value(struct arena *arena, const struct usage_metric *metric);
 struct value metrics_reading_body(struct arena *arena, struct value_list *metrics, bool cut);
 

@@ -18,9 +18,9 @@
 #include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
-/* A look that is not older than this answers the next question, too. */
+/* A sample no older than this answers the next request, too. */
 #define FRESH (200 * CLOCK_MS)
-/* Bytes of one look; more services than that are not monitored. */
+/* Maximum bytes of one sample; more services than fit are not monitored. */
 #define LOOK_MAX ((size_t)64 << 20)
 
 struct monitor {
@@ -31,11 +31,11 @@ struct monitor {
     uint64_t asked, begun, done; /* tickets */
     bool due;                    /* the next look is stored */
     bool away;
-    struct arena arena; /* of what was found last */
+    struct arena arena; /* from the last search */
     struct usage_metrics metrics;
     bool failed; /* the last write, and that was logged */
 
-    /* The worker's, while it is away: */
+    /* Owned by the worker while it runs: */
     struct background_task background_task;
     struct sampler sampler;
     struct log_store *store;
@@ -152,7 +152,7 @@ static void set_sample_timer(struct monitor *monitor, int64_t pause)
               clock_after(clock_now(), pause), on_sample_due);
 }
 
-/* Changes alone are logged. */
+/* Logs changes only. */
 static void report_failure(struct monitor *monitor)
 {
     const char *path = monitor->project->path;
@@ -181,12 +181,12 @@ static void on_sample_taken(struct background_task *background_task)
     monitor->metrics = monitor->found;
     monitor->done = monitor->begun;
     monitor->looked = clock_now();
-    monitor->project->settled = true; /* somebody may have waited for it */
+    monitor->project->settled = true; /* a call may have waited for it */
     if (monitor->due || monitor->asked > monitor->done)
         begin_look(monitor);
 }
 
-/* Paths and names are the worker's own: the tree may end meanwhile. */
+/* Paths and names are copied for the worker: the tree may end meanwhile. */
 static void list_monitor_targets(struct monitor *monitor)
 {
     const struct project *project = monitor->project;
@@ -220,7 +220,7 @@ static void begin_look(struct monitor *monitor)
                           look_in_worker, on_sample_taken);
 }
 
-/* While nothing runs nobody looks. */
+/* No sampling while nothing runs. */
 static void on_sample_due(struct timer *timer)
 {
     struct monitor *monitor = container_of(timer, struct monitor, timer);

@@ -20,7 +20,7 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-/* Writing the state may take one part in this many of our time. */
+/* Writing the state may take at most one part in this many of our time. */
 #define SAVE_SHARE 10
 /* A disk that was full is tried again. */
 #define SAVE_RETRY CLOCK_SECOND
@@ -161,7 +161,7 @@ static void on_project_flushed(void *self)
 {
     struct project *project = self;
 
-    project->settled = true; /* somebody waited for that */
+    project->settled = true; /* a call waited for that */
 }
 
 /* --- loading ------------------------------------------------------------------------------ */
@@ -199,8 +199,8 @@ static void restore_service(struct project *project, uint32_t index,
     engine_restore(project->engine, index, &known.record, known.reason);
 }
 
-/* What ended stays ended, and why; what never ran is new. The owner of the config is on disk from
- * the first moment, as long as anything else of it does. */
+/* Ended services keep their status and reason; others are new. The owner is stored from the first
+ * moment, and as long as any other data of the config. */
 static void restore_state(struct project *project)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -365,7 +365,7 @@ void project_merge(struct project *project, const struct project_merge *merge)
     merge_env(env, &merge->overrides, false);
     project->flags = merge_flags(&arena, project->flags, &merge->flags);
     project->env = env;
-    /* What was started with the old ones has its own copies. */
+    /* Running services have their own copies of the old ones. */
     real_world_set_env(project->world, project->env);
     real_world_set_flags(project->world, project->flags);
     arena_done(&project->env_arena);

@@ -1,12 +1,12 @@
 /*
- * project - one config that is loaded: its engine, its logs, its folder on disk.
+ * project - one loaded config: its engine, its logs, its folder on disk.
  *
  *     project_new -> project_read -> project_open -> project_start ... engine calls ... ->
  * project_free
  *
- * Belongs to who loaded it. The sink of its engine marks what changed; the daemon checks it after
- * each turn of the loop (project_step): state is written, at most once a turn, and those who wait
- * for something are asked again.
+ * Belongs to the user who loaded it. The sink of its engine marks changes; the daemon checks it
+ * after each turn of the loop (project_step): state is written, at most once a turn, and waiting
+ * calls are stepped again.
  *
  * Memory: the heap. Threads: the loop's.
  */
@@ -38,7 +38,7 @@ struct project {
     struct arena arena; /* config and names */
     const char *path, *folder, *logs, *metrics;
     char hash[SHA256_HEX_SIZE];
-    uint64_t serial; /* no other project of this daemon has it */
+    uint64_t serial; /* unique in this daemon */
     const struct config *config;
     struct engine *engine;
     struct real_world *world;
@@ -47,60 +47,60 @@ struct project {
     struct monitor *monitor;
 
     struct arena env_arena;
-    const struct environment *env; /* the config's, with -e on top */
-    const struct value *flags;     /* likewise with -D */
+    const struct environment *env; /* the config's, with -e applied */
+    const struct value *flags;     /* the config's, with -D applied */
 
-    bool settled;          /* the engine has come to rest since anybody looked */
-    bool changed;          /* what is on disk is old */
-    bool initialized;      /* it was started at least once */
-    bool no_snapshot;      /* of a run: until the next start */
+    bool settled;          /* the engine has settled since the last check */
+    bool changed;          /* the file on disk is outdated */
+    bool initialized;      /* started at least once */
+    bool no_snapshot;      /* from a run: until the next start */
     bool snapshot_owed;    /* write it with the state */
     bool save_failed;      /* the last write failed, and that was logged */
-    bool leaving;          /* it is about to be unloaded: no new requests */
-    bool frozen;           /* it goes down to come back: what is on disk is for the next daemon */
-    bool keep_lines;       /* it is stopped to be run anew: retention does not apply */
-    int64_t snapshot_time; /* of the one on disk; 0: there is none */
+    bool leaving;          /* about to be unloaded: no new requests */
+    bool frozen;           /* stops in order to come back: files on disk are for the next daemon */
+    bool keep_lines;       /* stopped in order to be recreated: retention does not apply */
+    int64_t snapshot_time; /* of the stored snapshot; 0: there is none */
     int64_t save_due;
     struct timer save_timer;
 };
 
 struct project *project_new(struct daemon *daemon);
-/* Load the config, which any thread may do. Mistakes of the file go to `diags`; returns -1 then. */
+/* Loads the config, in any thread. Mistakes in the file go to `diags`; returns -1 then. */
 int project_read(struct project *project, const struct config_source *source, struct diags *diags);
-/* With a config, and without starting anything: what is stored of an earlier life is taken over,
- * states that are final and `initialized`. Fails when the disk says no. */
+/* Opens a read config without starting anything. Restores stored data of an earlier daemon: final
+ * states and `initialized`. Fails on disk errors. */
 int project_open(struct project *project, struct err *err);
 /* Nothing of it may still run. */
 void project_free(struct project *project);
 
-/* -e, -r and -D: for all starts from now on. */
+/* -e, -r and -D: for all later starts. */
 struct project_merge {
-    struct param_strs environment; /* of the caller, for -r */
+    struct param_strs environment; /* the caller's, for -r */
     bool refresh;
     struct param_strs overrides, flags;
 };
 void project_merge(struct project *project, const struct project_merge *merge);
 
-/* Start these, and write the snapshot if one is due. */
+/* Starts these, and writes the snapshot if one is due. */
 void project_start(struct project *project, struct engine_set set, unsigned flags);
 
-/* Has the config, which need not be loaded yet, services with all these names? */
+/* Does the config, which need not be loaded yet, have all these services? */
 int project_check_names(const struct config *config, struct param_strs names, struct err *err);
 /* Services by name. Fails with ERR_NOT_FOUND and a suggestion. */
 int project_find(const struct project *project, struct param_strs names, struct arena *arena,
                  struct engine_set *ret_set, struct err *err);
 
-/* Write state.json now, or when it is due; the history at once. */
+/* Writes state.json now, or when it is due; the history always now. */
 void project_save(struct project *project);
 void project_save_later(struct project *project);
-/* Write it once more, and then no longer: what follows is a stop that the next daemon undoes. */
+/* Writes it a last time: the next daemon undoes the stop that follows. */
 void project_freeze(struct project *project);
-/* Called before state is shown to a client: a crash afterwards must not undo it. */
+/* Call before showing state to a client: a crash afterwards must not undo it. */
 void project_save_told(struct project *project);
-/* What state.json says. */
+/* The content of state.json. */
 struct state_file project_record(const struct project *project, struct arena *arena);
 
-/* How many run. */
+/* The number of running services. */
 size_t project_running(const struct project *project);
 
 #endif

@@ -37,7 +37,7 @@ static void settle_record(const char *folder, const struct state_file *record)
         log_error("state cannot be written folder=%s error=%s", folder, err.text);
 }
 
-/* Those that should run, whatever they were doing. */
+/* Restarts the services that should run, whatever their last status. */
 static void start_recovered_services(struct project *project, const struct state_file *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -53,7 +53,7 @@ static void start_recovered_services(struct project *project, const struct state
         project_start(project, (struct engine_set){ active.p, active.n }, 0);
 }
 
-/* A config that ran before. Until it is read, `project` and `diags` are the worker's. */
+/* A config that ran before. Until it is read, `project` and `diags` belong to the worker. */
 struct recovery {
     struct background_task background_task;
     struct daemon *daemon;
@@ -100,7 +100,7 @@ static void restore_project(struct recovery *recovery)
         project_start(project, ENGINE_ALL, 0); /* its state was lost, its snapshot was not */
 }
 
-/* A daemon that has to end meanwhile leaves the config to the next one. */
+/* A daemon that is stopping leaves the config to the next one. */
 static void on_config_recovered(struct background_task *background_task)
 {
     struct recovery *recovery = container_of(background_task, struct recovery, background_task);

@@ -1,12 +1,11 @@
 /*
- * recover - what a new daemon does about the work of the one before.
+ * recover - restores the configs of the previous daemon.
  *
- * What was left of processes has been ended (daemon_init). A config with a snapshot,
- * whose file is still there, is loaded from it, and those of its services that were
- * active are started again, in the order of their dependencies. Of any other config, what
- * was active counts as stopped.
+ * Stale processes have been ended before (daemon_init). A config with a snapshot is loaded from it
+ * if its file still exists, and its services that were active are started again, in dependency
+ * order. In any other config, active services count as stopped.
  *
- * Workers read the configs, since that runs their Lua: one that takes long holds up no other.
+ * Workers read the configs, since that runs their Lua: a slow one does not delay the others.
  * Clients wait for all of them.
  */
 #ifndef KEPLER_DAEMON_RECOVER_H
@@ -14,7 +13,8 @@
 
 struct daemon;
 
-/* Begins it, before the first client is accepted. What cannot be recovered is logged and left. */
+/* Begins recovery, before the first client is accepted. A config that cannot be recovered is logged
+ * and left alone. */
 void recover_all(struct daemon *daemon);
 
 #endif

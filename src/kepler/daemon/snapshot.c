@@ -47,8 +47,8 @@ int snapshot_load_path(struct arena *arena, const char *folder, const char **ret
     return 0;
 }
 
-/* A file that is not there counts as empty, now and later. One that the owner may not read is not
- * copied: the start of its service says so. */
+/* A missing file counts as empty, now and later. A file that the owner cannot read is not copied:
+ * the start of its service reports it. */
 static int copy_env_file(struct arena *arena, const char *folder, const struct config *config,
                          const struct config_service *service, struct err *err)
 {

@@ -1,13 +1,13 @@
 /*
- * snapshot - a config as it was loaded, so that a later daemon can go on with it.
+ * snapshot - a loaded config on disk, so that a later daemon can continue it.
  *
- * Kept only for configs with autostart, in expanded_config.yaml (JSON is YAML): its
- * presence means "restore me". It holds the text of the file, the environment and flags as they
- * were captured, the owner, the hardening level, and what tokens may have. Copies of env files are
+ * Only configs with autostart have one, in expanded_config.yaml (JSON is YAML): the file's
+ * presence means "restore me". It holds the text of the file, the captured environment and flags,
+ * the owner, the hardening level, and the rights withheld from tokens. Copies of env files are
  * beside it.
  *
- *     source_path.txt          the canonical path           every config that was loaded
- *     config.yaml              the text as it was read      likewise
+ *     source_path.txt          the canonical path           every loaded config
+ *     config.yaml              the text as it was read      every loaded config
  *     acl.json                 its rules (acl_file.h)       with rules
  *     expanded_config.yaml     the snapshot                 with autostart
  *     env_files/SVC_NAME       copies of env files          with autostart
@@ -34,20 +34,20 @@ struct config_snapshot {
     int64_t time;                /* seconds */
 };
 
-/* source_path.txt and config.yaml. */
+/* Writes source_path.txt and config.yaml. */
 int snapshot_save_source(const char *folder, const struct config *config, struct err *err);
-/* The canonical path of the config that a folder belongs to; NULL: not known. */
+/* The canonical path of the folder's config; NULL: unknown. */
 int snapshot_load_path(struct arena *arena, const char *folder, const char **ret_path,
                        struct err *err);
 
-/* With the environment and flags that hold now. */
+/* Saves with the current environment and flags. */
 int snapshot_save(const char *folder, const struct config *config, const struct environment *env,
                   const struct value *flags, int64_t time, struct err *err);
-/* NULL: there is none. */
+/* NULL when there is none. */
 int snapshot_load(struct arena *arena, const char *folder,
                   const struct config_snapshot **ret_snapshot, struct err *err);
 
-/* Remove what a load writes, and the state; stored lines and outputs stay. */
+/* Removes the files that a load writes, and the state; stored lines and outputs stay. */
 int snapshot_remove(const char *folder, struct err *err);
 
 #endif

@@ -45,12 +45,12 @@ _Static_assert(sizeof(struct list_head) % sizeof(struct process_birth) == 0,
 
 struct sessions {
     VEC(struct process_birth) list;
-    uint64_t mark; /* of the list; 0: there is none of this life of the machine */
+    uint64_t mark; /* for the list; 0: no list from this boot */
 };
 
 /* --- finding -------------------------------------------------------------------------- */
 
-/* Of another life of the machine, or none at all: nothing. A last line that is torn is none. */
+/* A list from another boot, or none, is empty. A torn last line is ignored. */
 static int load_births(struct arena *arena, const char *path, struct sessions *ret, struct err *err)
 {
     struct list_head head;
@@ -95,7 +95,7 @@ struct members {
     VEC(struct member) list;
 };
 
-/* Everything that lives, and whether it is in one of the sessions. */
+/* All live processes, and whether each is in one of the sessions. */
 static void find_processes(struct arena *arena, const struct sessions *sessions,
                            struct members *ret)
 {
@@ -125,7 +125,7 @@ static bool is_child_of_ours(const struct members *members, pid_t parent)
     return false;
 }
 
-/* A main process keeps its descendants, also those that left its session. */
+/* A main process owns its descendants, also those that left its session. */
 static void add_descendants(struct members *members)
 {
     bool more = true;
@@ -138,8 +138,8 @@ static void add_descendants(struct members *members)
     }
 }
 
-/* Who left its session and lost its parents: forked twice, or its main process has ended. Returns
- * how many there are that are still undecided. */
+/* Adds processes that left their session and lost their parents: they forked twice, or their main
+ * process has ended. Returns how many are still undecided. */
 static size_t add_marked_processes(struct members *members, uint64_t mark)
 {
     size_t hidden = 0;
@@ -157,7 +157,7 @@ static size_t add_marked_processes(struct members *members, uint64_t mark)
     return hidden;
 }
 
-/* Holding it before the second look makes sure that we kill whom we saw. */
+/* Holding it before the second check makes sure that we kill the right process. */
 static bool kill_member(const struct member *member)
 {
     AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, member->pid, 0);
@@ -168,7 +168,7 @@ static bool kill_member(const struct member *member)
            syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
 }
 
-/* Kill all that is ours; returns how many there were. */
+/* Kills everything of ours; returns how many there were. */
 static size_t kill_members(struct arena *arena, const struct sessions *sessions, size_t *ret_hidden)
 {
     struct members members = { 0 };
@@ -215,7 +215,7 @@ int stale_process_kill(const char *path, size_t *ret_count, struct err *err)
     }
 }
 
-/* Is anybody in the session? */
+/* Is any process in the session? */
 static bool is_alive(const struct members *members, const struct process_birth *birth)
 {
     VEC_EACH (&members->list, one)
@@ -231,7 +231,7 @@ static void fill_head(struct list_head *head, uint64_t mark)
         head->mark = chance_number();
 }
 
-/* A disk that has no room for this has none for the next birth either, and says so then. */
+/* A failure here means a full disk, which the next birth reports. */
 static void reserve_record_space(int fd)
 {
     struct stat st;
@@ -258,11 +258,11 @@ int stale_process_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct
     VEC_EACH (&sessions.list, birth)
         if (is_alive(&members, birth))
             buf_add(&text, birth, sizeof(*birth));
-    if (sessions.mark == 0 && fs_unlink(path, err) < 0) /* it says nothing, and takes room */
+    if (sessions.mark == 0 && fs_unlink(path, err) < 0) /* it is empty, and takes space */
         return -1;
     if (fs_replace(path, buf_view(&text), &how, err) < 0 &&
         (sessions.mark == 0 || (err->errnum != ENOSPC && err->errnum != EDQUOT)))
-        return -1; /* on a full disk the old list goes on */
+        return -1; /* on a full disk the old list stays in use */
     *ret_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (*ret_fd < 0)
         return err_sys(err, errno, "open '%s'", path);
@@ -279,8 +279,8 @@ static bool is_same_folder(int fd, const char *path)
            ours.st_ino == there.st_ino;
 }
 
-/* A sweep that looks at this folder removes it by its name: the folder of the same name that is
- * made next must not be the one. */
+/* A sweep that has this folder open removes it by name: that must not hit the next folder of the
+ * same name. */
 static int lock_group(const struct cgroup *group, struct err *err)
 {
     const int64_t begun = clock_real();
@@ -300,7 +300,7 @@ static int end_group(const struct cgroup *group, struct err *err)
     if (lock_group(group, err) < 0)
         return -1;
     if (!is_same_folder(group->fd, group->path))
-        return 0; /* a sweep has removed it, so nothing was in it */
+        return 0; /* a sweep has removed it, so it was empty */
     if (cgroup_kill(group, err) < 0 ||
         cgroup_wait(group, clock_after(clock_real(), WAIT_MAX), err) < 0)
         return -1;
@@ -327,7 +327,7 @@ int stale_process_kill_group(const char *path, struct err *err)
 
 /* --- groups of other daemons ------------------------------------------------------------------ */
 
-/* Whoever sweeps may have removed it before it was locked: then it is made again. */
+/* A sweep may have removed it before it was locked: then it is created again. */
 int stale_process_own_group(struct cgroup *group, const char *parent, const char *name,
                             struct err *err)
 {
@@ -364,7 +364,8 @@ static bool sweep_group(const char *parent, const char *name)
 
     if (cgroup_create(&group, parent, name, &ignored) < 0)
         return false;
-    /* another sweep may have removed this one, and its daemon made it again by the same name */
+    /* another sweep may have removed this one, and its daemon created it again under the same name
+     */
     if (flock(group.fd, LOCK_EX | LOCK_NB) == 0 && is_same_folder(group.fd, group.path) &&
         cgroup_is_populated(&group, &populated, &ignored) == 0 && !populated)
         removed = cgroup_remove(&group, &ignored) == 0;

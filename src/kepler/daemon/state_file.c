@@ -11,7 +11,7 @@
 #include "core/sys/path.h"
 #include "core/sys/signals.h"
 
-/* A service as the file has it: what is derived from its record is written and not read. */
+/* A service as stored in the file: data derived from its record is written and not read. */
 struct stored_service {
     const char *name;
     struct service_record record;
@@ -58,7 +58,7 @@ static const struct record_field service_fields[] = {
     { 0 },
 };
 static const struct record_type service_type = RECORD_TYPE("service", ARGS, service_fields, 0);
-/* The same without name and goal, for those who show it under its name. */
+/* The same without name and goal, for maps by name. */
 static const struct record_type shown_type = RECORD_TYPE("service", ARGS, service_fields + 2, 0);
 #undef ARGS
 #define ARGS struct stored
@@ -113,7 +113,7 @@ void state_file_settle(struct state_file_service *service)
         return;
     }
     service->record.status = STATUS_STOPPED;
-    service->record.has_exit_code = false; /* of an earlier run, if any */
+    service->record.has_exit_code = false; /* from an earlier run, if any */
     service->record.exit_code = service->record.signal = 0;
     service->reason = SERVICE_LOST;
 }

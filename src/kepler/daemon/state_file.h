@@ -1,9 +1,8 @@
 /*
- * state_file - what is known of the services of a config, as a file: state.json.
+ * state_file - the state of a config's services, as a file: state.json.
  *
- * Written whole and renamed into place, so that a daemon that is killed at any moment
- * leaves the old or the new. Read by the next daemon, and for configs that are not
- * loaded. Keys and meaning are those of the original.
+ * Replaced by a rename, so that a killed daemon leaves the old or the new file. Read by the next
+ * daemon, and for configs that are not loaded. Keys and meaning match the original.
  *
  *     { "services": { NAME: { "status": "running", "goal": "up", "pid": 12, ... } },
  *       "config_initialized": true, "snapshot_time": 0, "owner_uid": 0, "owner_gid": 0 }
@@ -41,24 +40,24 @@ struct state_file {
     gid_t owner_gid;
 };
 
-/* What `ps --json` and `inspect` show of a service. */
+/* A service as shown by `ps --json` and `inspect`. */
 struct value state_file_service_value(struct arena *arena, const struct service_record *record,
                                       const char *reason);
-/* The same from a record: what was active counts as stopped, since it is not supervised; or as
+/* The same from a record: an active service counts as stopped, since it is not supervised, or as
  * ended, if it had. */
 void state_file_settle(struct state_file_service *service);
 
 int state_file_print(struct buf *out, const struct state_file *record, struct err *err);
-/* Fails with ERR_INVALID; unknown keys are passed over. */
+/* Fails with ERR_INVALID; unknown keys are ignored. */
 int state_file_parse(struct arena *arena, struct str text, struct state_file *ret_record,
                      struct err *err);
 
-/* In `folder`. One that is not there is NULL. */
+/* Loads from `folder`. NULL when there is no file. */
 int state_file_save(const char *folder, const struct state_file *record, struct err *err);
 int state_file_load(struct arena *arena, const char *folder, const struct state_file **ret_record,
                     struct err *err);
 
-/* NULL when there is none of that name. */
+/* NULL when there is no such service. */
 const struct state_file_service *state_file_find(const struct state_file *record, const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 #include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
-/* Of a query in SQL, when the loop waits for it. */
+/* For an SQL query, while the loop waits for it. */
 #define HURRY_TIME (100 * CLOCK_MS)
 
 /* A bundle that was read and not sent. */
@@ -38,14 +38,14 @@ struct stream {
     bool has_lines; /* a line was read */
 
     bool stale; /* there may be something to read */
-    bool away;  /* the background task has not come back */
+    bool away;  /* the worker has not finished */
     bool taken; /* but what it read was sent */
     struct background_task background_task;
 
-    _Atomic bool hurry;            /* somebody waits for the worker */
+    _Atomic bool hurry;            /* a caller waits for the worker */
     _Atomic(struct log_sql *) sql; /* instead of the reader; NULL: not open */
 
-    /* The worker's, while it is away: */
+    /* Owned by the worker while it runs: */
     struct log_reader *reader;
     struct bundle bundle;
     bool more; /* after the bundle */
@@ -114,7 +114,7 @@ static void destroy_stream(struct stream *stream)
     free(stream);
 }
 
-/* A search in SQL may take its time, but not that of others. */
+/* An SQL search may take its time, but must not delay others. */
 static void hurry_worker(struct stream *stream)
 {
     struct log_sql *sql;
@@ -178,8 +178,8 @@ static int open_stream_reader(struct stream *stream)
     return stream->has_tail ? log_reader_tail(stream->reader, stream->tail, err) : 0;
 }
 
-/* Lines that came after the question are not shown, so that the answer has an end. Who writes so
- * fast that all older ones were removed before they were read is shown with newer ones. */
+/* Lines newer than the request are not shown, so that the reply ends. If a writer is so fast that
+ * all older lines are removed before they are read, newer ones are shown instead. */
 static bool came_in_time(struct stream *stream, uint64_t seq)
 {
     if (stream->before > 0 && !stream->has_lines && seq > stream->before)
@@ -284,7 +284,7 @@ static void on_bundle_read(struct background_task *background_task)
 
 static bool has_stream_room(const struct stream *stream)
 {
-    return !connection_is_busy(&stream->call->client->connection); /* `drained` goes on */
+    return !connection_is_busy(&stream->call->client->connection); /* `drained` continues */
 }
 
 void stream_renew(struct stream *stream)
@@ -309,7 +309,7 @@ bool stream_has_more(const struct stream *stream)
     return stream->away || (stream->stale && !stream->failed);
 }
 
-/* A search may wait for its turn behind others: the loop does not. */
+/* A search may queue behind others: the loop does not wait. */
 static bool drain_sql(struct stream *stream)
 {
     hurry_worker(stream);

@@ -1,10 +1,10 @@
 /*
- * tokens - what the processes of services may ask of the daemon, and the secrets that prove it.
+ * tokens - the permissions of services towards the daemon, and the secrets that prove them.
  *
- * A service with `permissions` is lent a token when the first process of a run is started (a hook
- * before the start, or the process itself), and it is revoked when the run and its last hook are
- * over. All of its processes have it in their environment, and nobody else: it is never logged,
- * shown or stored.
+ * A service with `permissions` is lent a token when the first process of a run starts (a hook
+ * before the start, or the process itself); it is revoked when the run and its last hook are over.
+ * Only the processes of the service have it, in their environment: it is never logged, shown or
+ * stored.
  *
  * Memory: the heap; zeroed when a token ends. Threads: the loop's.
  */
@@ -25,10 +25,10 @@ struct service_token {
     char text[TOKEN_TEXT_SIZE];
     const struct project *project;
     uint32_t service;
-    const char *name; /* of the service */
+    const char *name; /* the service's */
     uint64_t rights;
     enum hardening floor;
-    const struct value *authorize, *lua; /* of its config; or NULL */
+    const struct value *authorize, *lua; /* the config's; or NULL */
     struct service_token *next;
 };
 
@@ -36,14 +36,14 @@ struct tokens {
     struct service_token *first;
 };
 
-/* The text for the environment of a process; NULL: the service has no permissions. The same until
+/* The token for the environment of a process; NULL: the service has no permissions. Unchanged until
  * it is revoked. */
 const char *tokens_lend(struct tokens *tokens, const struct project *project, uint32_t service);
 void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_t service);
-/* All of a project. */
+/* Revokes all tokens of a project. */
 void tokens_forget(struct tokens *tokens, const struct project *project);
 
-/* NULL: nobody has been lent this, or no longer. Takes the same time whichever it is. */
+/* Finds a valid token; NULL: unknown or revoked. Takes the same time in both cases. */
 const struct service_token *tokens_find(const struct tokens *tokens, const char *text);
 
 #endif

@@ -52,7 +52,7 @@ static void mark_edge_met(struct service_edge *edge, bool waived)
     timer_clear(engine_world(edge->owner->engine)->timers, &edge->timer);
 }
 
-/* Order alone asks for no condition, and never keeps a service down: one that ended or failed
+/* EDGE_ORDER needs no condition, and never keeps a service down: a dependency that ended or failed
  * meanwhile is not waited for. */
 static enum condition_verdict judge_order(const struct service *target)
 {
@@ -70,14 +70,14 @@ static enum condition_verdict judge_edge(struct service_edge *edge)
     if (edge->wait == EDGE_ORDER)
         return judge_order(edge->target);
     if (edge->target->exited && status_is_running(facts.status))
-        return CONDITION_WAIT; /* soon it will have another status */
+        return CONDITION_WAIT; /* its status changes soon */
     facts.unchecked = !edge->target->config->health.given && config->timeout == 0;
     buf_clear(&edge->owner->reason);
     return condition_judge(config->condition, &config->codes, config->allow_skipped, &facts,
                            &edge->owner->reason);
 }
 
-/* The deadline of this edge has passed, also when its timer has not been called yet. */
+/* Has the edge's deadline passed, even if its timer has not fired yet? */
 static bool is_edge_overdue(const struct service_edge *edge)
 {
     struct world *world = engine_world(edge->owner->engine);
@@ -91,7 +91,7 @@ static bool is_given_up(const struct service_edge *edge, enum condition_verdict 
     return verdict == CONDITION_SKIP || is_edge_overdue(edge);
 }
 
-/* A restart goes along this edge, also when it is not waited for. */
+/* A restart passes along this edge, even if it is not waited for. */
 static bool is_followed(const struct service_edge *edge)
 {
     const struct service *owner = edge->owner;

@@ -1,10 +1,10 @@
 /*
  * edge - waiting for dependencies.
  *
- * All edges are waited for at once, and the timeout of each runs from when the
- * wait began. An edge that held counts as met from then on, whatever the
- * dependency does next, unless the dependency restarts and the edge passes
- * restarts on. States of this machine are waited for in the same way: kepler/engine/state_edge.h.
+ * All edges are waited for in parallel; each timeout runs from the start of the wait. Once an edge
+ * held, it stays met whatever the dependency does next, unless the dependency restarts and the
+ * edge passes restarts on. States of this machine are waited for in the same way:
+ * kepler/engine/state_edge.h.
  *
  * Threads: the loop's.
  */
@@ -16,19 +16,19 @@
 enum edge_result {
     EDGE_RESULT_WAIT,
     EDGE_RESULT_GO,   /* all are met */
-    EDGE_RESULT_SKIP, /* one never will be; the reason of the service says why */
-    EDGE_RESULT_LATE, /* the timeout of one is over; likewise */
+    EDGE_RESULT_SKIP, /* one never will be; the service's reason explains it */
+    EDGE_RESULT_LATE, /* one has timed out; the service's reason explains it */
 };
 
-/* Wait for all of them, or for none. */
+/* Waits for all edges, or for none. */
 void edge_want_all(struct service *service, bool none);
-/* Is one waited for, or may a restart come along it? */
+/* Is an edge waited for, or may a restart arrive through it? */
 bool edge_has_any(const struct service *service);
-/* The waiting begins: timeouts run from now. For edges that joined later: from when they did. */
+/* Begins waiting: timeouts run from now. For edges that joined later: from when they did. */
 void edge_begin(struct service *service);
-/* How is it now? */
+/* The current result. */
 enum edge_result edge_judge(struct service *service);
-/* No more waiting; timers are cleared. */
+/* Stops waiting and clears timers. */
 void edge_end(struct service *service);
 
 #endif

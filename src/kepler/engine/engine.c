@@ -17,8 +17,8 @@ struct engine {
     struct event_sink sink;
     struct service *services;
     struct service *queue, **queue_end;
-    struct buf asker; /* of the requests that follow: " by root" */
-    bool stepping;    /* a sink that asks for something is not a new step */
+    struct buf asker; /* for the current requests: " by root" */
+    bool stepping;    /* a sink may send requests, but must not step again */
     bool cleaning;    /* pre_cleanup hooks are due once all is down */
     bool dirty;       /* something happened since EVENT_SETTLED */
     bool restarts;    /* services in the queue have a restart to pass on */
@@ -304,7 +304,7 @@ static struct service *dequeue_service(struct engine *engine)
     return service;
 }
 
-/* A dependent that is not active learns of the new state when it is started. */
+/* An inactive dependent sees the new state when it is started. */
 static void pass_restart_on(struct service_edge *edge)
 {
     struct service *dependent = edge->owner;
@@ -320,8 +320,8 @@ static void pass_restart_on(struct service_edge *edge)
     service_handle(dependent, EV_DEP_RESTART);
 }
 
-/* Before anybody looks at an edge: services that end in one instant, of which some depend on
- * others, each restart once. */
+/* Before any edge is evaluated: services that end at the same moment and depend on each other
+ * restart once each. */
 static void pass_restarts_on(struct engine *engine)
 {
     while (engine->restarts) {
@@ -347,8 +347,8 @@ static void tell_neighbours(struct service *service)
     state_edges_watch(service);
 }
 
-/* Once everything that was stopped has ended: until then somebody may still need what the
- * hooks remove. */
+/* Once everything that was stopped has ended: until then, a service may still need what the hooks
+ * remove. */
 static void clean_when_down(struct engine *engine)
 {
     bool due = false;
@@ -473,7 +473,7 @@ static void clear_stopped_logs(struct engine *engine, struct service *service)
         engine_tell(engine, service, &event);
 }
 
-/* All are marked before the first one moves, so that each waits for its dependents. */
+/* Mark all before the first one moves, so that each waits for its dependents. */
 void engine_stop(struct engine *engine, struct engine_set set, const struct engine_stop *options)
 {
     for (size_t i = 0; i < set_count(engine, set); i++) {
@@ -504,7 +504,8 @@ bool engine_is_restartable(const struct service *service)
            (status_is_running(service_status(service)) || routine_waits_for_pause(service));
 }
 
-/* Edges among those that restart together keep their order: up again before the dependent is. */
+/* Edges among services that restart together keep their order: the dependency is up before the
+ * dependent. */
 static void keep_order(struct service *service)
 {
     for (size_t i = 0; i < service->edge_count; i++) {
@@ -579,7 +580,7 @@ struct world *engine_world(const struct engine *engine)
     return engine->world;
 }
 
-/* Links are by the places in the book; those that lead to nobody are cut. */
+/* Links go by place in the book; those without a target are cut. */
 static void restore_links(struct engine *engine, struct history *history,
                           const struct history_book *book)
 {
@@ -618,7 +619,7 @@ struct history_book engine_history(const struct engine *engine, struct arena *ar
     return (struct history_book){ pages, count };
 }
 
-/* That it is there no more is a change, too; unless its history knows. */
+/* Losing the process is a change, too, unless the history has it already. */
 static void note_loss(struct engine *engine, struct service *service)
 {
     const struct history_entry *last = history_find(&service->history, 0);

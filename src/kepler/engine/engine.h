@@ -1,16 +1,16 @@
 /*
- * engine - the services of one configuration, and the order among them.
+ * engine - the services of one config, and their order.
  *
  *     engine_new -> engine_start -> ... -> engine_stop -> engine_is_down -> engine_free
  *
- * Requests return at once; what follows happens on the loop, and is reported to the sink. After a
- * burst of changes the sink gets EVENT_SETTLED: the moment to ask again whether services are ready,
- * down, or quiescent.
+ * Requests return at once; their effects happen on the loop, and are reported to the sink. After a
+ * burst of changes the sink gets EVENT_SETTLED: the time to check again whether services are
+ * ready, down, or quiescent.
  *
- * Callbacks of the world hand an event to one service and queue it. engine_step
- * drains the queue: dependents learn of restarts first and then of other changes,
- * and services that wait for others look again. Nothing walks over dependencies by recursion. Call
- * it after the callbacks of each turn of the loop (loop_on_step); requests call it themselves.
+ * Callbacks of the world hand an event to one service and queue it. engine_step drains the queue:
+ * dependents see restarts first and then other changes, and waiting services check again. There is
+ * no recursion over dependencies. Call it after the callbacks of each turn of the loop
+ * (loop_on_step); requests call it themselves.
  *
  * Memory: engine_free frees. `config` and `world` must live as long as the engine,
  * which takes over world->events. Threads: the loop's.
@@ -29,7 +29,7 @@ struct config;
 struct engine;
 struct world;
 
-/* Some services by number; none listed: all of them. */
+/* Services by number; an empty set means all. */
 struct engine_set {
     const uint32_t *services;
     size_t count;
@@ -37,36 +37,36 @@ struct engine_set {
 #define ENGINE_ALL ((struct engine_set){ NULL, 0 })
 
 struct engine *engine_new(const struct config *config, struct world *world, struct event_sink sink);
-/* What runs is left to its fate: stop it first. NULL is fine. */
+/* Running processes are abandoned: stop them first. NULL is fine. */
 void engine_free(struct engine *engine);
 
-/* Whose requests follow, for the causes that are kept: "root", "the daemon, which ends"; NULL:
- * nobody's. Copied. */
+/* Sets the requester of the following calls, for recorded causes: "root", "the daemon, which ends";
+ * NULL: none. Copied. */
 void engine_ask_as(struct engine *engine, const char *who);
 
 enum engine_flag {
     ENGINE_NO_DEPS = 1, /* do not wait for dependencies */
-    ENGINE_NAMED = 2,   /* asked for by name: `if` is not asked */
+    ENGINE_NAMED = 2,   /* requested by name: `if` is not evaluated */
 };
 
-/* Start those that are not active, whatever their policy; a pause before a restart ends.
- * Dependencies are not pulled in; one that is not started counts as stopped. */
+/* Starts those that are not active, whatever their policy, and ends a delay before a restart. Does
+ * not start dependencies; one that is not started counts as stopped. */
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags);
 
 struct engine_stop {
-    int signal;     /* 0: each service's own */
-    bool clean;     /* run pre_cleanup hooks afterwards, where something ever ran */
-    bool keep_logs; /* whatever the retention rules say: somebody must see what went wrong */
+    int signal;     /* 0: the default of each service */
+    bool clean;     /* run pre_cleanup hooks afterwards, for services that ever ran */
+    bool keep_logs; /* overrides retention: the user needs to see what went wrong */
 };
-/* Stop in parallel, dependents before what they depend on. Wins over any start or restart that is
- * going on. */
+/* Stops in parallel, dependents before their dependencies. Overrides any start or restart in
+ * progress. */
 void engine_stop(struct engine *engine, struct engine_set set, const struct engine_stop *options);
 
-/* Restart those that run or pause before a restart; returns how many. Dependents go down first and
- * come up last. */
+/* Restarts those that run or wait to be restarted; returns how many. Dependents stop first and
+ * start last. */
 size_t engine_restart(struct engine *engine, struct engine_set set, unsigned flags);
 
-/* Drain the queue of changes. */
+/* Drains the queue of changes. */
 void engine_step(struct engine *engine);
 
 /* --- asking ------------------------------------------------------------------------ */
@@ -78,34 +78,34 @@ const struct service *engine_find(const struct engine *engine, const char *name)
 const struct config *engine_config(const struct engine *engine);
 struct world *engine_world(const struct engine *engine);
 
-/* What was known of a service before this engine was made; it is inactive. */
+/* Restores what an earlier engine knew of an inactive service. */
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
                     const char *reason);
-/* The same for the histories of all, before engine_restore. Services that are no more are left out.
- */
+/* Restores all histories, before engine_restore. Drops services that no longer exist. */
 void engine_restore_history(struct engine *engine, const struct history_book *book);
-/* All histories, each at the place of its service; borrowed. */
+/* All histories, by place of the service; borrowed. */
 struct history_book engine_history(const struct engine *engine, struct arena *arena);
 
-/* Nothing of them still runs, hooks and checks included. */
+/* Has everything of these services ended, hooks and checks included? */
 bool engine_is_down(const struct engine *engine, struct engine_set set);
-/* Each of them is down, or has been since it was stopped and was started again. */
+/* Is each of them down, or was it since the stop and then started again? */
 bool engine_is_stopped(const struct engine *engine, struct engine_set set);
-/* Would engine_start, or engine_restart, do something for it? */
+/* Would engine_start, or engine_restart, act on it? */
 bool engine_is_startable(const struct service *service, unsigned flags);
 bool engine_is_restartable(const struct service *service);
-/* None of them is on its way from inactive to running: each runs, or has ended, or will not. */
+/* Has each of them finished starting: running, ended, or never going to run? */
 bool engine_is_started(const struct engine *engine, struct engine_set set);
-/* No restart, start or stop of them is going on. Waiting for a dependency is, a pause is not. */
+/* Is no restart, start or stop of these in progress? Waiting for a dependency counts as one, a
+ * delay does not. */
 bool engine_is_settled(const struct engine *engine, struct engine_set set);
 
-/* For the parts of a service: fill in name and time, and hand on to the sink. */
+/* For the parts of a service: fills in name and time, and reports to the sink. */
 void engine_tell(struct engine *engine, const struct service *service, struct engine_event *event);
-/* What the configuration says, before anything is evaluated. */
+/* The plan from the config, before anything is evaluated. */
 void engine_plan(const struct config_service *config, struct world_plan *ret_plan);
-/* Put it into the queue that engine_step drains. */
+/* Adds to the queue that engine_step drains. */
 void engine_queue(struct engine *engine, struct service *service);
-/* The same, and its dependents learn that it restarts. */
+/* The same, and notifies dependents that it restarts. */
 void engine_pass_restart(struct engine *engine, struct service *service);
 /* The number of a new look at services, which sees each of them once. */
 uint64_t engine_look(struct engine *engine);

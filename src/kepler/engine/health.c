@@ -5,7 +5,7 @@
 #include "kepler/engine/service.h"
 #include "core/sys/clock.h"
 
-/* For a check whose timeout is none. */
+/* For checks without a timeout. */
 #define TIMEOUT_DEFAULT (30 * CLOCK_SECOND)
 
 static void on_check_due(struct timer *timer);
@@ -100,7 +100,7 @@ void health_begin(struct service *service)
     if (!service->plan.check.given)
         return;
     health->on = true;
-    if (!health->running) /* else when the one of the run before is gone */
+    if (!health->running) /* else when the previous run's check has ended */
         set_check_timer(service, service->plan.check.start_period, on_check_due);
 }
 
@@ -144,7 +144,7 @@ void health_task_ended(struct service *service, struct process_status status)
     if (health->timed_out || !process_status_ok(status))
         service_add_words(&health->words, "%s", world->ops->check_words(world, service->index));
     if (!health->on)
-        service_changed(service); /* it may be what a stop waited for */
+        service_changed(service); /* a stop may have waited for it */
     else if (stale)
         set_check_timer(service, service->plan.check.start_period, on_check_due);
     else

@@ -1,15 +1,15 @@
 /*
- * health - the checks of a running service.
+ * health - the health checks of a running service.
  *
- * The first check runs `start_period` after the service is up, the next ones
- * `interval` after the end of the one before. A check that takes longer than
- * `timeout` dies with its whole tree and has failed. A pass sets the count of
- * failures to zero; `retries` failures in a row make the service unhealthy.
+ * The first check runs `start_period` after the service is up, each further one `interval` after
+ * the end of the previous. A check that takes longer than `timeout` is killed with its whole tree
+ * and has failed. A pass resets the count of failures; `retries` failures in a row make the
+ * service unhealthy.
  *
  *     health_begin -> { EV_HEALTHY or EV_UNHEALTHY -> health_next }... -> health_end
  *
- * An event means a change; the next check is set by health_next then, because
- * hooks come first. Threads: the loop's.
+ * An event reports a change; health_next then schedules the next check, because hooks come first.
+ * Threads: the loop's.
  */
 #ifndef KEPLER_ENGINE_HEALTH_H
 #define KEPLER_ENGINE_HEALTH_H
@@ -40,13 +40,13 @@ struct health {
 
 /* The service is up. Does nothing without a health check. */
 void health_begin(struct service *service);
-/* Go on after an event. */
+/* Continues after an event. */
 void health_next(struct service *service);
-/* No more checks; one that runs is killed. */
+/* Stops checking; a running check is killed. */
 void health_end(struct service *service);
-/* How the last check ended: "exit status 1: connection refused". */
+/* Prints how the last check ended: "exit status 1: connection refused". */
 void health_print_last(const struct service *service, struct buf *out);
-/* The world says that the check ended. */
+/* The world reports the end of the check. */
 void health_task_ended(struct service *service, struct process_status status);
 void health_done(struct health *health);
 

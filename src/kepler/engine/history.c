@@ -12,7 +12,7 @@ static void keep_cause(char *place, const char *cause)
     if (!fits)
         n = HISTORY_CAUSE_SIZE - sizeof(mark);
     while (!fits && n > 0 && ((unsigned char)cause[n] & 0xc0) == 0x80)
-        n--; /* no half a character */
+        n--; /* do not split a character */
     (void)snprintf(place, HISTORY_CAUSE_SIZE, "%.*s%s", (int)n, cause, fits ? "" : mark);
 }
 

@@ -1,8 +1,8 @@
 /*
- * history - the last few changes of a service's status, with their causes.
+ * history - the latest status changes of a service, with their causes.
  *
- * A ring of fixed size: it never allocates, and forgets the oldest. Changes are numbered from 0
- * on, so that a change of one service can name the change of another that brought it about.
+ * A ring of fixed size: it never allocates, and drops the oldest. Changes are numbered from 0, so
+ * that a change can name the change of another service that caused it.
  */
 #ifndef KEPLER_ENGINE_HISTORY_H
 #define KEPLER_ENGINE_HISTORY_H
@@ -27,16 +27,16 @@ struct history_entry {
     int64_t wall;
     uint64_t number;
     struct history_link by;
-    char cause[HISTORY_CAUSE_SIZE]; /* a longer one is cut and ends in "..." */
+    char cause[HISTORY_CAUSE_SIZE]; /* longer ones are cut and end in "..." */
 };
 
 struct history {
     struct history_entry entries[HISTORY_LENGTH];
-    uint64_t count; /* of all that ever happened */
-    uint64_t first; /* nothing is known of those before */
+    uint64_t count; /* total number of changes */
+    uint64_t first; /* earlier ones are unknown */
 };
 
-/* The histories of services that know each other by their place. */
+/* Histories of several services, which refer to each other by place. */
 struct history_page {
     const char *name;
     uint32_t place;
@@ -50,13 +50,13 @@ struct history_book {
 
 /* `entry` without its number and cause. */
 void history_add(struct history *history, const struct history_entry *entry, const char *cause);
-/* An entry of an earlier life, with its number: later ones than are known. */
+/* Adds an entry of an earlier daemon, with its number: higher than all known ones. */
 void history_put(struct history *history, const struct history_entry *entry, const char *cause);
-/* Entry `back` changes ago, 0 being the latest; NULL when it is forgotten or never was. */
+/* The entry `back` changes ago, 0 being the latest; NULL when it was dropped or never existed. */
 const struct history_entry *history_find(const struct history *history, size_t back);
-/* By its number; likewise. */
+/* The entry with this number; NULL when it was dropped or never existed. */
 const struct history_entry *history_get(const struct history *history, uint64_t number);
-/* NULL when there is none of that name. */
+/* NULL when there is no such service. */
 const struct history_page *history_page(const struct history_book *book, const char *name);
 
 #endif

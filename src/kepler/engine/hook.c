@@ -14,7 +14,7 @@ static void report_hook_event(struct service *service, enum event_kind kind)
     engine_tell(service->engine, service, &event);
 }
 
-/* Steps are counted from 1 where people read. */
+/* Users count steps from 1. */
 static void fail_step(struct service *service, const char *why)
 {
     struct world *world = engine_world(service->engine);
@@ -24,7 +24,7 @@ static void fail_step(struct service *service, const char *why)
     buf_printf(&text, "hook %s: step %zu: %s", hook_phase_name(hook->phase), hook->step + 1, why);
     world->ops->note(world, service->index, hook->phase, WORLD_ERROR, buf_text(&text));
     if (hook->failed)
-        return; /* the first failure is the one that counts */
+        return; /* the first failure counts */
     hook->failed = true;
     buf_clear(&hook->error);
     buf_add_str(&hook->error, buf_view(&text));

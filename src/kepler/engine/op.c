@@ -32,7 +32,7 @@ void op_end_run(struct service *service)
     world->ops->end_run(world, service->index);
 }
 
-/* Inactive from here on. */
+/* Becomes inactive. */
 enum op_result op_settle(struct service *service, enum status status)
 {
     struct engine_event event = { .kind = EVENT_UNHANDLED_FAILURE };
@@ -56,7 +56,7 @@ enum op_result op_fail(struct service *service, const char *why)
     return op_settle(service, STATUS_FAILED);
 }
 
-/* What was asked for is known, or the routine waits for it. */
+/* True when the answer is there; otherwise the routine waits for it. */
 enum op_result op_note_answer(struct service *service, enum world_answer answer,
                               const struct err *err)
 {
@@ -77,7 +77,7 @@ enum op_result op_pre_start(struct service *service)
     return run_hook(service, HOOK_PRE_START);
 }
 
-/* Of all hooks this is the one without which a service does not start. */
+/* The only hook without which a service does not start. */
 enum op_result op_need_pre_start(struct service *service)
 {
     return service->hook.failed ? op_fail_start(service, buf_text(&service->hook.error)) : OP_NEXT;

@@ -1,7 +1,8 @@
 /*
- * op - one step of a routine, and what such steps share.
+ * op - one operation of a routine, and the operations' shared helpers.
  *
- * Those of op_up.c lead to a running service, those of op_down.c away from one; op.c has the hooks.
+ * Operations in op_up.c lead to a running service, those in op_down.c away from one; op.c has the
+ * hooks.
  *
  * Used by routine.c alone. Threads: the loop's.
  */
@@ -19,7 +20,7 @@ struct service;
 enum op_result {
     OP_NEXT,
     OP_WAIT, /* until routine_continue */
-    OP_JUMP, /* another routine, or none, has been set */
+    OP_JUMP, /* switched to another routine, or none */
 };
 
 typedef enum op_result op_fn(struct service *service);
@@ -32,16 +33,16 @@ struct routine {
 
 struct world *op_world(const struct service *service);
 void op_clear_logs(struct service *service, enum config_keep keep);
-/* Go on with another routine; NULL: with none. */
+/* Switches to another routine; NULL: to none. */
 enum op_result op_jump(struct service *service, const struct routine *routine);
-/* What the run was lent is revoked. */
+/* Revokes what the run was lent. */
 void op_end_run(struct service *service);
-/* Inactive from here on. */
+/* Makes the service inactive. */
 enum op_result op_settle(struct service *service, enum status status);
 enum op_result op_fail(struct service *service, const char *why);
-/* The same of a start, which a restart by policy tries again. */
+/* Makes a start inactive after a failure; a restart by policy tries again. */
 enum op_result op_fail_start(struct service *service, const char *why);
-/* What was asked for is known, or the routine waits for it. */
+/* True when the answer is there; otherwise the routine waits for it. */
 enum op_result op_note_answer(struct service *service, enum world_answer answer,
                               const struct err *err);
 

@@ -64,8 +64,8 @@ enum op_result op_stopped(struct service *service)
     return op_settle(service, STATUS_STOPPED);
 }
 
-/* The turning point of a restart: it is down, and its dependencies may go. One that was stopped on
- * the way, and perhaps started again, goes through stopped. */
+/* The turning point of a restart: it is down, and its dependencies may stop. If it was stopped
+ * meanwhile, and perhaps started again, it goes through stopped. */
 enum op_result op_turn_round(struct service *service)
 {
     op_end_run(service);
@@ -108,7 +108,7 @@ enum op_result op_judge_exit(struct service *service)
     op_end_run(service);
     op_clear_logs(service, ended_well(service) ? logs->on_success : logs->on_failure);
     if (service->goal == GOAL_DOWN || service->leaving)
-        return op_stopped(service); /* and perhaps it is started again */
+        return op_stopped(service); /* and perhaps starts again */
     if (policy_restarts(&service->plan.policy, ended_well(service))) {
         service->restart_cause = RESTART_POLICY;
         engine_pass_restart(service->engine, service);
@@ -118,7 +118,7 @@ enum op_result op_judge_exit(struct service *service)
     return OP_NEXT;
 }
 
-/* Until the outputs are known it has not ended for those that wait for its end. */
+/* For waiting services it has not ended until its outputs are known. */
 enum op_result op_keep_outputs(struct service *service)
 {
     struct world *world = op_world(service);

@@ -6,9 +6,9 @@
 #include "kepler/engine/service.h"
 #include "core/sys/clock.h"
 
-/* A restart that did not get as far as a process is not tried again sooner than this. */
+/* Minimum delay of a restart that did not reach a process. */
 #define START_RETRY_MIN CLOCK_SECOND
-/* A crash loop that its limit does not end is not tried again sooner than this. */
+/* Minimum delay in a crash loop that its limit does not end. */
 #define CRASH_PAUSE_MIN CLOCK_SECOND
 
 /* --- waiting ---------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ enum op_result op_waiting_again(struct service *service)
     return OP_NEXT;
 }
 
-/* Judged in engine_step, when all that were asked for at once are on their way. */
+/* Evaluated in engine_step, when all services of the request are on their way. */
 enum op_result op_await(struct service *service)
 {
     if (!edge_has_any(service))
@@ -37,7 +37,7 @@ enum op_result op_await(struct service *service)
     return OP_WAIT;
 }
 
-/* Likewise: until all have seen what it is now and, if it goes down, no dependent still does. */
+/* Evaluated in engine_step: dependents must see the new status and, if it stops, stop first. */
 enum op_result op_turn(struct service *service)
 {
     service_changed(service);
@@ -77,15 +77,15 @@ static enum op_result fail_at_start_limit(struct service *service)
     struct str rest = buf_view(&service->cause), cause = str_cut(&rest, ';');
     const int64_t count = service->config->start_limit_count;
 
-    /* without what came of it */
+    /* without a result */
     buf_printf(&why, "start limit reached: restarted %lld time%s within %lld s, last because %.*s",
                (long long)count, count == 1 ? "" : "s",
                (long long)(service->config->start_limit_interval / CLOCK_SECOND), STR_ARG(cause));
-    service_recall_run(service); /* whoever waits for its failure may ask for the code */
+    service_recall_run(service); /* a dependent may check the exit code */
     return op_fail(service, buf_text(&why));
 }
 
-/* The shortest pause that this restart may have. */
+/* The minimum delay of this restart. */
 static int64_t least_pause(const struct service *service, bool looping)
 {
     if (looping)
@@ -149,7 +149,7 @@ static void because_of_service(struct service *service)
     service->decisive = NULL;
 }
 
-/* The last of those that were waited for. */
+/* The last edge that was waited for. */
 static void because_of_edge(struct service *service, const char *then)
 {
     const size_t count = service->edge_count + service->state_count;
@@ -199,7 +199,7 @@ enum op_result op_plan(struct service *service)
 {
     if (service->answer.n == 0 && !service->plan.skip)
         return OP_NEXT;
-    service_forget_run(service); /* how an earlier process ended is not how this start did */
+    service_forget_run(service); /* the exit of an earlier process does not describe this start */
     if (service->answer.n > 0)
         return op_fail(service, buf_text(&service->answer));
     service_set_reason(service, "%s", service->plan.reason);
@@ -227,8 +227,8 @@ enum op_result op_keep_restart(struct service *service)
     return OP_NEXT;
 }
 
-/* A first start without a process has failed. A restart by policy is tried again as the policy
- * says, since it worked before. */
+/* A first start without a process has failed. A restart by policy is retried as the policy says,
+ * since it worked before. */
 static bool is_tried_again(const struct service *service)
 {
     bool by_policy =
@@ -300,7 +300,7 @@ enum op_result op_up(struct service *service)
 
     service->record.initialized = true;
     if (!service->alive || service->exited)
-        return OP_NEXT; /* it is over already: the end of the routine sees to that */
+        return OP_NEXT; /* it is over already: the end of the routine handles that */
     service->up = true;
     health_begin(service);
     service->files_on = service->plan.has_watch;

@@ -11,14 +11,14 @@ static bool blocks_readiness(const struct service_edge *edge)
     return edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER;
 }
 
-/* Does this service wait for something that will not come by itself? `settled` says it of all that
- * come before it. There is hope where an edge will end by itself, by its timeout, or where somebody
- * may yet start what it waits for. */
+/* Does this service wait for something that will not come by itself? `settled` is the answer for
+ * all services before it. There is hope where an edge will end by its timeout, or where a user may
+ * yet start the dependency. */
 static bool is_stuck(const struct service *service, const bool *settled, bool *ret_hope)
 {
     bool stuck = false;
 
-    *ret_hope = state_edges_wait(service); /* somebody may run the state */
+    *ret_hope = state_edges_wait(service); /* a user may run the state */
     for (size_t i = 0; i < service->edge_count; i++) {
         const struct service_edge *edge = &service->edges[i];
         struct condition_facts facts = service_facts(edge->target);
@@ -33,9 +33,8 @@ static bool is_stuck(const struct service *service, const bool *settled, bool *r
     return stuck;
 }
 
-/* Is the dependency ready, and may it stay as it is for ever without meeting the condition? One
- * that runs to its end, or is about to start, does not; one that waits does when what it waits for
- * does. */
+/* Is the dependency ready, and may it stay as it is forever without meeting the condition? Not if
+ * it runs to its end or is about to start; if it waits, only if what it waits for may. */
 static bool is_deferred(const struct service_edge *edge, const bool *ready)
 {
     const struct service *target = edge->target;

@@ -53,7 +53,7 @@ ROUTINE(cleanup,
 
 /* --- running them ---------------------------------------------------------------------------- */
 
-/* What is due once nothing is going on. */
+/* The next routine once nothing is in progress. */
 static const struct routine *find_due_routine(struct service *service)
 {
     enum status status = service_status(service);

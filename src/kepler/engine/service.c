@@ -11,19 +11,18 @@
  *      +---- stopped <---- stopping <--------------------------+ stop
  *                                      running <-- restarting <+ restart
  *
- * Inactive are stopped, exited, killed, failed and skipped. A process that ended
- * and will be started again never shows as exited: the service goes to `starting`
- * at once, and the pause before the restart is part of that. So whoever sees an
- * inactive status may rely on it: nothing happens to the service by itself.
+ * Inactive are stopped, exited, killed, failed and skipped. A process that ended and will be
+ * started again never shows as exited: the service goes to `starting` at once, which includes the
+ * delay before the restart. So an inactive status is reliable: nothing happens to the service by
+ * itself.
  *
  * `restarting` is a restart by hand, for changed files, for a failed health check,
  * or because a dependency restarts. It has two halves. In the first (`going_down`)
  * the old process ends; a second cause that arrives then changes nothing. In the
  * second the edges that passed a restart on are waited for, and a new one starts.
  *
- * Whatever a service is doing is a routine (routine.c); none is running when it is
- * inactive, or in the running family with nothing to do. The table says which
- * event may break into which.
+ * All activity of a service is a routine (routine.c); none is running when it is inactive, or idle
+ * in the running family. The table decides which event may interrupt which.
  *
  *   goal      where the service should end up. Only engine_start and engine_stop
  *             set it. With GOAL_DOWN no restart begins, whatever the cause, and
@@ -54,8 +53,8 @@ typedef void action_fn(struct service *service);
 
 /* --- words ------------------------------------------------------------------------------ */
 
-/* Words end up on the terminals of others, root's among them: they come from files, scripts and
- * clients of anybody, so what would do something there is taken out. */
+/* Reasons end up on other users' terminals, root's among them. They come from files, scripts and
+ * clients of any user, so control sequences are stripped. */
 static void append_reason(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
 static void append_reason(struct buf *words, const char *fmt, va_list args)
@@ -171,7 +170,7 @@ void service_recall_run(struct service *service)
     service->record.signal = end->signal;
 }
 
-/* Skipped and failed keep the words that were set for them; all others have none. */
+/* Skipped and failed keep the reason that was set for them; all others have none. */
 static void record_status(struct service *service, enum status status, int64_t wall)
 {
     struct service_record *record = &service->record;
@@ -237,7 +236,7 @@ struct condition_facts service_facts(const struct service *service)
                                      .name = service->config->name };
 }
 
-/* Its process has ended by itself, and what comes of that is not decided. */
+/* Its process has ended by itself, and the consequence is undecided. */
 static bool is_ending(const struct service *service)
 {
     return service->exited &&
@@ -287,7 +286,7 @@ static void begin_service_start(struct service *service)
     routine_begin(service, &routine_start);
 }
 
-/* It pauses before a restart: that is now. */
+/* It waits before a restart: restart now. */
 static void end_pause(struct service *service)
 {
     if (!routine_waits_for_pause(service))
@@ -310,7 +309,7 @@ static void start_when_down(struct service *service)
     service->start_due = true;
 }
 
-/* What its check said last goes with the service: keep it. */
+/* The result of its last check is cleared with the service: save it. */
 static void add_check_words(struct service *service, const struct service *of, const char *whose,
                             const char *has)
 {
@@ -323,7 +322,7 @@ static void add_check_words(struct service *service, const struct service *of, c
     health_print_last(of, &service->cause);
 }
 
-/* Its process, if there is one, runs on until its turn has come. */
+/* Its process, if any, runs on until its turn. */
 static void begin_stop(struct service *service)
 {
     service_because(service, "stop requested%s", engine_asker(service->engine));
@@ -331,7 +330,7 @@ static void begin_stop(struct service *service)
     routine_begin(service, &routine_stop);
 }
 
-/* Asked again, perhaps with a signal that does more: SIGKILL waits for no hook either. */
+/* Requested again, perhaps with a stronger signal: SIGKILL does not wait for a hook either. */
 static void speed_up_stop(struct service *service)
 {
     struct world *world = engine_world(service->engine);
@@ -346,7 +345,7 @@ static void speed_up_stop(struct service *service)
         world->ops->signal(world, service->index, service->stop_signal);
 }
 
-/* Nothing runs yet, or the old process is going already. */
+/* Nothing runs yet, or the old process is ending already. */
 static void stop_before_running(struct service *service)
 {
     service_because(service, "stop requested%s", engine_asker(service->engine));
@@ -432,7 +431,7 @@ static void restart_edge_timeouts(struct service *service)
     edge_begin(service);
 }
 
-/* One whose process has ended is left to its policy; a restart then waits for the edge. */
+/* If the process has ended, the policy decides; a restart then waits for the edge. */
 static void follow_restart(struct service *service)
 {
     if (service->exited)
@@ -441,7 +440,7 @@ static void follow_restart(struct service *service)
     routine_begin(service, &routine_restart);
 }
 
-/* On its way up: what is already past its edges goes back to them. */
+/* While starting: a service that is past its edges goes back to them. */
 static void follow_restart_early(struct service *service)
 {
     if (routine_waits_for_edges(service))
@@ -456,7 +455,7 @@ static void follow_restart_early(struct service *service)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* It ended by itself, and what it left behind goes too. */
+/* It ended by itself: end its leftover processes, too. */
 static void kill_leftovers(struct service *service)
 {
     struct world *world = engine_world(service->engine);
@@ -464,7 +463,7 @@ static void kill_leftovers(struct service *service)
     world->ops->kill(world, service->index);
 }
 
-/* In a stop, what is left may use the rest of the grace. */
+/* During a stop, leftover processes may use the rest of the grace period. */
 static void kill_leftovers_unless_leaving(struct service *service)
 {
     if (!service->going_down)
@@ -510,8 +509,8 @@ static void become_unhealthy(struct service *service)
 
 /* --- the table --------------------------------------------------------------------------- */
 
-/* A cell that is not there is an event that means nothing in that state. Actions change their own
- * service only. */
+/* An empty cell is an event without meaning in that state. Actions change their own service only.
+ */
 /* clang-format off */
 #define INACTIVE                                                                                   \
     { [EV_START] = begin_service_start,                [EV_CLEAN] = begin_cleanup,                                       \

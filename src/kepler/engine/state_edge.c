@@ -59,7 +59,7 @@ static void mark_met(struct service_state *state, int64_t changed)
     timer_clear(engine_world(service->engine)->timers, &state->timer);
 }
 
-/* Its deadline has passed, also when its timer has not been called yet. */
+/* Has the deadline passed, even if the timer has not fired yet? */
 static bool is_state_edge_overdue(const struct service_state *state)
 {
     struct world *world = engine_world(state->owner->engine);
@@ -135,7 +135,7 @@ void state_edges_watch(struct service *service)
     world->ops->watch_states(world, service->index, on);
 }
 
-/* Changes before the service looked for the first time do not count. */
+/* Changes before the service's first check do not count. */
 static bool has_state_changed(struct service_state *state)
 {
     const struct world_state found = find_edge_state(state);

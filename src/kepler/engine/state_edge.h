@@ -1,9 +1,9 @@
 /*
- * state_edge - waiting for states of this machine, beside the services that a service waits for.
+ * state_edge - waiting for states of this machine, in addition to services.
  *
- * A state is met once its last run succeeded, and counts as met from then on, whatever later runs
- * bring. One that passes restarts on is watched while the service is up: when it has changed
- * something in a run that succeeded, the service restarts.
+ * A state is met once its last run succeeded, and stays met, whatever later runs bring. A state
+ * that passes restarts on is watched while the service is up: when a successful run changed
+ * something, the service restarts.
  *
  * For edge.c and engine.c. Threads: the loop's.
  */
@@ -12,16 +12,16 @@
 
 #include "kepler/engine/edge.h"
 
-/* As the functions of kepler/engine/edge.h, for states. */
+/* Like the functions of kepler/engine/edge.h, for states. */
 void state_edges_want(struct service *service, bool none);
 bool state_edges_wait(const struct service *service);
 void state_edges_begin(struct service *service);
 enum edge_result state_edges_judge(struct service *service);
 void state_edges_end(struct service *service);
 
-/* Have the world watch the states of the service while that matters to it. */
+/* Makes the world watch the service's states while they matter. */
 void state_edges_watch(struct service *service);
-/* The world has heard of them: one that has changed something restarts the service. */
+/* The world has new results: a state that changed something restarts the service. */
 void state_edges_follow(struct service *service);
 
 #endif

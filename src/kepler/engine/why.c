@@ -15,7 +15,7 @@
 struct asking {
     struct arena *arena;
     const struct engine *engine;
-    bool *told; /* services whose waiting has been explained */
+    bool *told; /* services that were explained already */
     size_t levels;
 };
 
@@ -123,7 +123,7 @@ static struct value make_state_answer(struct asking *asking, const struct servic
     return value_map(map);
 }
 
-/* Goes down as deep as dependencies go, up to a limit. */
+/* Recurses along dependencies, up to a limit. */
 static struct value waits_value(struct asking *asking, const struct service *service, size_t depth)
 {
     struct value_list *list = value_list_new(asking->arena, 0);
@@ -162,7 +162,7 @@ static struct value_map *entry_map(struct arena *arena, const struct history_ent
     return map;
 }
 
-/* A service that came up did so because of what let it start, some changes earlier. */
+/* A service came up because of the change that let it start, some entries earlier. */
 static struct history_link find_history_cause(const struct history *history,
                                               const struct history_entry *entry)
 {
@@ -188,7 +188,7 @@ static struct value chain_value(struct arena *arena, const struct history_book *
         put_why_value(arena, map, "service", value_text(page->name));
         value_list_push(arena, list, value_map(map));
         if (!entry)
-            break; /* so much has happened since that it is forgotten */
+            break; /* dropped after too many changes */
         link = find_history_cause(page->history, entry);
     }
     return value_list(list);

@@ -8,7 +8,7 @@
 #include "core/sys/signals.h"
 
 #define INDENT        2
-#define MOMENT_DIGITS 3 /* of a second */
+#define MOMENT_DIGITS 3 /* a fraction of a second */
 
 static const struct value_list *get_list(const struct value *map, const char *key)
 {
@@ -64,7 +64,7 @@ static void print_wait(const struct value *edge, size_t depth, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-/* Goes down as deep as the value does, which has a limit. */
+/* Recurses as deep as the value, which is limited. */
 static void print_waits(const struct value *map, size_t depth, struct buf *out)
 {
     const struct value_list *list = get_list(map, "waits_for");
@@ -94,7 +94,7 @@ static void print_chain(const struct value *entry, struct buf *out)
     }
 }
 
-/* To the millisecond, all of one width; programs get all digits. */
+/* Milliseconds, in a fixed width; programs get all digits. */
 static void print_why_time(const char *time, struct buf *out)
 {
     const char *point = strchr(time, '.');

@@ -1,7 +1,7 @@
 /*
- * why_text - the explanation of a service in words, from a value of kepler/engine/why.h.
+ * why_text - prints the explanation of a service from a value of kepler/engine/why.h.
  *
- * Apart from the engine, so that programs without one can print what a daemon has sent. Pure.
+ * Separate from the engine, so that programs without one can print a daemon's reply. Pure.
  */
 #ifndef KEPLER_ENGINE_WHY_TEXT_H
 #define KEPLER_ENGINE_WHY_TEXT_H
@@ -9,7 +9,7 @@
 struct buf;
 struct value;
 
-/* A value of that shape, also one that came over the wire. */
+/* Such a value, also one received from the wire. */
 void why_print(const struct value *why, struct buf *out);
 
 #endif

@@ -24,7 +24,7 @@ enum { VERSION = 1 };
 static const char file_name[] = "cleared", temp_name[] = "cleared.tmp";
 static const char purpose[] = "cleared lines";
 
-/* A record: lines of a service up to a number are gone. */
+/* A record: lines of a service up to a number are cleared. */
 struct cleared_entry {
     struct str service;
     uint64_t seq;
@@ -71,8 +71,8 @@ static void load_frames(struct cleared *cleared, struct frame_scan *scan)
     cleared->size = cleared->records ? frame.offset : 0;
 }
 
-/* The format before: | check 8 | seq 8 | length 1 | name of the service |, little-endian. A record
- * that is not whole ended the file. */
+/* The previous format: | check 8 | seq 8 | length 1 | name of the service |, little-endian. A
+ * record that is not whole ended the file. */
 static void load_old(struct cleared *cleared, struct str rest)
 {
     enum { SEQ_AT = 8, LENGTH_AT = 16, NAME_AT = 17 };

@@ -1,9 +1,9 @@
 /*
- * jsonline - a line that is a JSON object, as programs with structured logs write them.
+ * jsonline - a line that is a JSON object, as structured loggers write them.
  *
- * The message, the level and the time are found under the names that loggers use for
- * them; all other members are attributes. A line without a message is its own
- * message. Nothing here is done when lines are stored, only when they are read.
+ * The message, the level and the time are found under the keys that common loggers use; all other
+ * members are attributes. A line without a message is its own message. Lines are parsed when they
+ * are read, not when they are stored.
  *
  * Memory: the arena given. Threads: any.
  */
@@ -28,11 +28,11 @@ enum jsonline_level {
     JSONLINE_LEVELS,
 };
 
-/* Bytes of a line that is looked into. */
+/* Longer lines are not parsed. */
 #define JSONLINE_MAX ((size_t)128 << 10)
 
 struct jsonline {
-    struct str message; /* the whole line when it has none */
+    struct str message; /* the whole line when there is none */
     bool has_level, has_time;
     enum jsonline_level level;
     int64_t time;                       /* wall time, nanoseconds */
@@ -42,10 +42,10 @@ struct jsonline {
 /* False when the line is not a JSON object. */
 bool jsonline_parse(struct arena *arena, struct str line, struct jsonline *ret);
 
-/* "info"; and back, in any case, with "warning", "critical" and the like: unknown is info. */
+/* "info"; and back, in any case, including "warning" and "critical": unknown is info. */
 const char *jsonline_level_name(enum jsonline_level level);
 enum jsonline_level jsonline_level_parse(struct str text);
-/* The same; false when it is unknown. */
+/* The same; false for an unknown level. */
 bool jsonline_level_find(struct str text, enum jsonline_level *ret_level);
 
 #endif

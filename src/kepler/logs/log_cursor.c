@@ -35,7 +35,7 @@ static void add_cursor_source(struct log_cursor *cursor, const struct segment_en
     VEC_PUSH(&cursor->sources, item);
 }
 
-/* Go to the next entry with lines that may be wanted. */
+/* Moves to the next entry with possible matches. */
 static bool next_entry(struct log_cursor *cursor, uint64_t after)
 {
     struct segment_entry *entry = &cursor->entry;

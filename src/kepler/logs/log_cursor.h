@@ -3,8 +3,8 @@
  *
  *     log_cursor_begin -> { log_cursor_next }...
  *
- * Memory: names of sources in a table that is used again for each block; lines are
- * views of the block. Threads: one at a time.
+ * Memory: a table of source names, reused for each block; lines are views of the block. Threads:
+ * one at a time.
  */
 #ifndef KEPLER_LOGS_LOG_CURSOR_H
 #define KEPLER_LOGS_LOG_CURSOR_H
@@ -23,7 +23,7 @@ struct log_filter;
 struct log_cursor_source {
     struct segment_source source;
     bool wanted;
-    uint64_t cleared; /* lines up to this number are gone */
+    uint64_t cleared; /* lines up to this number are cleared */
 };
 
 /* Zero has no lines. */
@@ -31,21 +31,21 @@ struct log_cursor {
     const struct log_filter *filter;
     const struct cleared *cleared;
     VEC(struct log_cursor_source) sources;
-    struct str entries;         /* not yet looked at */
-    struct segment_entry entry; /* whose lines are being handed out */
+    struct str entries;         /* entries not visited yet */
+    struct segment_entry entry; /* the current entry */
     const struct log_cursor_source *source;
-    struct str text; /* its lines to come; p is NULL: none */
-    uint64_t seq;    /* of the next of them */
+    struct str text; /* its remaining lines; p is NULL: none */
+    uint64_t seq;    /* number of the next line */
 };
 
-/* Look at the entries of another block. Both must stay until the next call of it. */
+/* Moves to the entries of another block. Both must stay valid until the next such call. */
 void log_cursor_begin(struct log_cursor *cursor, const struct log_filter *filter,
                       const struct cleared *cleared, struct str entries);
 void log_cursor_done(struct log_cursor *cursor);
 
-/* The next line that is wanted and has a number above `after`. False at the end. */
+/* The next matching line with a number above `after`. False at the end. */
 bool log_cursor_next(struct log_cursor *cursor, uint64_t after, struct log_line *ret_line);
-/* How many are left, all of them above `after`; the cursor is at its end then. */
+/* Counts the remaining lines above `after`; leaves the cursor at its end. */
 uint64_t log_cursor_count(struct log_cursor *cursor, uint64_t after);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * log_filter - which lines are wanted.
+ * log_filter - selects lines.
  *
  * The zero filter matches all lines. All conditions that are set must hold. Services, hooks and
- * times are answered for whole spans, blocks and entries where possible, levels and `match` for
+ * times are checked for whole spans, blocks and entries where possible, levels and `match` for
  * each line.
  *
  * Memory: borrows all it points to. Threads: any.
@@ -26,10 +26,10 @@ struct log_filter {
     size_t service_count;
     const char *hook;     /* lines of this hook only */
     bool no_hooks;        /* lines of services themselves only */
-    unsigned levels;      /* 1 << enum jsonline_level, added up; 0: all */
-    int64_t since, until; /* wall time: from, and before; 0: no bound */
-    uint64_t after;       /* lines with a higher number only */
-    log_filter_fn *match; /* the last word, or NULL */
+    unsigned levels;      /* bits 1 << enum jsonline_level; 0: all */
+    int64_t since, until; /* wall time: inclusive, exclusive; 0: no bound */
+    uint64_t after;       /* only lines with a higher number */
+    log_filter_fn *match; /* final predicate, or NULL */
     void *self;
 };
 
@@ -38,12 +38,12 @@ bool log_filter_wants_time(const struct log_filter *filter, int64_t min, int64_t
 /* `mask` is log_filter_mask. */
 bool log_filter_wants_span(const struct log_filter *filter, const struct segment_mask *mask,
                            const struct segment_span *span);
-/* What only the line itself shows; its source and time already match. */
+/* Checks the conditions that need the line itself; its source and time already match. */
 bool log_filter_wants_line(const struct log_filter *filter, const struct log_line *line);
-/* It must be asked for each line. */
+/* Must each line be checked? */
 bool log_filter_reads_lines(const struct log_filter *filter);
 
-/* The services that are wanted; all bits when all are. */
+/* The bits of the wanted services; all bits when all are wanted. */
 struct segment_mask log_filter_mask(const struct log_filter *filter);
 
 #endif

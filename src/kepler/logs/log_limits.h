@@ -1,8 +1,8 @@
 /*
- * log_limits - what readers of a store must know of its limits: how old a line may be.
+ * log_limits - the limits of a store that its readers must know: the maximum age of a line.
  *
- * Segments go whole and now and then; a line that is too old is not shown for a
- * moment longer, whoever reads. The file "limits" of the store holds one line:
+ * Old segments are only removed as a whole and from time to time; readers hide expired lines at
+ * once. The file "limits" of the store holds one line:
  *
  *     max_age NANOSECONDS
  *
@@ -18,7 +18,7 @@ struct err;
 
 /* 0: no limit. */
 int log_limits_save(int folder, int64_t max_age, mode_t mode, struct err *err);
-/* 0 also when the file makes no sense. */
+/* Returns 0 for an invalid file, too. */
 int64_t log_limits_load(int folder);
 
 #endif

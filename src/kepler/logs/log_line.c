@@ -54,7 +54,7 @@ enum jsonline_level log_line_level(const struct log_line *line)
 
 /* --- plain ---------------------------------------------------------------------------- */
 
-/* Text without what steers a terminal, and without the other half of a line end. */
+/* Text without control sequences, and without the other half of a line end. */
 static void add_visible(struct buf *out, struct str text)
 {
     if (str_ends(text, STR("\r")))
@@ -121,7 +121,7 @@ static void print_line_plain(const struct log_line *line, const struct jsonline 
 
 /* --- json ----------------------------------------------------------------------------- */
 
-/* Text that is UTF-8, whatever came. */
+/* Valid UTF-8 from any bytes. */
 static struct str clean_line_text(struct arena *arena, struct str text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

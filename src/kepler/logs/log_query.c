@@ -21,8 +21,8 @@ enum compare { COMPARE_TEXT, COMPARE_LESS, COMPARE_AT_MOST, COMPARE_MORE, COMPAR
 struct log_query {
     enum query_node node;
     const struct log_query *left, *right; /* NOT has only a left one */
-    const char *field;                    /* of FIELD */
-    struct str pattern;                   /* of TEXT, and of FIELD with COMPARE_TEXT */
+    const char *field;                    /* for FIELD */
+    struct str pattern;                   /* for TEXT, and for FIELD with COMPARE_TEXT */
     enum compare compare;
     bool has_number;
     double number;
@@ -40,7 +40,7 @@ struct parser {
 struct word {
     struct str text;
     struct str pattern; /* the same as a glob, in which only wildcards outside of quotes count */
-    bool quoted;        /* some of it */
+    bool quoted;        /* in part */
     bool wild;
     size_t at; /* where it begins */
 };
@@ -394,7 +394,7 @@ int log_query_parse_fields(struct arena *arena, struct str text, const char *con
 
 /* --- matching ---------------------------------------------------------------------------- */
 
-/* What is asked about: its fields, and the text of a line. */
+/* The queried object: its fields, and the text of a line. */
 struct subject {
     struct arena *arena;
     log_query_find_fn *find;
@@ -402,7 +402,7 @@ struct subject {
     struct str message;
 };
 
-/* What a line says, found once for all terms. */
+/* Values of a line, computed once for all terms. */
 struct spoken {
     const struct log_line *line;
     struct jsonline details;

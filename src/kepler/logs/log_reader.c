@@ -22,13 +22,13 @@ struct log_reader {
     char *path;
     int folder; /* -1: there is none */
     struct log_filter filter;
-    int64_t since; /* what the filter asked for, before the age limit */
+    int64_t since; /* the filter's own bound, before the age limit */
     struct segment_mask mask;
     struct cleared cleared;
     struct segment_list list;
     size_t place;             /* in the list: the segment to read, or being read */
-    struct segment_file file; /* not open before its first block is wanted */
-    uint64_t offset;          /* of the next block */
+    struct segment_file file; /* opened for its first block */
+    uint64_t offset;          /* offset of the next block */
     struct log_cursor cursor;
     uint64_t after; /* the last line that was handed out */
     struct log_line line;
@@ -56,7 +56,7 @@ int log_reader_open(const char *folder, const struct log_filter *filter,
     reader->since = reader->filter.since;
     reader->mask = log_filter_mask(&reader->filter);
     reader->after = reader->filter.after;
-    reader->ended = true; /* nothing was looked at yet */
+    reader->ended = true; /* nothing was read yet */
     *ret_reader = reader;
     return 0;
 }
@@ -77,7 +77,7 @@ void log_reader_free(struct log_reader *reader)
 
 /* --- segments ------------------------------------------------------------------------- */
 
-/* List the segments anew; the place stays at the same one, or goes to the next that is left. */
+/* Lists the segments again; stays at the current one, or moves to the next that exists. */
 static int list_again(struct log_reader *reader, struct err *err)
 {
     const bool had = reader->place < reader->list.firsts.n;
@@ -96,7 +96,7 @@ static int list_again(struct log_reader *reader, struct err *err)
     return 0;
 }
 
-/* No segment is known after the one that is open, or at the place. */
+/* Is no newer segment known? */
 static bool is_last(const struct log_reader *reader)
 {
     const size_t n = reader->list.firsts.n;
@@ -106,7 +106,7 @@ static bool is_last(const struct log_reader *reader)
     return reader->place + 1 >= n;
 }
 
-/* The one that is open may have been removed from the folder meanwhile. */
+/* The open segment may have been deleted from the folder meanwhile. */
 static void leave_segment(struct log_reader *reader)
 {
     const uint64_t first = reader->file.header.first;
@@ -138,7 +138,7 @@ static int enter_listed(struct log_reader *reader, bool *ret_gone, struct err *e
     return 0;
 }
 
-/* Where much is written, all that was listed may be gone, and newer ones are there. */
+/* With fast writers, all listed segments may be gone, and newer ones exist. */
 static int enter_segment(struct log_reader *reader, struct err *err)
 {
     bool has_gone;
@@ -176,7 +176,7 @@ static const struct segment_span *span_here(const struct log_reader *reader, siz
                : NULL;
 }
 
-/* Pass over spans that hold nothing wanted. */
+/* Skips spans without matches. */
 static void skip_spans(struct log_reader *reader)
 {
     const struct segment_index *index = &reader->file.index;
@@ -241,7 +241,7 @@ static bool take_gap(struct log_reader *reader, const struct segment_block *next
     return reader->has_gap;
 }
 
-/* Take the next block of the open segment that may hold wanted lines, or damage. */
+/* Takes the next block of the open segment with possible matches, or damage. */
 static int next_in_segment(struct log_reader *reader, bool *ret_found, struct err *err)
 {
     struct segment_block block;
@@ -291,8 +291,8 @@ static int read_next_block(struct log_reader *reader, bool *ret_found, struct er
                 return -1;
             if (*ret_found)
                 return 0;
-            /* A segment that has a successor gets no more lines: but only what was read after the
-             * successor was seen is all of it. */
+            /* A segment with a successor gets no more lines: but it is only complete if it was read
+             * after the successor was seen. */
             if (!is_last(reader) && listed) {
                 if (take_tail(reader, ret_found, err) < 0)
                     return -1;
@@ -312,7 +312,7 @@ static int read_next_block(struct log_reader *reader, bool *ret_found, struct er
     }
 }
 
-/* Lines beyond the age limit of the store are gone, though their segment may still be there. */
+/* Lines beyond the store's age limit are expired, though their segment may still exist. */
 static void limit_age(struct log_reader *reader)
 {
     const int64_t age = log_limits_load(reader->folder);
@@ -321,7 +321,7 @@ static void limit_age(struct log_reader *reader)
     reader->filter.since = oldest > reader->since ? oldest : reader->since;
 }
 
-/* After a rest: what was cleared or became too old meanwhile is gone. */
+/* After a pause: hides lines that were cleared or expired meanwhile. */
 static int refresh_reader(struct log_reader *reader, struct err *err)
 {
     if (reader->folder < 0)
@@ -370,10 +370,10 @@ struct counted {
 struct log_tail {
     struct log_reader *reader;
     uint64_t wanted, found;
-    VEC(struct counted) blocks; /* of one span */
+    VEC(struct counted) blocks; /* for one span */
 };
 
-/* How many wanted lines each block of the span has. */
+/* The number of matches in each block of the span. */
 static int count_span(struct log_tail *tail, const struct segment_span *span, struct err *err)
 {
     struct log_reader *reader = tail->reader;
@@ -397,7 +397,7 @@ static int count_span(struct log_tail *tail, const struct segment_span *span, st
     return 0;
 }
 
-/* Stand before the last `count` lines of the block. */
+/* Seeks before the last `count` lines of the block. */
 static int stand_in(struct log_tail *tail, const struct counted *block, struct err *err)
 {
     struct log_reader *reader = tail->reader;
@@ -458,7 +458,7 @@ static int walk_back(struct log_tail *tail, struct err *err)
     return 0;
 }
 
-/* Behind all that is there now. */
+/* After the last line. */
 static int go_to_end(struct log_reader *reader, struct err *err)
 {
     if (reader->list.firsts.n == 0)

@@ -40,7 +40,7 @@ static void remove_part(const struct log_retention *retention, uint64_t first,
     (void)unlinkat(retention->folder, name, 0);
 }
 
-/* Forget the segment in hand, and its new form. */
+/* Releases the current segment and its replacement. */
 static void release_segment(struct log_retention *retention)
 {
     if (retention->out >= 0)
@@ -80,8 +80,7 @@ static uint64_t find_segment_size(const struct log_retention *retention, uint64_
     return (uint64_t)st.st_size;
 }
 
-/* Wall time when all lines of the segment are older than the limit. What cannot be read has no
- * age. */
+/* Wall time when all lines of the segment exceed the limit. An unreadable segment has no age. */
 static int64_t find_segment_expiry(const struct log_retention *retention, uint64_t first)
 {
     struct segment_file file = SEGMENT_FILE_NONE;
@@ -147,12 +146,12 @@ void log_retention_sweep(struct log_retention *retention)
     retention->next = 0;
 }
 
-/* The cleared number of each source of a block. */
+/* The cleared number of each source in a block. */
 struct sources {
     VEC(uint64_t) cleared;
 };
 
-/* Learn a source; false when the entry holds lines that are all gone. */
+/* Reads a source; false when all lines of the entry are cleared. */
 static bool is_entry_kept(const struct log_retention *retention, struct sources *sources,
                           const struct segment_entry *entry)
 {
@@ -200,7 +199,7 @@ static void add_kept_lines(struct segment_block *head, const struct segment_entr
     head->end = entry->seq + entry->lines;
 }
 
-/* The block without entries that are gone, into retention->block. */
+/* Copies the block without cleared entries into retention->block. */
 static struct segment_block filter_block(struct log_retention *retention,
                                          const struct segment_block *block, struct str body)
 {
@@ -239,7 +238,7 @@ static int copy_block(struct log_retention *retention, const struct segment_bloc
     return 0;
 }
 
-/* The old index does not fit the new salt, so nobody mistakes it for one of the new file. */
+/* The old index has the wrong salt for the new file, so it is ignored there. */
 static void save_compacted_index(struct log_retention *retention)
 {
     char name[SEGMENT_FILE_NAME_SIZE];
@@ -269,7 +268,7 @@ static int replace_segment(struct log_retention *retention, struct err *err)
     return 0;
 }
 
-/* Begin the new form of the segment. */
+/* Begins the replacement of the segment. */
 static int begin_copy(struct log_retention *retention, struct err *err)
 {
     unsigned char header[SEGMENT_HEADER_SIZE];
@@ -293,7 +292,7 @@ static int begin_copy(struct log_retention *retention, struct err *err)
     return 0;
 }
 
-/* The end of the segment was reached: counted, or copied. */
+/* The end of the segment was reached: by counting, or by copying. */
 static int finish_segment(struct log_retention *retention, struct err *err)
 {
     const uint64_t first = retention->file.header.first;
@@ -314,7 +313,7 @@ static int finish_segment(struct log_retention *retention, struct err *err)
     return 0;
 }
 
-/* Open the next segment to sweep; none: the sweep is done. */
+/* Opens the next segment to sweep; none: the sweep is done. */
 static int next_segment(struct log_retention *retention, uint64_t active, struct err *err)
 {
     struct segment_list list = { VEC_INIT };
@@ -326,7 +325,7 @@ static int next_segment(struct log_retention *retention, uint64_t active, struct
             continue;
         retention->next = list.firsts.p[i] + 1;
         if (segment_file_open(retention->folder, list.firsts.p[i], &retention->file, err) < 0)
-            continue; /* gone, or of no use to a sweep */
+            continue; /* gone, or not worth sweeping */
         retention->offset = retention->file.header.size;
         retention->sweeping = true;
         break;

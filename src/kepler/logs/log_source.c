@@ -15,9 +15,9 @@ struct log_source {
     struct log_store *store;
     struct log_writer *writer;
     struct log_origin *origin;
-    struct log_source *next, **back; /* of the store */
+    struct log_source *next, **back; /* the store's */
     bool keep, continues;
-    char *begun; /* of a line whose end has not come */
+    char *begun; /* of an unfinished line */
     size_t begun_n, begun_cap;
     int64_t since; /* when its first byte came */
 };
@@ -81,7 +81,7 @@ static uint32_t count_source_lines(const char *p, size_t n)
     return lines;
 }
 
-/* Keep the beginning of a line for the next read. */
+/* Keeps the beginning of a line for the next read. */
 static void begin_line(struct log_source *source, const char *p, size_t n)
 {
     if (n > source->begun_cap) {
@@ -112,7 +112,7 @@ static void store_piece(struct log_source *source, size_t n, uint32_t lines, boo
     log_store_notify(source->store);
 }
 
-/* `n` bytes are in the reserved room `p`, the beginning that was kept included. */
+/* `n` bytes are in the reserved room `p`, including the kept beginning. */
 static void take_source_bytes(struct log_source *source, const char *p, size_t n)
 {
     const char *last = memrchr(p, '\n', n);
@@ -130,7 +130,7 @@ static void take_source_bytes(struct log_source *source, const char *p, size_t n
     }
 }
 
-/* Room for the beginning that was kept and what comes; the room that is left for the latter. */
+/* Reserves room for the kept beginning and new bytes; returns the room left for the latter. */
 static char *reserve_source_room(struct log_source *source, size_t *ret_left)
 {
     const size_t left = LOG_LINE_MAX - source->begun_n;

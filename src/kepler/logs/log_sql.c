@@ -45,10 +45,10 @@ struct log_scan {
     const struct log_line *line;
     int64_t id_max;
     bool is_empty;      /* no line can be within the bounds */
-    struct arena arena; /* what is found out about the line */
+    struct arena arena; /* parsed lazily from the line */
     bool has_details;
     struct jsonline details;
-    struct arena names; /* of services that both the filter and the bounds allow */
+    struct arena names; /* services that both the filter and the bounds allow */
 };
 
 static bool is_column_of(const char *name, const char *const *names, size_t count)
@@ -222,8 +222,8 @@ void log_sql_hurry(struct log_sql *sql, int64_t ns)
     sql_query_hurry(sql->query, ns);
 }
 
-/* The matches are counted, and then all but the last are passed over. What comes between the two
- * is among the last. */
+/* Counts the matches, then skips all but the last. Lines that arrive in between are among the last.
+ */
 int log_sql_tail(struct log_sql *sql, uint64_t count, struct err *err)
 {
     const void *row;
@@ -265,7 +265,7 @@ int log_sql_next(struct log_sql *sql, const struct log_line **ret_line, struct e
         sql->after = (int64_t)((const struct log_line *)row)->seq;
     else
         sql->begun = false;
-    /* Followers have seen what is cleared from now on. */
+    /* Followers have seen lines cleared after this. */
     sql->keep_all = sql->keep_all || (sql->keep_cleared && !row);
     return 0;
 }

@@ -1,19 +1,19 @@
 /*
- * log_sql - stored lines in order that match the WHERE clause of a person: `kepler logs --sql`.
+ * log_sql - stored lines in order that match an SQL WHERE clause: `kepler logs --sql`.
  *
  *     log_sql_open -> [log_sql_tail] -> { log_sql_next }... -> log_sql_free
  *
- * What the clause may say is decided by core/sql/sql_query.h. It sees one table, the lines that the
- * filter lets through:
+ * core/sql/sql_query.h defines the permitted clauses. They see one table, the lines that pass the
+ * filter:
  *
  *     logs(id, timestamp, service, hook, level, line, attributes)
  *
- * `timestamp` is milliseconds since 1970, `hook` and `attributes` are NULL where there are none. Of
- * a line that is a JSON object, `line`, `level` and `timestamp` are what it says of itself, and
- * `attributes` is the rest of the object. Conditions on id and service skip whole parts of the
- * store; those on the timestamp cannot, since the store knows only when a line came.
+ * `timestamp` is milliseconds since 1970; `hook` and `attributes` may be NULL. For a line that is
+ * a JSON object, `line`, `level` and `timestamp` come from the object, and `attributes` is the
+ * rest of it. Conditions on id and service skip whole parts of the store; those on the timestamp
+ * cannot, since the store only knows when a line arrived.
  *
- * As with log_reader, the end is the end for now.
+ * As with log_reader, the end may be temporary.
  *
  * Memory: log_sql_free. A line is valid until the next call. Threads: one at a time;
  * log_sql_hurry from any.
@@ -31,20 +31,19 @@ struct log_filter;
 struct log_line;
 struct log_sql;
 
-/* Folder, filter and what it points to are borrowed. Fails with ERR_INVALID and what is wrong with
- * the text. */
+/* Folder, filter and its pointers are borrowed. Fails with ERR_INVALID for an invalid clause. */
 int log_sql_open(const char *folder, const struct log_filter *filter, struct str text,
                  struct log_sql **ret_sql, struct err *err);
 /* NULL is fine. */
 void log_sql_free(struct log_sql *sql);
 
-/* Go to the last `count` lines that match; all of them when there are fewer. */
+/* Seeks to the last `count` matching lines; to the first when there are fewer. */
 int log_sql_tail(struct log_sql *sql, uint64_t count, struct err *err);
-/* The next line that matches; NULL when there is none now. */
+/* The next matching line; NULL when there is none now. */
 int log_sql_next(struct log_sql *sql, const struct log_line **ret_line, struct err *err);
 
-/* For followers: lines that are cleared after they came are still handed out; with `all` also those
- * that are cleared already. */
+/* For followers: lines cleared after they arrived are still returned; with `all` also those cleared
+ * earlier. */
 void log_sql_keep_cleared(struct log_sql *sql, bool all);
 
 /* See core/sql/sql_query.h. */

@@ -23,7 +23,7 @@ enum {
     FOLDER_MODE = 0700,
     FILE_MODE = 0600,
     SEGMENTS_AIM = 16,    /* segments that fill the size limit, or the age limit */
-    SEAL_SIZE = 64 << 10, /* a newest segment of this size is worth sweeping */
+    SEAL_SIZE = 64 << 10, /* minimum size at which a newest segment is worth sweeping */
     CLEARS_MAX = 1000,    /* records beyond those that count */
 };
 
@@ -132,7 +132,7 @@ int log_store_open(const char *folder, const struct log_store_options *options,
     return 0;
 }
 
-/* Numbers go on when all lines are gone: a record of no service remembers them. */
+/* Numbering continues when all lines are gone: a record without a service stores the last one. */
 static void keep_number(struct log_store *store)
 {
     uint64_t oldest;
@@ -186,7 +186,7 @@ void log_store_notify(struct log_store *store)
     store->told = store->writer.stats.flushes;
     if (store->active != active_segment(store)) {
         store->active = active_segment(store);
-        /* What stays too large now is tried again by log_store_clean, which reports it. */
+        /* If it stays too large, log_store_clean retries and reports it. */
         (void)log_retention_limit(&store->retention, store->active, &err);
     }
     if (store->on_data)
@@ -210,7 +210,7 @@ int64_t log_store_due(const struct log_store *store)
     return store->writer.due < store->partial_due ? store->writer.due : store->partial_due;
 }
 
-/* Store the beginnings of lines that have waited long enough. */
+/* Stores the beginnings of lines that have waited long enough. */
 static void flush_partial(struct log_store *store, int64_t now)
 {
     store->partial_due = CLOCK_NEVER;

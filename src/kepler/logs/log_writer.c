@@ -22,7 +22,7 @@ enum {
     SOURCE_MAX = SEGMENT_ENTRY_HEAD + 2 * (SEGMENT_NAME_MAX + 1),
     KEY_MAX = 2 * SEGMENT_NAME_MAX + 8,
     LOST_TEXT_MAX = 128,
-    MARKS_MAX = LOG_BLOCK_FULL / 2, /* bytes of a block that may speak of losses */
+    MARKS_MAX = LOG_BLOCK_FULL / 2, /* bytes of a block that may report losses */
 };
 
 _Static_assert(LOG_BLOCK_FULL + SOURCE_MAX + SEGMENT_ENTRY_HEAD + LOG_LINE_MAX <= SEGMENT_BLOCK_MAX,
@@ -129,7 +129,7 @@ static void clear_writer_block(struct log_writer *writer)
     writer->due = CLOCK_NEVER;
 }
 
-/* Give the lines of the block up, and remember whose they were. */
+/* Drops the lines of the block, and records their sources. */
 static void drop_block(struct log_writer *writer)
 {
     struct str rest = str_bytes(find_block_body(writer), writer->used);
@@ -154,7 +154,7 @@ static bool is_segment_full(const struct log_writer *writer)
 char *log_writer_reserve(struct log_writer *writer, struct log_origin *origin, size_t n)
 {
     assert(n <= LOG_LINE_MAX);
-    if (is_segment_full(writer)) { /* of sources that said nothing */
+    if (is_segment_full(writer)) { /* for sources without output */
         if (writer->head.lines == 0)
             clear_writer_block(writer);
         else
@@ -164,7 +164,7 @@ char *log_writer_reserve(struct log_writer *writer, struct log_origin *origin, s
     return (char *)find_block_body(writer) + writer->used + SEGMENT_ENTRY_HEAD;
 }
 
-/* Small reads of one millisecond share an entry. */
+/* Small reads within a millisecond share an entry. */
 static bool can_grow(const struct log_writer *writer, const struct log_origin *origin, size_t n,
                      unsigned flags, int64_t time)
 {
@@ -239,7 +239,7 @@ int log_writer_origin(struct log_writer *writer, const char *service, const char
 
 /* --- the segment on disk -------------------------------------------------------------- */
 
-/* Spans that will not grow go to the index. Without one, readers look at the blocks. */
+/* Writes finished spans to the index. Without one, readers scan the blocks. */
 static void save_writer_index(struct log_writer *writer)
 {
     const size_t finished = segment_index_finished(&writer->index);
@@ -259,7 +259,7 @@ void log_writer_seal(struct log_writer *writer)
 
     if (writer->fd < 0)
         return;
-    if (writer->size <= writer->header.size) { /* its name may be wanted again */
+    if (writer->size <= writer->header.size) { /* its name may be reused */
         segment_file_name(writer->header.first, SEGMENT_PART_LOG, name);
         (void)unlinkat(writer->folder, name, 0);
         segment_file_name(writer->header.first, SEGMENT_PART_INDEX, name);
@@ -334,8 +334,8 @@ static bool is_worn(const struct log_writer *writer, size_t n)
            clock_wall() - writer->header.created >= writer->options.segment_age;
 }
 
-/* What cannot be synced may be on the disk or not: it is not written twice, but nothing follows it
- * in that file. */
+/* After a failed sync the data may be on disk or not: it is not written twice, but nothing follows
+ * it in that file. */
 static void sync_block(struct log_writer *writer)
 {
     if (writer->options.sync && fdatasync(writer->fd) < 0)
@@ -365,7 +365,7 @@ static int write_block(struct log_writer *writer)
         sync_block(writer);
         return 0;
     }
-    /* Nothing may follow half a block. With room on the disk another file may do better. */
+    /* Nothing may follow half a block. With room on the disk another file may succeed. */
     if (ftruncate(writer->fd, (off_t)writer->size) < 0 || (errnum != ENOSPC && errnum != EDQUOT))
         log_writer_seal(writer);
     return errnum;
@@ -384,7 +384,7 @@ static void report_written(struct log_writer *writer)
     }
     clear_writer_block(writer);
     if (writer->stats.lost > 0)
-        mark_losses(writer); /* those that had no room in the block */
+        mark_losses(writer); /* those without room in the block */
 }
 
 bool log_writer_flush(struct log_writer *writer)
@@ -412,7 +412,7 @@ bool log_writer_flush(struct log_writer *writer)
 
 /* --- opening -------------------------------------------------------------------------- */
 
-/* A newest segment without a header: one that was being made, or damage that hides all of it. */
+/* A newest segment without a header: its creation was interrupted, or damage hides all of it. */
 static void set_segment_aside(struct log_writer *writer, uint64_t first)
 {
     char name[SEGMENT_FILE_NAME_SIZE], aside[SEGMENT_FILE_NAME_SIZE];
@@ -430,8 +430,8 @@ static void set_segment_aside(struct log_writer *writer, uint64_t first)
         writer->next_seq = first + (uint64_t)st.st_size;
 }
 
-/* Find the end of the newest segment: the last span is read again, head by head. A block whose
- * entries are damaged stays, so that readers report what is missing. */
+/* Finds the end of the newest segment by reading the last span again, head by head. A block with
+ * damaged entries stays, so that readers report the loss. */
 static int find_segment_end(struct log_writer *writer, struct segment_file *file, struct err *err)
 {
     struct segment_index *index = &file->index;
@@ -453,7 +453,7 @@ static int find_segment_end(struct log_writer *writer, struct segment_file *file
     }
 }
 
-/* Half a block, or room that was never written, is cut off. Other bytes are a damaged block: it
+/* Truncates half a block, or room that was never written. Other bytes are a damaged block: it
  * stays, so that readers report it. */
 static uint64_t end_of_segment(const struct log_writer *writer, const struct segment_file *file)
 {

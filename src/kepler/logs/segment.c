@@ -11,7 +11,7 @@
 #include "core/data/record.h"
 
 enum {
-    VERSION = 1, /* of both records */
+    VERSION = 1, /* for both records */
     INFO_MAX = 1 << 10,
     MASK_BITS = SEGMENT_MASK_WORDS * 64,
 };
@@ -27,7 +27,7 @@ static const struct record_field header_fields[] = {
 static const struct record_type header_type = RECORD_TYPE("log segment", ARGS, header_fields, 0);
 #undef ARGS
 
-/* What the head of a block says about it. */
+/* The block's own data from its head. */
 struct info {
     uint32_t length, lines;
     uint64_t first, end;
@@ -165,7 +165,7 @@ static bool decode_old_head(struct str bytes, uint64_t salt, struct segment_bloc
 
 /* --- headers --------------------------------------------------------------------------- */
 
-/* Two copies of each part: without its salt nothing of a file can be read. */
+/* Two copies of each part: without the salt, nothing in the file can be read. */
 void segment_header_encode(const struct segment_header *header,
                            unsigned char out[static SEGMENT_HEADER_SIZE])
 {
@@ -179,7 +179,7 @@ void segment_header_encode(const struct segment_header *header,
     memcpy(out, bytes.p, bytes.n);
 }
 
-/* The copy that is whole, wherever it is. */
+/* The intact copy, wherever it is. */
 static bool decode_header(struct frame_scan *scan, struct segment_header *ret_header)
 {
     const size_t start = scan->at;

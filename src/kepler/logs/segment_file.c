@@ -123,7 +123,7 @@ static int view_bytes(struct segment_file *file, uint64_t offset, size_t n,
 
 /* --- blocks --------------------------------------------------------------------------- */
 
-/* The next magic after `*offset`. */
+/* Finds the next magic after `*offset`. */
 static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_found, struct err *err)
 {
     const struct str magic = segment_block_magic(&file->header);
@@ -157,7 +157,7 @@ enum segment_place {
     PLACE_UNKNOWN,
 };
 
-/* The head of the block at exactly `offset`: PLACE_BLOCK when it is whole. */
+/* Reads the head of the block at exactly `offset`: PLACE_BLOCK when it is whole. */
 static int read_block_head(struct segment_file *file, uint64_t offset,
                            enum segment_place *ret_place, struct segment_block *ret_block,
                            struct err *err)
@@ -188,7 +188,7 @@ static int read_block_head(struct segment_file *file, uint64_t offset,
     return 0;
 }
 
-/* What is at exactly `offset`; the block is set for the first two. */
+/* Reads what is at exactly `offset`; sets the block for the first two results. */
 static int read_segment_place(struct segment_file *file, uint64_t offset, bool verify,
                               enum segment_place *ret_place, struct segment_block *ret_block,
                               struct str *ret_body, struct err *err)
@@ -324,7 +324,7 @@ int segment_file_scan(struct segment_file *file, struct err *err)
 
 /* --- opening -------------------------------------------------------------------------- */
 
-/* An index that cannot be read is none: the heads of the blocks say the same. */
+/* Ignore an unreadable index: the heads of the blocks have the same data. */
 static void load_index(int folder, struct segment_file *file)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

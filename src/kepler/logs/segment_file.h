@@ -1,14 +1,14 @@
 /*
- * segment_file - one segment on disk, for reading.
+ * segment_file - reads one segment on disk.
  *
- * Reads while a writer, perhaps of another process, appends. What cannot be read is
- * skipped and reported in `gap`: a damaged block costs its own lines only, since the next
- * one is found by its head, or searched for. A block that is not whole yet is the end for now.
+ * Another process may append meanwhile. Unreadable data is skipped and reported in `gap`: a
+ * damaged block costs its own lines only, since the next one is found by its head, or searched
+ * for. An incomplete block is the end for now.
  *
  *     segment_file_open -> { segment_file_scan, segment_file_next }... -> segment_file_close
  *
- * Files are named by the number of their first line, "%016x.log", and the index
- * beside "%016x.idx", so that names sort as lines do.
+ * Files are named after their first line number, "%016x.log", and their index "%016x.idx", so
+ * names sort in line order.
  *
  * Memory: one window of the file on the heap. Threads: one at a time.
  */
@@ -25,25 +25,24 @@
 struct err;
 
 #define SEGMENT_FILE_NAME_SIZE 24
-/* Bytes of an index; a larger file is not ours. */
+/* Maximum size of an index file. */
 #define SEGMENT_FILE_INDEX_MAX ((size_t)16 << 20)
 
 enum segment_part { SEGMENT_PART_LOG, SEGMENT_PART_INDEX, SEGMENT_PART_TEMP };
 
-/* What was passed over to reach a block, or the end. */
+/* Data skipped before a block, or before the end. */
 struct segment_gap {
-    uint64_t offset, size; /* size 0: nothing */
-    bool unknown;          /* not even the heads of its blocks can be read */
-    bool tail;             /* after it are bytes that do not begin a block */
-    struct segment_block
-        heads; /* what is known: lines, numbers, times and services of all of them */
+    uint64_t offset, size;      /* size 0: nothing */
+    bool unknown;               /* not even the block heads are readable */
+    bool tail;                  /* followed by bytes that do not begin a block */
+    struct segment_block heads; /* known facts: lines, numbers, times and services of all of them */
 };
 
 struct segment_file {
     int fd;
     struct segment_header header;
     struct segment_index index;
-    struct segment_gap gap; /* before what segment_file_next found last */
+    struct segment_gap gap; /* before the last result of segment_file_next */
     unsigned char *window;  /* bytes of the file from window_at on */
     uint64_t window_at;
     size_t window_n, window_cap;
@@ -54,14 +53,14 @@ struct segment_file {
         .fd = -1                                                                                   \
     }
 
-/* The numbers of the segments in a folder, in order. */
+/* The segment numbers in a folder, in order. */
 struct segment_list {
     VEC(uint64_t) firsts;
 };
 
 void segment_file_name(uint64_t first, enum segment_part part,
                        char out[static SEGMENT_FILE_NAME_SIZE]);
-/* Replaces what the list held. */
+/* Replaces the content of the list. */
 int segment_file_list(int folder, struct segment_list *list, struct err *err);
 
 /* Fails with ERR_NOT_FOUND when it is gone, with ERR_INVALID when it is not a segment. */
@@ -69,21 +68,21 @@ int segment_file_open(int folder, uint64_t first, struct segment_file *ret_file,
 /* Not open is fine. */
 void segment_file_close(struct segment_file *file);
 
-/* Bring the index up to the end of the file. */
+/* Extends the index to the end of the file. */
 int segment_file_scan(struct segment_file *file, struct err *err);
 
-/* The next whole block at `*offset` or later; sets `*offset` to its place and `ret_body` to a view
- * that the next call ends. When there is none now, `ret_body->p` is NULL and `*offset` is after
- * the damaged blocks whose heads are whole; other bytes at the end may be half a block that is
- * being written, and count as a gap only once something follows. */
+/* Finds the next whole block at `*offset` or later; sets `*offset` to its place and `ret_body` to a
+ * view that the next call ends. When there is none now, `ret_body->p` is NULL and `*offset` is
+ * after the damaged blocks whose heads are whole; other bytes at the end may be half a block that
+ * is being written, and count as a gap only once something follows. */
 int segment_file_next(struct segment_file *file, uint64_t *offset, struct segment_block *ret_block,
                       struct str *ret_body, struct err *err);
 /* The same by heads alone: the entries may be damaged. `ret_found` is false when there is none. */
 int segment_file_next_head(struct segment_file *file, uint64_t *offset,
                            struct segment_block *ret_block, bool *ret_found, struct err *err);
-/* The bytes after `offset` that are not a block, as a gap: for a closed segment. */
+/* Reports the bytes after `offset` that are not a block as a gap: for a closed segment. */
 int segment_file_tail(struct segment_file *file, uint64_t offset, struct err *err);
-/* Forget what was read ahead: the file may have changed at its end. */
+/* Drops the read-ahead window: the end of the file may have changed. */
 void segment_file_forget(struct segment_file *file);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * segment_index - where in a segment the lines of a time, a number or a service are.
+ * segment_index - locates times, numbers and services within a segment.
  *
- * A segment is divided into spans of whole blocks, at least SEGMENT_SPAN_SIZE bytes long. The index
- * knows of each span where it lies, the number of its first line, the earliest and latest time, and
- * which services may be in it. It is kept beside the segment, one record in a frame
- * (core/data/frame.h) for each finished span. The frames have the salt of the segment, so an index
- * of another file is rejected. What is missing or wrong is found again by reading heads of blocks.
+ * A segment is divided into spans of whole blocks, at least SEGMENT_SPAN_SIZE bytes long. For each
+ * span the index holds its place, the number of its first line, the earliest and latest time, and
+ * which services may be in it. It is stored beside the segment, one record in a frame
+ * (core/data/frame.h) for each finished span. The frames have the salt of the segment, so the
+ * index of another file is rejected. Missing or wrong spans are rebuilt from the heads of blocks.
  *
  *     segment_index_decode -> segment_index_add... -> segment_index_done
  *
@@ -31,7 +31,7 @@ struct segment_span {
     struct segment_mask services;
 };
 
-/* Zero is an index of nothing. The last span may still grow. */
+/* Zero is an empty index. The last span may still grow. */
 struct segment_index {
     VEC(struct segment_span) spans;
     uint64_t start; /* where the first block of the file begins */
@@ -39,17 +39,17 @@ struct segment_index {
 
 void segment_index_done(struct segment_index *index);
 
-/* The block that begins at `offset`; blocks are added in order. */
+/* Adds the block at `offset`; blocks come in order. */
 void segment_index_add(struct segment_index *index, uint64_t offset,
                        const struct segment_block *block);
-/* Behind the last block; the first block's place when there is none. */
+/* The end of the last block; the first block's place when there is none. */
 uint64_t segment_index_end(const struct segment_index *index);
 /* Spans that no longer grow. */
 size_t segment_index_finished(const struct segment_index *index);
 
 void segment_index_encode(const struct segment_span *span, uint64_t salt,
                           unsigned char out[static SEGMENT_INDEX_ENTRY]);
-/* Adds the spans of `bytes`, as far as they follow one another and lie within `size` bytes. */
+/* Adds the spans in `bytes`, as far as they are contiguous and lie within `size` bytes. */
 void segment_index_decode(struct segment_index *index, struct str bytes, uint64_t salt,
                           uint64_t size);
 

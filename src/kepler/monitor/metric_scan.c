@@ -10,14 +10,14 @@
 #include "kepler/logs/log_reader.h"
 #include "core/sys/clock.h"
 
-/* The store knows when a line came, which is a moment after the look. */
+/* The store's time is the arrival of the line, a moment after the sample. */
 #define TIME_SLACK (10 * CLOCK_SECOND)
 /* Milliseconds that fit nanoseconds. */
 #define TIME_MAX (INT64_MAX / CLOCK_MS - 2 * TIME_SLACK / CLOCK_MS)
 
 struct metric_scan {
     struct log_reader *reader;
-    struct arena arena; /* of the row */
+    struct arena arena; /* for the row */
     struct metric_row row;
     int64_t id_max;
 };

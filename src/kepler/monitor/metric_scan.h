@@ -1,9 +1,9 @@
 /*
- * metric_scan - stored metrics in order, one after another, and as a table for SQL.
+ * metric_scan - reads stored metrics in order, also as a table for SQL.
  *
  *     metric_scan_open -> { metric_scan_next }... -> metric_scan_close
  *
- * Lines that are not metrics are passed over.
+ * Lines that are not metrics are skipped.
  *
  * Memory: metric_scan_close. A row is valid until the next call. Threads: one at a time.
  */
@@ -24,7 +24,7 @@ struct metric_row {
     struct usage_metric metric;
 };
 
-/* Where, and of which services; none: of all. Borrowed. */
+/* The folder and the services; none: all. Borrowed. */
 struct metric_scan_source {
     const char *folder;
     const char *const *services;

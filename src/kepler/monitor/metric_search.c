@@ -15,7 +15,7 @@ static const struct sql_bounds no_bounds = {
     .id_min = INT64_MIN, .id_max = INT64_MAX, .time_min = INT64_MIN, .time_max = INT64_MAX
 };
 
-/* What was found so far: the newest at the end. */
+/* Results so far: the newest at the end. */
 struct finds {
     struct arena arena;
     struct usage_metrics metrics;
@@ -50,7 +50,7 @@ static struct usage_metric copy_metric(struct arena *arena, const struct usage_m
     return copy;
 }
 
-/* The newest of them, in an arena. */
+/* The newest results, in an arena. */
 static struct usage_metrics copy_newest(struct arena *arena, const struct usage_metrics *metrics)
 {
     const size_t n = metrics->list.n;
@@ -61,7 +61,7 @@ static struct usage_metrics copy_newest(struct arena *arena, const struct usage_
     return copy;
 }
 
-/* Memory for twice as many as are wanted, however many there are. */
+/* Memory for twice the limit, however many there are. */
 static void add_find(struct finds *finds, const struct usage_metric *metric)
 {
     VEC_PUSH_IN(&finds->arena, &finds->metrics.list, copy_metric(&finds->arena, metric));
@@ -171,7 +171,7 @@ static int read_sql(struct searching *s, row_fn *fn, struct err *err)
 
 /* --- the newest ----------------------------------------------------------------------------- */
 
-/* Of each service; `add` says whether it is shown. */
+/* The newest metric of each service; `add` decides whether it is shown. */
 struct newest {
     uint64_t id;
     struct arena arena;

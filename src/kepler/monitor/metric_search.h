@@ -1,14 +1,15 @@
 /*
- * metric_search - stored metrics of a config: the newest of each service, or all of a time.
+ * metric_search - searches the stored metrics of a config: the newest of each service, or a
+ * period.
  *
- * A search reads the folder of the store only, whoever writes there. A filter is an expression
- * (metric_query_parse), or a WHERE clause in SQL about the table
+ * A search only reads the store's folder, whoever writes to it. A filter is an expression
+ * (metric_query_parse), or an SQL WHERE clause over the table
  *
  *     metrics(id, timestamp, service, cpu_percent, memory_rss, memory_vss, pids)
  *
- * where `pids` is JSON. The newest metric of a service is shown if it matches; of a history, each
- * metric that does. With buckets, the metrics of a service in so many milliseconds are one: the
- * mean of the processors, the most memory, the processes of the newest.
+ * where `pids` is JSON. The newest metric of a service is shown if it matches; in a history, every
+ * matching metric. With buckets, the metrics of a service in each period become one: mean CPU,
+ * maximum memory, the newest processes.
  *
  * Memory: results are in the arena. Threads: any, one for each search; it may take a while.
  */
@@ -24,7 +25,7 @@
 struct arena;
 struct err;
 
-/* Metrics of one answer; the newest are kept. */
+/* Maximum metrics of one result; the newest are kept. */
 #define METRIC_SEARCH_MAX 10000
 
 struct metric_search {
@@ -32,13 +33,13 @@ struct metric_search {
     const char *const *services; /* none: all */
     size_t service_count;
     bool history;
-    int64_t since;      /* milliseconds since 1970; of a history */
+    int64_t since;      /* milliseconds since 1970; for a history */
     int64_t bucket;     /* milliseconds; 0: none */
     const char *filter; /* NULL: none */
     bool is_sql;
 };
 
-/* In the order of time. `ret_cut`: there were more than METRIC_SEARCH_MAX. Fails with ERR_NOT_FOUND
+/* In order of time. `ret_cut`: there were more than METRIC_SEARCH_MAX. Fails with ERR_NOT_FOUND
  * when nothing was ever stored. */
 int metric_search_run(const struct metric_search *search, struct arena *arena,
                       struct usage_metrics *ret_metrics, bool *ret_cut, struct err *err);

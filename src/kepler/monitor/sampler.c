@@ -13,10 +13,10 @@
 #include "core/sys/clock.h"
 #include "core/sys/descendants.h"
 
-/* Times of processors are counted in ticks: a shorter time says nothing. */
+/* CPU time is counted in ticks: shorter periods are meaningless. */
 #define ELAPSED_MIN (10 * CLOCK_MS)
 
-/* One look. */
+/* One sample. */
 struct look {
     struct sampler *sampler;
     struct arena *arena;
@@ -69,7 +69,7 @@ static void add_process_usage(struct look *look, pid_t pid, struct usage_metric 
     struct child_registry_stat stat;
 
     if (!child_registry_read_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
-        return; /* gone */
+        return; /* it has ended */
     process = (struct sampler_process){ pid, stat.start, stat.ticks };
     metric->cpu_percent += find_cpu(look, &process);
     metric->memory_rss += (int64_t)stat.resident_pages * sysconf(_SC_PAGESIZE);

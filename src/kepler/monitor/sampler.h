@@ -1,11 +1,10 @@
 /*
- * sampler - looks at the processes of services: what they use now, and how much of the processors
- * since the last look.
+ * sampler - samples the processes of services: current memory, and CPU since the last sample.
  *
  *     sampler_take... -> sampler_done
  *
- * The processes of a service are those of its control group, else its main process and all below.
- * A process that was not there at the last look counts with what it has used since it began.
+ * The processes of a service are those of its control group, else its main process and all
+ * descendants. A process that is new since the last sample counts with its usage since it began.
  *
  * Memory: sampler_done; metrics are in the arena given. Threads: one at a time. Reads /proc.
  */
@@ -27,21 +26,21 @@ struct sampler_target {
     const char *cgroup; /* the folder of its control group; NULL: none */
 };
 
-/* A process as it was at the last look. */
+/* A process in the last sample. */
 struct sampler_process {
     pid_t pid;
     uint64_t start, ticks;
 };
 
-/* Zero has seen nothing. */
+/* Zero: no sample yet. */
 struct sampler {
     VEC(struct sampler_process) seen; /* by pid */
-    int64_t looked;                   /* clock_real of that */
+    int64_t looked;                   /* clock_real of that sample */
 };
 
 void sampler_done(struct sampler *sampler);
 
-/* One metric for each service that has processes, in the order of the targets. */
+/* Adds one metric for each service that has processes, in the order of the targets. */
 void sampler_take(struct sampler *sampler, const struct sampler_target *targets, size_t count,
                   struct arena *arena, struct usage_metrics *ret_metrics);
 

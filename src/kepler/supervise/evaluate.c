@@ -13,7 +13,7 @@
 #include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
-/* A Lua state for all services of one start. Counted by the loop alone. */
+/* A Lua state for all services of one start. Only the loop counts references. */
 struct shared_resolver {
     struct resolver *resolver;
     size_t users;
@@ -21,28 +21,28 @@ struct shared_resolver {
 
 enum kind { EVALUATE_SERVICE, EVALUATE_STEP, EVALUATE_OUTPUTS };
 
-/* One evaluation, from question to answer. Between background_task_begin and its end all but `own`,
- * `next` and `dropped` is the worker's. */
+/* One evaluation, from request to answer. Between background_task_begin and its end, all but `own`,
+ * `next` and `dropped` belongs to the worker. */
 struct evaluation {
     struct background_task background_task;
-    struct real_service *own; /* NULL: the world is gone */
+    struct real_service *own; /* NULL: the world has ended */
     struct evaluation *next;
     bool at_work;
-    bool dropped; /* its answer was given already */
+    bool dropped; /* it was answered already */
     atomic_bool canceled;
 
     enum kind kind;
     const struct config *config;
     struct config_service service;
     struct shared_resolver *shared; /* NULL: its own state */
-    struct arena input;             /* of copies */
+    struct arena input;             /* for copies */
     struct resolve_context context;
     const struct config_step *config_step;
     const struct value *process;
     bool launched; /* `launch` is that of the last start */
     struct launch launch;
 
-    struct arena arena; /* of results */
+    struct arena arena; /* for results */
     struct launch_step step;
     struct value outputs;
     struct world_plan plan;
@@ -150,7 +150,7 @@ static void copy_resolve_facts(struct arena *arena, struct resolve_facts *facts)
     facts->outputs = copy_known_value(arena, facts->outputs);
 }
 
-/* What the loop may change or free while a worker looks at it. */
+/* Copies of data that the loop may change or free while a worker uses it. */
 static void copy_context(struct arena *arena, struct resolve_context *context)
 {
     struct resolve_facts *deps = ARENA_ARRAY(arena, struct resolve_facts, context->dep_count);
@@ -166,8 +166,7 @@ static void copy_context(struct arena *arena, struct resolve_context *context)
     context->hooks = copy_known_value(arena, context->hooks);
 }
 
-/* What a step sees of its service: while it stops, whether it still runs or how it ended.
- */
+/* The service as its step sees it: during a stop, whether it still runs or how it ended. */
 static enum status find_step_status(enum hook_phase phase, const struct service_record *record)
 {
     if (record->status != STATUS_STOPPING)
@@ -182,8 +181,8 @@ static enum status find_step_status(enum hook_phase phase, const struct service_
 
 /* --- resolving -------------------------------------------------------------------------------- */
 
-/* Hooks of a service that was not started here (pre_cleanup after a restart of the daemon) need
- * its environment first; its `if` is not asked. */
+/* Hooks of a service that was not started here (pre_cleanup after a daemon restart) need its
+ * environment first; its `if` is not evaluated. */
 static int need_launch(struct evaluation *ev, struct resolver *resolver, struct diags *diags)
 {
     struct config_service service = ev->service;
@@ -255,7 +254,7 @@ static void keep_launch(struct evaluation *ev)
     own->launched = !ev->launch.skipped;
 }
 
-/* Of a launch that was made for the step both live in one arena. */
+/* A launch made for the step shares its arena. */
 static void keep_evaluated_step(struct evaluation *ev)
 {
     struct real_service *own = ev->own;
@@ -271,7 +270,7 @@ static void keep_evaluated_step(struct evaluation *ev)
     ev->arena = (struct arena)ARENA_INIT;
 }
 
-/* Take over what was resolved, if it was. */
+/* Takes over the result, if any. */
 static void keep_evaluation_result(struct evaluation *ev)
 {
     if (ev->result < 0)
@@ -378,7 +377,7 @@ static struct evaluation *new_evaluation(struct real_service *own, enum kind kin
     return ev;
 }
 
-/* A worker that still looks at the launch of the service keeps it from being replaced now. */
+/* A worker that uses the launch of the service prevents its replacement. */
 static bool may_wait(const struct real_service *own, bool computed)
 {
     return own->real->options.background_tasks && (computed || own->evaluations > 0);
@@ -398,7 +397,7 @@ static enum world_answer queue_evaluation(struct evaluation *ev)
     return WORLD_LATER;
 }
 
-/* Here and now; the evaluation is still to be freed. */
+/* Synchronously; the evaluation must still be freed. */
 static enum world_answer resolve_now(struct evaluation *ev, struct err *err)
 {
     run_evaluation(ev);
@@ -418,7 +417,7 @@ enum world_answer evaluate_service(struct real_service *own, unsigned flags,
     ev->plan = *plan;
     if (flags & WORLD_IGNORE_IF)
         ev->service.condition = NULL;
-    /* A worker may be using the shared state: what needs none keeps away from it. */
+    /* A worker may be using the shared state: evaluations that need none avoid it. */
     if (own->computed && own->real->shared && !(flags & WORLD_RESTART)) {
         ev->shared = own->real->shared;
         ev->shared->users++;
@@ -527,7 +526,7 @@ void evaluate_done(struct real_world *real)
     if (ev && ev->at_work) {
         atomic_store(&ev->canceled, true);
         background_task_wait(&ev->background_task);
-        ev->own = NULL; /* it is freed when the loop hears of it */
+        ev->own = NULL; /* freed when the loop gets the result */
         release_shared(ev->shared);
         ev->shared = NULL;
         ev = ev->next;

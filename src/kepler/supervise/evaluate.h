@@ -1,16 +1,15 @@
 /*
- * evaluate - what services compute when they start, before a step of a hook, and when they end.
+ * evaluate - evaluates computed values of services: at start, before a hook step, and at the end.
  *
- * Expressions are Lua, and may take seconds. What has none is resolved at once. The rest gets
- * copies of all that it looks at, as of the moment when it was asked for, is resolved by a worker,
- * and its answer comes as an event of the world. Evaluations of one config run one at a time, in
- * the order in which they were asked for: those of one start share a Lua state, and a config with
- * many of them keeps no other config from a worker.
+ * Expressions are Lua, and may take seconds. Values without any are resolved at once. Others are
+ * resolved by a worker, from copies of their inputs at the time of the request; the answer comes
+ * as an event of the world. Evaluations of one config run one at a time, in order of request:
+ * those of one start share a Lua state, and a config with many leaves workers to the others.
  *
- * Who cancels is answered at once. The worker is interrupted and its result is dropped; the next
- * evaluation of the config begins when it is done.
+ * A canceled request is answered at once. The worker is interrupted and its result is dropped; the
+ * next evaluation of the config begins when it is done.
  *
- * Inside supervise/ only. Threads: the loop's; the worker is its own affair.
+ * Inside supervise/ only. Threads: the loop's; the worker is internal.
  */
 #ifndef KEPLER_SUPERVISE_EVALUATE_H
 #define KEPLER_SUPERVISE_EVALUATE_H
@@ -21,13 +20,13 @@ struct real_service;
 struct real_world;
 
 void evaluate_init(struct real_world *real);
-/* Ends the one at work, and forgets the rest. */
+/* Ends the running one, and drops the rest. */
 void evaluate_done(struct real_world *real);
 
-/* A request to start begins: the services that it starts share a Lua state. */
+/* A start request begins: its services share a Lua state. */
 void evaluate_begin(struct real_world *real);
 
-/* As the functions of struct world_ops have it. */
+/* Implementations for struct world_ops. */
 enum world_answer evaluate_service(struct real_service *own, unsigned flags,
                                    struct world_plan *plan, struct err *err);
 enum world_answer evaluate_step(struct real_service *own, enum hook_phase phase, size_t step,

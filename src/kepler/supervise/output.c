@@ -27,7 +27,7 @@ static void set_output(struct output_capture *output, struct str key, struct str
     value_map_set(&output->arena, output->values, name, value);
 }
 
-/* A key that is said again counts again: a process that repeats itself meets the limit too. */
+/* A repeated key counts again: a process that repeats itself reaches the limit, too. */
 static void take_output_line(struct output_capture *output, struct str line)
 {
     struct str value = str_from_offset(line, marker.n), key = str_cut(&value, '=');

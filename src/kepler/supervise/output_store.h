@@ -5,7 +5,7 @@
  *     <folder>/<service>/process.json                 of the process
  *     <folder>/<service>/outputs.json                 both and the declared ones
  *
- * Each file is a map of texts and is replaced whole. Threads: the loop's.
+ * Each file is a map of texts and is replaced as a whole. Threads: the loop's.
  */
 #ifndef KEPLER_SUPERVISE_OUTPUT_STORE_H
 #define KEPLER_SUPERVISE_OUTPUT_STORE_H
@@ -16,7 +16,7 @@ struct arena;
 struct err;
 struct value;
 
-/* A file may not be larger. */
+/* Maximum size of a file. */
 #define OUTPUT_STORE_FILE_MAX ((size_t)64 << 20)
 
 int output_store_put_step(const char *folder, const char *service, enum hook_phase phase,
@@ -26,12 +26,12 @@ int output_store_put_process(const char *folder, const char *service, const stru
 int output_store_put(const char *folder, const char *service, const struct value *values,
                      struct err *err);
 
-/* `ret_outputs` is what outputs.json holds, `ret_hooks` a map PHASE -> "outputs" -> STEP -> values;
- * empty maps when there are none. */
+/* `ret_outputs` is the content of outputs.json, `ret_hooks` a map PHASE -> "outputs" -> STEP ->
+ * values; empty maps when there are none. */
 int output_store_load(struct arena *arena, const char *folder, const char *service,
                       struct value *ret_outputs, struct value *ret_hooks, struct err *err);
 
-/* Forget all of a service. */
+/* Removes all outputs of a service. */
 int output_store_clear(const char *folder, const char *service, struct err *err);
 
 #endif

@@ -24,9 +24,9 @@ struct proctree_member {
     struct watch watch;
 };
 
-/* Strays that have ended may wait for this long. */
+/* Maximum time until ended strays are reaped. */
 #define REAP_DELAY CLOCK_SECOND
-/* Open files that are for others than trees: clients, logs, the state. */
+/* Descriptors reserved for other uses: clients, logs, the state. */
 #define SPARE_FILES 64
 /* The kernel's list of children may skip one while another one ends. */
 #define EMPTY_ROUNDS 2
@@ -104,7 +104,7 @@ static void on_member(struct watch *watch, uint32_t events)
     struct proctree_member *member = container_of(watch, struct proctree_member, watch);
     struct proctree *tree = member->tree;
     struct process_status status;
-    struct err ignored; /* not a child of ours: its parent reaps it */
+    struct err ignored; /* not our child: its parent reaps it */
     bool ended;
 
     (void)events;
@@ -120,7 +120,7 @@ static void add_member(struct proctree *tree, pid_t pid)
     struct err ignored;
 
     if (pidfd < 0)
-        return; /* gone */
+        return; /* it has ended */
     member = mem_zalloc(sizeof(*member));
     *member = (struct proctree_member){ .tree = tree, .pid = pid, .pidfd = pidfd };
     remember_pid(tree, &member->pid);
@@ -133,7 +133,7 @@ static void add_member(struct proctree *tree, pid_t pid)
         (void)send_to(pidfd, SIGKILL);
 }
 
-/* The tree that a child of ours is marked for, if it is not empty yet. */
+/* The non-empty tree that our child's mark names. */
 static struct proctree *find_busy(const struct proctree_home *home, uint64_t run)
 {
     MAP_EACH (&home->known, entry) {
@@ -145,8 +145,8 @@ static struct proctree *find_busy(const struct proctree_home *home, uint64_t run
     return NULL;
 }
 
-/* One that was left to us belongs to its own tree, which looks for it in its turn. One whose tree
- * was thought to be empty is killed, and reaped as a stray. */
+/* An orphan belongs to its own tree, which looks for it itself. If that tree was considered empty,
+ * it is killed, and reaped as a stray. */
 static void take_orphan(struct proctree *tree, pid_t pid)
 {
     struct proctree_home *home = tree->home;
@@ -155,10 +155,10 @@ static void take_orphan(struct proctree *tree, pid_t pid)
     if (home->mark == 0 || !treemark_find(pid, home->mark, &run) || run == tree->run)
         add_member(tree, pid);
     else if (!find_busy(home, run))
-        (void)kill(pid, SIGKILL); /* a child of ours: the number is its own */
+        (void)kill(pid, SIGKILL); /* our child: the pid is still its own */
 }
 
-/* Who descends from the main process while it lives; who was left to us once it has ended. */
+/* Finds descendants of the main process while it lives, and the orphans left to us afterwards. */
 static void find_members(struct proctree *tree)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -195,7 +195,7 @@ static bool is_tree_empty(struct proctree *tree)
 
 static void drop_group(struct proctree *tree)
 {
-    struct err ignored; /* one that cannot be removed is found by the next start of that name */
+    struct err ignored; /* the next start under that name deals with one that cannot be removed */
 
     if (tree->cgroup.path)
         (void)cgroup_remove(&tree->cgroup, &ignored);
@@ -203,8 +203,8 @@ static void drop_group(struct proctree *tree)
     tree->stale = false;
 }
 
-/* Is it over? The last thing that is done with a tree: the callback may start it again, in the same
- * group. One that rests has none, and no open file. */
+/* Checks for the end, as the last action on a tree: the callback may start it again, in the same
+ * group. An idle tree has no group, and no open file. */
 static void check_tree_end(struct proctree *tree)
 {
     if (!tree->busy || !is_tree_empty(tree))
@@ -225,7 +225,8 @@ static void on_cgroup(struct watch *watch, uint32_t events)
     bool populated;
 
     (void)events;
-    /* Reading takes the event, also while the main process lives; else it would come for ever. */
+    /* Reading clears the event, also while the main process lives; otherwise it would fire forever.
+     */
     (void)cgroup_is_populated(&tree->cgroup, &populated, &ignored);
     check_tree_end(tree);
 }
@@ -234,12 +235,12 @@ static void on_main(struct watch *watch, uint32_t events)
 {
     struct proctree *tree = container_of(watch, struct proctree, main);
     struct process_status status = { .code = -1, .signo = SIGKILL };
-    struct err ignored; /* somebody else reaped it: how it ended is lost */
+    struct err ignored; /* reaped elsewhere: its exit status is lost */
     bool ended = true;
 
     (void)events;
     if (process_reap(tree->process.pidfd, &ended, &status, &ignored) == 0 && !ended)
-        return; /* woken for nothing */
+        return; /* spurious wake-up */
     watch_stop(&tree->main);
     fd_close(&tree->process.pidfd);
     tree->exited = true;
@@ -328,7 +329,7 @@ static int explain_limit(struct err *err)
                     (unsigned long long)limit.rlim_max);
 }
 
-/* Group and process; all files of the tree are opened here. */
+/* Creates group and process; opens all files of the tree. */
 static int make_process_tree(struct proctree *tree, const char *name, struct process_spec *spec,
                              struct err *err)
 {
@@ -364,7 +365,7 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     remember_pid(tree, &tree->known);
     if (watch_tree(tree, err) == 0)
         return 0;
-    /* nobody would learn of its end */
+    /* its end would go unnoticed */
     watch_stop(&tree->main);
     proctree_kill(tree);
     (void)process_wait(&tree->process, INT64_MAX, &(struct process_status){ 0 },

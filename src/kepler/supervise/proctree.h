@@ -1,21 +1,20 @@
 /*
- * proctree - a process and everything that it starts, until nothing of it is left.
+ * proctree - a process and all its descendants, until none is left.
  *
- * Where control groups can be made, a tree is one: nothing leaves it, a signal
- * reaches all of it, and the kernel reports when it is empty. Elsewhere the main
- * process leads a session and adopts the orphans below it; what is left when it
- * ends becomes a child of ours (we are a subreaper), and is known by its mark
- * (kepler/supervise/treemark.h); one that has none belongs to the tree that ended last.
- * Nobody else may start children in the same process.
+ * Where control groups are available, a tree is one: nothing leaves it, a signal reaches all of
+ * it, and the kernel reports when it is empty. Elsewhere the main process leads a session and
+ * adopts the orphans below it; processes left when it ends become children of ours (we are a
+ * subreaper), and are recognized by their mark (kepler/supervise/treemark.h); one without a mark
+ * belongs to the tree that ended last. Nothing else may start children in the same process.
  *
- * Strays that end as children of ours are reaped, here and as the first process of
- * a container.
+ * Stray processes that end as our children are reaped, here and as the first process of a
+ * container.
  *
  *     proctree_home_init -> proctree_start -> on_exited -> on_empty -> proctree_done
  *
- * Both callbacks come from the loop, each once, in this order. In on_empty the tree
- * is ready for the next start, and must not be freed. A tree that rests holds no
- * descriptor and has no group. Nothing here blocks.
+ * Both callbacks come from the loop, each once, in this order. In on_empty the tree is ready for
+ * the next start, and must not be freed. An idle tree holds no descriptor and has no group.
+ * Nothing here blocks.
  *
  * Memory: trees live in their owner's struct. Threads: the loop's.
  */
@@ -33,14 +32,14 @@
 struct err;
 struct proctree;
 
-/* One for a program: what its trees share. */
+/* Shared by all trees of a program. */
 struct proctree_home {
     struct loop *loop;
-    const char *cgroup; /* groups are made below this folder; NULL: sessions */
-    int child_registry; /* for sessions: a list of all that is started; 0: none */
-    uint64_t mark;      /* for sessions: treemark.home; 0: they have none */
-    struct map known;   /* children of ours, by pid; freed with the last of them */
-    uint64_t started;   /* how many there have been */
+    const char *cgroup; /* groups are created below this folder; NULL: sessions */
+    int child_registry; /* for sessions: a list of all started processes; 0: none */
+    uint64_t mark;      /* for sessions: treemark.home; 0: no marks */
+    struct map known;   /* our children, by pid; freed with the last of them */
+    uint64_t started;   /* number of starts */
     struct timer reap;
 };
 
@@ -51,7 +50,7 @@ int proctree_home_init(struct proctree_home *home, struct loop *loop, const char
 typedef void proctree_exited_fn(struct proctree *tree, struct process_status status);
 typedef void proctree_empty_fn(struct proctree *tree);
 
-/* One that was left behind by a main process that ended. */
+/* A process left behind when the main process ended. */
 struct proctree_member;
 
 struct proctree {
@@ -63,8 +62,8 @@ struct proctree {
     struct cgroup cgroup;
     bool busy;    /* not empty, or not yet reported */
     bool exited;  /* the main process has ended */
-    bool killing; /* whoever turns up is killed */
-    bool stale;   /* its group was killed and is not used again */
+    bool killing; /* new members are killed */
+    bool stale;   /* its group was killed and must not be reused */
     VEC(struct proctree_member *) members;
     pid_t known;  /* the key of the main process in home->known; 0: not there */
     uint64_t run; /* the last start: its treemark.tree */
@@ -72,15 +71,15 @@ struct proctree {
 
 void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_exited_fn *on_exited,
                    proctree_empty_fn *on_empty);
-/* `name` is that of its group: no '/' in it. Group and streams of the spec are set here; pipes are
- * in tree->process then, and the caller's. */
+/* `name` is its group's: no '/' in it. Sets group and streams of the spec; the pipes are in
+ * tree->process then, and belong to the caller. */
 int proctree_start(struct proctree *tree, const char *name, struct process_spec *spec,
                    struct err *err);
-/* Does nothing when there is nothing left. Errors have no remedy and are not reported: a process
- * that was not reached is signalled again, or killed later. */
+/* No-ops for an empty tree. Errors have no remedy and are not reported: a missed process is
+ * signalled again, or killed later. */
 void proctree_signal(struct proctree *tree, int signo);
 void proctree_kill(struct proctree *tree);
-/* Forget it: what runs, runs on. Its group is removed when it is empty. */
+/* Abandons it: its processes continue. Its group is removed when it is empty. */
 void proctree_done(struct proctree *tree);
 
 #endif

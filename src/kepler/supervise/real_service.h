@@ -1,5 +1,5 @@
 /*
- * real_service - what the parts of real_world know of a service. Inside supervise/ only.
+ * real_service - a service as the parts of real_world see it. Inside supervise/ only.
  */
 #ifndef KEPLER_SUPERVISE_REAL_SERVICE_H
 #define KEPLER_SUPERVISE_REAL_SERVICE_H
@@ -25,21 +25,21 @@ struct real_service {
     const struct config_service *config;
     struct service_process jobs[JOB_KINDS];
     struct real_tag tags[JOB_KINDS];
-    struct arena arena; /* of the launch */
+    struct arena arena; /* for the launch */
     struct launch launch;
     bool launched;
     struct process_status task_status[JOB_KINDS];
     struct arena step_arena;
     struct launch_step step;
     struct filewatch files;
-    struct buf check_words;    /* the end of what the last check wrote */
-    struct arena output_arena; /* of both: */
+    struct buf check_words;    /* the last output of the last check */
+    struct arena output_arena; /* holds both: */
     struct value outputs, hooks;
 
     bool computed;                 /* a start evaluates expressions */
     struct evaluation *evaluation; /* that the engine waits for; or NULL */
-    size_t evaluations;            /* that look at the launch, wanted or not */
-    struct timer canceled;         /* an answer is due to one that was canceled */
+    size_t evaluations;            /* that use the launch, wanted or not */
+    struct timer canceled;         /* an answer is due to a canceled request */
     unsigned canceled_kind;
 };
 
@@ -47,18 +47,18 @@ struct real_world {
     struct world world;
     struct real_world_options options;
     struct service_process_sink check_sink;
-    struct statewatch *states;      /* NULL: nobody waits for any */
-    struct shared_resolver *shared; /* of the request to start that is going on; or NULL */
+    struct statewatch *states;      /* NULL: no service waits for any */
+    struct shared_resolver *shared; /* for the current start request; or NULL */
     const struct environment *env;
     const struct value *flags;
     struct real_service *services;
-    struct evaluation *first, **last; /* those that were asked for, the first one at work */
+    struct evaluation *first, **last; /* the queue; the first one is running */
 };
 
 /* From real_world.c: */
-/* What the process gave, as values; NULL when nothing was captured. Warns of what was dropped. */
+/* The outputs of the process; NULL when nothing was captured. Warns of dropped ones. */
 const struct value *real_service_captured(struct real_service *own, struct arena *arena);
-/* Keep the outputs of a run that ended: all of them, and what the process gave (or NULL). */
+/* Stores the outputs of a run that ended: all of them, and the process's (or NULL). */
 int real_service_store(struct real_service *own, const struct value *outputs,
                        const struct value *process, struct err *err);
 

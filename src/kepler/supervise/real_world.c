@@ -18,7 +18,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/rights.h"
 
-/* Of what a check wrote. */
+/* From a check's output. */
 #define CHECK_WORDS_MAX ((size_t)512)
 
 static const char *const job_names[JOB_KINDS] = { "main", "hook", "check" };
@@ -167,7 +167,7 @@ static void task_kill(struct world *world, uint32_t service, enum world_task kin
         &get_service(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
 }
 
-/* The last line that is not empty. */
+/* The last non-empty line. */
 static const char *check_words(struct world *world, uint32_t service)
 {
     struct buf *words = &get_service(world, service)->check_words;
@@ -195,7 +195,7 @@ static void on_check_bytes(void *self, const void *tag, enum service_process_str
 
 /* --- outputs ----------------------------------------------------------------------------- */
 
-/* Of most services: it needs no memory, and nobody changes what is stored here. */
+/* The default for most services: needs no memory, and is never modified. */
 static struct value_map no_values;
 
 static struct value copy_unless_empty(struct arena *arena, const struct value *v)
@@ -469,7 +469,7 @@ static const struct world_ops ops = {
     .note = write_service_note,
 };
 
-/* Outputs of an earlier life are read; what cannot be read is as if it were not there. */
+/* Reads outputs of an earlier daemon; unreadable ones are ignored. */
 static void init_outputs(struct real_service *own)
 {
     const char *folder = own->real->options.outputs;

@@ -1,17 +1,16 @@
 /*
- * real_world - the world of the engine, made of processes, files and a loop.
+ * real_world - the engine's world, made of processes, files and a loop.
  *
  *     real_world_new -> engine_new(config, real_world_base(world), sink)
  *                    -> ... -> engine_free -> real_world_free
  *
- * Each service has three service processs: its process, the step of a hook that runs, and the
- * health check that runs. Their control groups are named `group`.SERVICE.KIND.
- * What the first two write goes to the sink of the options, with a `struct
- * real_tag` to tell them apart; of what a check writes the end is kept, for why it failed. What a
- * hook step or a check leaves behind when it ends is killed.
+ * Each service has three service processes: its main process, the running hook step, and the
+ * running health check. Their control groups are named `group`.SERVICE.KIND. The output of the
+ * first two goes to the sink of the options, tagged with a `struct real_tag`; the end of a check's
+ * output is kept, to explain its failure. Leftover processes of a hook step or check are killed
+ * when it ends.
  *
- * Memory: real_world_free. What the options point to lives as long. Threads: the
- * loop's.
+ * Memory: real_world_free. Whatever the options point to must live as long. Threads: the loop's.
  */
 #ifndef KEPLER_SUPERVISE_REAL_WORLD_H
 #define KEPLER_SUPERVISE_REAL_WORLD_H
@@ -28,7 +27,7 @@ struct launch;
 struct loop;
 struct real_world;
 
-/* Who writes. */
+/* The writer of a line. */
 struct real_tag {
     uint32_t service;
     const char *name;
@@ -40,14 +39,15 @@ struct real_world_options {
     struct proctree_home *home;
     struct filewatch_hub *files;
     struct background_tasks
-        *background_tasks; /* workers that evaluate expressions; NULL: that is done at once */
+        *background_tasks; /* workers that evaluate expressions; NULL: evaluate synchronously */
     const struct config *config;
-    const char *group;                /* what the names of control groups begin with */
+    const char *group;                /* prefix of control group names */
     const char *outputs;              /* folder of outputs; NULL: not kept on disk */
     const char *env_files;            /* folder with copies of env files; NULL: none */
     struct service_process_sink sink; /* tags are struct real_tag */
-    /* Variables of a service that may ask things of the daemon (kepler/daemon/tokens.h): its token,
-     * from its first process until `revoke`. NULL: it may not. `lend` NULL: none may. */
+    /* Variables of a service that may send requests to the daemon (kepler/daemon/tokens.h): its
+     * token, from its first process until `revoke`. NULL: no permissions. `lend` NULL: none for any
+     * service. */
     const char *(*lend)(void *lender, uint32_t service);
     void (*revoke)(void *lender, uint32_t service);
     void *lender;
@@ -57,21 +57,21 @@ struct real_world_options {
 };
 
 struct real_world *real_world_new(const struct real_world_options *options);
-/* What runs is forgotten: stop it first. NULL is fine. */
+/* Running processes are abandoned: stop them first. NULL is fine. */
 void real_world_free(struct real_world *real);
 
-/* What the engine is made with. */
+/* The world for engine_new. */
 struct world *real_world_base(struct real_world *real);
 
-/* From the next start of each service on; NULL: what the configuration says. Kept, not copied. */
+/* Used from the next start of each service; NULL: the config's. Kept, not copied. */
 void real_world_set_env(struct real_world *real, const struct environment *env);
 void real_world_set_flags(struct real_world *real, const struct value *flags);
 
-/* As resolved for the last start; NULL: it was never started here. Until the next start. */
+/* The launch of the last start; NULL: never started here. Valid until the next start. */
 const struct launch *real_world_launch(const struct real_world *real, uint32_t service);
-/* The folder of the control group of its process, valid until it ends; NULL: it has none. */
+/* The control group folder of its process, valid until it ends; NULL: it has none. */
 const char *real_world_group(const struct real_world *real, uint32_t service);
-/* A map of texts, and PHASE -> "outputs" -> STEP -> map of texts. Until the next call. */
+/* A map of texts, and PHASE -> "outputs" -> STEP -> map of texts. Valid until the next call. */
 struct value real_world_outputs(const struct real_world *real, uint32_t service);
 struct value real_world_hooks(const struct real_world *real, uint32_t service);
 

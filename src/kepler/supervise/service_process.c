@@ -60,7 +60,7 @@ static void end_pipe(struct service_process_pipe *pipe)
     sink->add(sink->self, pipe->service_process->tag, pipe->stream, (struct str){ NULL, 0 });
 }
 
-/* One read; false when there is nothing more, now or ever. */
+/* Reads once; false when there is nothing more, now or ever. */
 static bool read_pipe(struct service_process_pipe *pipe)
 {
     char bytes[SERVICE_PROCESS_READ_SIZE];
@@ -82,7 +82,7 @@ static bool read_pipe(struct service_process_pipe *pipe)
     return true;
 }
 
-/* A sink without room: the pipe fills up, and its writers wait. */
+/* A sink without room: the pipe fills up, and its writers block. */
 static void on_readable(struct watch *watch, uint32_t events)
 {
     struct service_process_pipe *pipe = container_of(watch, struct service_process_pipe, watch);

@@ -29,10 +29,10 @@ struct watched {
     struct buf words;
 };
 
-/* One question, from the loop to a worker and back. */
+/* One check, from the loop to a worker and back. */
 struct round {
     struct background_task background_task;
-    struct statewatch *owner; /* NULL: nobody needs the answer any longer */
+    struct statewatch *owner; /* NULL: the answer is no longer needed */
     struct arena arena;
     const char *folder;
     struct param_strs names;
@@ -91,7 +91,7 @@ static int64_t to_wall(struct value_time time)
     return time.seconds * CLOCK_SECOND + time.nanoseconds % CLOCK_SECOND;
 }
 
-/* Is it another answer than the last one? */
+/* Has the answer changed? */
 static bool set_heard(struct watched *state, bool success, int64_t changed, const char *words)
 {
     if (state->success == success && state->changed == changed &&
@@ -126,7 +126,7 @@ static bool hear_trouble(struct watched *state, const char *trouble)
     return set_heard(state, false, state->changed, buf_text(&words));
 }
 
-/* The states whose answer differs, by name. */
+/* States whose answer has changed, by name. */
 static void hear_round(struct statewatch *watch, const struct round *round, struct map *changed)
 {
     for (size_t i = 0; i < round->names.n; i++) {
@@ -248,7 +248,7 @@ struct world_state statewatch_find(const struct statewatch *watch, const char *n
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* Only the user of the daemon says where it looks; everybody's states are those of the machine. */
+/* Only the daemon's user chooses the folder; everyone's states are those of the machine. */
 static const char *choose_states_folder(struct statewatch *watch)
 {
     const struct config *config = watch->options.config;
@@ -305,7 +305,7 @@ void statewatch_free(struct statewatch *watch)
     timer_clear(watch->options.timers, &watch->timer);
     if (watch->round) {
         background_task_wait(&watch->round->background_task);
-        watch->round->owner = NULL; /* it is freed when the loop hears of it */
+        watch->round->owner = NULL; /* freed when the loop gets the result */
     }
     MAP_EACH (&watch->names, entry)
         buf_done(&((struct watched *)entry->value)->words);

@@ -1,15 +1,16 @@
 /*
- * statewatch - what is known of the states of this machine that services of a config wait for.
+ * statewatch - watches the machine's states that services of a config wait for.
  *
- * While a service watches, its states are asked for once a second, by a worker: of the agent of
- * this machine, or from the record of runs when no agent runs (core/runs/question.h). Who watches
- * is called when an answer differs from the last one.
+ * While a service watches, a worker checks its states once a second: it asks the machine's agent,
+ * or reads the run records when no agent runs (core/runs/question.h). The callback is called when
+ * an answer differs from the last one.
  *
  *     statewatch_new -> statewatch_set... -> statewatch_free
  *
- * Errors of states are for root and the user of the daemon: others learn only that a state failed.
+ * State errors are shown to root and the user of the daemon: others only learn that a state
+ * failed.
  *
- * Memory: statewatch_free. Threads: the loop's; a worker asks.
+ * Memory: statewatch_free. Threads: the loop's; a worker checks.
  */
 #ifndef KEPLER_SUPERVISE_STATEWATCH_H
 #define KEPLER_SUPERVISE_STATEWATCH_H
@@ -29,9 +30,9 @@ struct timers;
 struct statewatch_options {
     const struct config *config;
     struct timers *timers;
-    struct background_tasks *background_tasks; /* NULL: asked at once, from the timer */
+    struct background_tasks *background_tasks; /* NULL: check synchronously, from the timer */
     void *self;
-    void (*fn)(void *self, uint32_t service); /* is called after changes */
+    void (*fn)(void *self, uint32_t service); /* called after changes */
 };
 
 /* NULL when no service of the config waits for a state. */
@@ -39,9 +40,9 @@ struct statewatch *statewatch_new(const struct statewatch_options *options);
 /* Waits for the worker. NULL is fine. */
 void statewatch_free(struct statewatch *watch);
 
-/* Watch the states of this service, or no longer. */
+/* Starts or stops watching the states of this service. */
 void statewatch_set(struct statewatch *watch, uint32_t service, bool on);
-/* What was heard of a state of the config. */
+/* The last known status of a state of the config. */
 struct world_state statewatch_find(const struct statewatch *watch, const char *name);
 
 #endif

@@ -44,7 +44,7 @@ bool treemark_find(pid_t pid, uint64_t home, uint64_t *ret_tree)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     char path[PATH_SIZE], name[HOME_SIZE];
-    struct err ignored; /* gone, or not ours to look at */
+    struct err ignored; /* it has ended, or we may not look */
     struct str text;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
@@ -61,7 +61,7 @@ bool treemark_find(pid_t pid, uint64_t home, uint64_t *ret_tree)
     return false;
 }
 
-/* Those that never were a program, and those that are dead, have no file that they run. */
+/* Kernel threads and zombies have no executable file. */
 bool treemark_is_hidden(pid_t pid)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -1,11 +1,11 @@
 /*
- * treemark - a word in the environment by which the processes of a tree know each other.
+ * treemark - an environment variable that marks the processes of a tree.
  *
  *     KEPLER_TREE=[OUTER:]0123456789abcdef.42        home, number of the tree
  *
- * For trees without a control group: whoever forks twice and leaves its session keeps its
- * environment, so it is found although nothing else ties it to where it came from. A process that
- * clears its environment is not found. A daemon inside a tree of another one adds its word to the
+ * For trees without a control group: a process that forks twice and leaves its session keeps its
+ * environment, so it is found although nothing else ties it to its origin. A process that clears
+ * its environment is not found. A daemon inside a tree of another one appends its word to the
  * other's.
  *
  * Threads: any.
@@ -21,17 +21,18 @@ struct arena;
 
 #define TREEMARK_NAME "KEPLER_TREE"
 
-/* `home` is nobody else's; chosen at random. */
+/* `home` is random and unique. */
 struct treemark {
     uint64_t home, tree;
 };
 
-/* `env` with the mark in it. */
+/* `env` with the mark added. */
 const char *const *treemark_add(struct arena *arena, const char *const *env, struct treemark mark);
-/* Is the process marked by this home, and for which tree? False as well when we may not look. */
+/* Does the process carry this home's mark, and for which tree? Also false without permission to
+ * look. */
 bool treemark_find(pid_t pid, uint64_t home, uint64_t *ret_tree);
-/* Is it between exec and its first instruction, where it shows neither its words nor its
- * environment? A search for marks must look at it again. */
+/* Is it between exec and its first instruction, where neither its arguments nor its environment are
+ * visible? A search for marks must check it again. */
 bool treemark_is_hidden(pid_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* kepler acl: what a user may do with a config, and which rule says so. */
+/* kepler acl: shows a user's rights on a config, and the rules that grant them. */
 #include <stdio.h>
 
 #include "kepler/access/right.h"

@@ -25,7 +25,7 @@ struct kepler_client;
 struct kepler_progress;
 struct message;
 
-/* What a listener gets; the message is valid during the call. */
+/* Passed to a listener; the message is valid during the call. */
 typedef void kepler_message_fn(void *self, struct kepler_client *client,
                                const struct message *message);
 
@@ -46,7 +46,7 @@ int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler
                        void *self);
 /* Returns the id of the request. */
 uint64_t kepler_client_send(struct kepler_client *client, enum request_kind kind, const void *args);
-/* Until kepler_client_stop, or until the daemon is gone. */
+/* Runs until kepler_client_stop, or until the daemon is gone. */
 void kepler_client_run(struct kepler_client *client);
 void kepler_client_stop(struct kepler_client *client);
 void kepler_client_done(struct kepler_client *client);

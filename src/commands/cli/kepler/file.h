@@ -13,7 +13,8 @@ struct config;
 int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, struct param_strs flags,
                      const struct config **ret);
 
-/* Also check what is only computed when a service starts, and warn of what this machine lacks. */
+/* Also checks values that are only computed when a service starts, and warns of files and accounts
+ * missing on this machine. */
 int kepler_file_check(struct cli *cli, const struct config *config);
 
 #endif

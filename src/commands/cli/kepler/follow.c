@@ -50,8 +50,8 @@ static void end_following(struct following *following, int status)
     kepler_client_stop(&following->client);
 }
 
-/* End with the current status. In the background nobody has seen the output of failed services:
- * fetch it first. */
+/* End with the current status. In the background the user has not seen the output of failed
+ * services: fetch it first. */
 static void finish_command(struct following *following)
 {
     const struct request_logs tail = { .config = following->follow->start.config,

@@ -1,5 +1,5 @@
 /*
- * kepler_follow - starts services, and stays until there is nothing left to wait for.
+ * kepler_follow - starts services, and stays until nothing is left to wait for.
  *
  * In the foreground: shows logs until all services have ended for good; Ctrl+C stops what we
  * started, a second one exits at once. Detached: until all are ready. An unhandled failure decides
@@ -27,7 +27,7 @@ struct kepler_follow {
     bool verbose;    /* report hooks */
     int64_t timeout; /* nanoseconds; 0: none */
     enum log_line_form form;
-    bool color; /* of lines */
+    bool color; /* of log lines */
 };
 
 /* Returns the exit status. */

@@ -21,7 +21,7 @@ struct value;
 /* How commands print JSON. Paths and variables may hold any bytes. */
 #define KEPLER_JSON (JSON_STYLE_PRETTY | JSON_STYLE_SORTED | JSON_STYLE_TEXT)
 
-/* What a command prints at most, in bytes. */
+/* Maximum output of a command, in bytes. */
 #define KEPLER_OUTPUT_MAX ((size_t)256 << 20)
 
 /* Exit statuses of kepler. */
@@ -69,22 +69,22 @@ extern const struct param kepler_globals[];
 /* "Error: text" on stderr; both return KEPLER_FAILED. */
 int kepler_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int kepler_err(const struct err *err);
-/* "Warning: text". */
+/* Prints "Warning: text". */
 void kepler_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* To stdout. Returns the exit status; an error has been reported. */
+/* Prints to stdout. Returns the exit status; an error has been reported. */
 int kepler_print_json(const struct value *v);
 
 /* The canonical path of the config: the given one, else the one in the current folder. Works
  * for deleted files too. */
 int kepler_config_path(struct arena *arena, const struct kepler_globals *globals,
                        const char **ret_path, struct err *err);
-/* Our environment as K=V. */
+/* The caller's environment as K=V. */
 struct param_strs kepler_environment(struct arena *arena);
-/* Drops what is not K=V, with a warning. */
+/* Drops entries that are not K=V, with a warning. */
 struct param_strs kepler_pairs(struct arena *arena, const char *option, struct param_strs given);
 
-extern const struct command kepler_command_acl;      /* what a user may do */
+extern const struct command kepler_command_acl;      /* show a user's rights */
 extern const struct command kepler_command_config;   /* check a file, show it with all defaults */
 extern const struct command kepler_command_daemon;   /* start, stop, restart, status */
 extern const struct command kepler_command_doc;      /* the manual of the file */
@@ -95,10 +95,10 @@ extern const struct command kepler_command_prune;    /* remove stored data */
 extern const struct command kepler_command_ps;       /* list services */
 extern const struct command kepler_command_recreate; /* stop, remove stored data, start again */
 extern const struct command kepler_command_restart;
-extern const struct command kepler_command_run; /* start with a fresh load of the file */
+extern const struct command kepler_command_run; /* start with a freshly loaded file */
 extern const struct command kepler_command_start;
 extern const struct command kepler_command_stop;
-extern const struct command kepler_command_top;      /* what services use */
+extern const struct command kepler_command_top;      /* resource usage of services */
 extern const struct command kepler_command_validate; /* check a file */
 extern const struct command kepler_command_why;      /* explain the state of a service */
 

@@ -24,7 +24,7 @@ struct kepler_lines {
     enum log_line_form form;
     bool color;
     struct arena arena;
-    struct map services; /* name to the code of its colour */
+    struct map services; /* service name to colour code */
 };
 
 void kepler_lines_init(struct kepler_lines *lines, enum log_line_form form, bool color);

@@ -106,7 +106,7 @@ static void add_point(struct page_service *service, const struct value *metric)
         service->point_count++;
 }
 
-/* Of services that do not run there is nothing to look at. */
+/* Services that do not run have no data. */
 static void drop_metrics(struct kepler_page *page)
 {
     for (size_t i = 0; i < page->services.n; i++) {

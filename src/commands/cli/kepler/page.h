@@ -1,5 +1,5 @@
 /*
- * kepler_page - the page of `kepler top`: what it knows, how it is looked at, and its picture.
+ * kepler_page - the page of `kepler top`: its data, its view, and its rendered frame.
  *
  *     kepler top   /srv/app/kepler.yaml   2 of 3 services run   cpu 12.5%   memory 40 MB
  *     [1 dashboard]  2 logs   3 detail
@@ -11,9 +11,9 @@
  *     memory of web: 40 MB, most 41 MB
  *     q quit  1-3 tab  j/k move  S start  X stop  R restart  s sort: name  ...
  *
- * Answers of the daemon and keys go in, and a frame comes out; what a person asked for is left in
- * `action`. Each service has its last PAGE_POINTS looks, and there are the last PAGE_LINES lines.
- * Nothing that a service wrote steers the terminal.
+ * Daemon replies and keys go in, a frame comes out; the action that a user requested is left in
+ * `action`. Keeps the last PAGE_POINTS samples of each service and the last PAGE_LINES log lines.
+ * Service output cannot send control sequences to the terminal.
  *
  * Pure: time is handed in. Memory: kepler_page_done. Threads: one.
  */
@@ -50,10 +50,10 @@ struct page_point {
 
 struct page_service {
     char *name;
-    struct arena arena;                    /* of both: */
+    struct arena arena;                    /* of CPU and memory: */
     struct value status;                   /* a map from the daemon */
-    struct value metric;                   /* its last look; null: none */
-    bool is_known;                         /* the last answer had it */
+    struct value metric;                   /* latest sample; null: none */
+    bool is_known;                         /* present in the last reply */
     struct page_point points[PAGE_POINTS]; /* a ring */
     size_t point_count, next_point;
 };
@@ -66,11 +66,11 @@ struct kepler_page {
     enum page_tab tab;
     enum page_sort sort;
     bool reverse;
-    size_t zoom;              /* looks in one column of a chart, from 1 */
-    enum page_action confirm; /* asks for it; `target` is meant */
-    enum page_action action;  /* was confirmed; for the owner, who clears it */
+    size_t zoom;              /* samples in one column of a chart, from 1 */
+    enum page_action confirm; /* awaits confirmation; acts on `target` */
+    enum page_action action;  /* confirmed; the owner performs and clears it */
     char target[PAGE_TEXT_MAX];
-    char message[PAGE_TEXT_MAX]; /* what became of the last one; "": nothing */
+    char message[PAGE_TEXT_MAX]; /* result of the last action; "": nothing */
     bool is_over, is_suspended;
     VEC(struct page_service *) services;
     char *lines[PAGE_LINES]; /* a ring */
@@ -82,9 +82,9 @@ struct kepler_page {
 void kepler_page_init(struct kepler_page *page, const char *path);
 void kepler_page_done(struct kepler_page *page);
 
-/* The map of services of a status; those that are not in it are gone. */
+/* The service map of a status reply; services not in it are removed. */
 void kepler_page_take_status(struct kepler_page *page, const struct value *services);
-/* The list of an answer about metrics. `is_live`: looks of now; a service without one has none. */
+/* The list of a metrics reply. `is_live`: current samples; a service without one has none. */
 void kepler_page_take_metrics(struct kepler_page *page, const struct value *metrics, bool is_live);
 void kepler_page_take_line(struct kepler_page *page, const struct log_line *line);
 /* Shown in the last line until the next key. */
@@ -92,7 +92,7 @@ void kepler_page_say(struct kepler_page *page, const char *fmt, ...) PRINTF_LIKE
 
 void kepler_page_resize(struct kepler_page *page, size_t rows, size_t columns);
 void kepler_page_press(struct kepler_page *page, int key);
-/* As many lines as the views have rows. `now` is wall time in nanoseconds. */
+/* Renders as many lines as the terminal has rows. `now` is wall time in nanoseconds. */
 void kepler_page_print(struct kepler_page *page, int64_t now, struct buf *out);
 
 #endif

@@ -123,7 +123,7 @@ static void fill_cells(const struct page_table *table, const struct page_service
                             pids && value_is(pids, VALUE_LIST) ? pids->list->count : (size_t)0);
 }
 
-/* In order, and as the filter says. */
+/* Sorted and filtered. */
 static void list_table_rows(struct page_table *table)
 {
     const struct kepler_page *page = table->page;
@@ -247,7 +247,7 @@ static void add_chart_row(const struct kepler_page *page, const struct page_serv
                                 : v / scale * CHART_ROWS * CHART_STEPS - (double)row * CHART_STEPS;
         const size_t step = height <= 0 ? 0 : height >= CHART_STEPS ? CHART_STEPS : (size_t)height;
 
-        /* What is there is seen, however small. */
+        /* Any usage is visible, however small. */
         buf_add_text(&line, blocks[step == 0 && row == 0 && v > 0 ? 1 : step]);
     }
     list_view_line(&page->view, str_trim_right(buf_view(&line)), memory ? COLOR_CYAN : COLOR_GREEN,

@@ -26,9 +26,9 @@ struct value;
 struct kepler_progress {
     bool on;
     struct arena arena;
-    struct map lines; /* by service, to its struct kepler_progress_line */
+    struct map lines; /* service name to struct kepler_progress_line */
     size_t shown;     /* rows on the screen */
-    size_t turn;      /* of the mark */
+    size_t turn;      /* of the spinner */
     struct timers *timers;
     struct timer timer;
 };
@@ -37,18 +37,18 @@ void kepler_progress_init(struct kepler_progress *progress, bool wanted);
 /* Start the spinner, which runs as long as the loop. */
 void kepler_progress_start(struct kepler_progress *progress, struct loop *loop);
 void kepler_progress_stop(struct kepler_progress *progress);
-/* Something else has written to the terminal: leave the old lines there. */
+/* Other output has reached the terminal: leave the old lines there. */
 void kepler_progress_leave(struct kepler_progress *progress);
 /* The body of an event "progress". */
 void kepler_progress_set(struct kepler_progress *progress, const struct value *body);
-/* Print services that are not ready, "db is running, web is waiting", even without a terminal:
- * one with unknown health counts. Returns whether there are any. */
+/* Prints the services that are not ready, "db is running, web is waiting", even without a terminal;
+ * unknown health counts as not ready. Returns whether there are any. */
 bool kepler_progress_print_pending(const struct kepler_progress *progress, struct buf *out);
-/* Did it come up, as far as known? */
+/* Did the service come up, as far as known? */
 bool kepler_progress_is_up(const struct kepler_progress *progress, const char *service);
 /* Why a service was skipped; NULL: it was not. */
 const char *kepler_progress_find_skip(const struct kepler_progress *progress, const char *service);
-/* Print the lines of services that were skipped or still wait, where nothing is drawn. */
+/* Prints the services that were skipped or still wait, when no terminal is drawn on. */
 void kepler_progress_print_not_started(const struct kepler_progress *progress, struct buf *out);
 void kepler_progress_done(struct kepler_progress *progress);
 

@@ -34,7 +34,7 @@ static const char *const titles[COLUMNS] = { "CONFIG", "NAME", "STATUS", "PID" }
 
 struct row {
     const char *cells[COLUMNS];
-    enum color color; /* of the status */
+    enum color color; /* for the status column */
 };
 
 struct ps_table {

@@ -19,7 +19,7 @@ struct value;
 void kepler_status_print(const struct value *service, int64_t now, struct buf *out);
 /* For the same map. */
 enum color kepler_status_color(const struct value *service);
-/* "exit code 3", "SIGKILL", or its reason: how a service failed. */
+/* How a service failed: "exit code 3", "SIGKILL", or its reason. */
 void kepler_failure_print(const struct value *service, struct buf *out);
 /* Reasons may have several lines; a table row has one. */
 const char *kepler_one_line(struct arena *arena, struct str text);

@@ -41,7 +41,7 @@ static const struct param options[] = {
 
 /* --- JSON ----------------------------------------------------------------------------------- */
 
-/* Service to its metric, or to all of them in the order of time. */
+/* Maps a service to its metric, or to all of them in order of time. */
 static struct value group_metrics(struct arena *arena, const struct value *list, bool history)
 {
     struct value map = value_map(value_map_new(arena, 8));
@@ -50,7 +50,7 @@ static struct value group_metrics(struct arena *arena, const struct value *list,
         const struct value *one = &list->list->items[i], *service = value_get(one, "service");
         const struct value *known;
         struct usage_metric metric;
-        struct err ignored; /* of a newer daemon: what cannot be read is not shown */
+        struct err ignored; /* from a newer daemon: hide what cannot be parsed */
         struct value v;
 
         if (!service || !value_is(service, VALUE_STR) ||
@@ -110,12 +110,12 @@ struct top {
     struct kepler_page page;
     struct live live;
     struct timer timer;
-    uint64_t status_id, metrics_id, history_id, logs_id, action_id; /* of requests under way */
+    uint64_t status_id, metrics_id, history_id, logs_id, action_id; /* ids of pending requests */
     enum page_action acting;
     int status;
 };
 
-/* What an action asks of the daemon, and what it is called while it lasts. */
+/* The request of each action, and its progress message. */
 static const struct {
     enum request_kind kind;
     const char *doing, *done;
@@ -181,7 +181,7 @@ static void end_with(struct top *top, int status)
     live_end(&top->live);
 }
 
-/* The page ends, and the command says why. */
+/* Ends the page; the command prints the reason. */
 static void fail_with(struct top *top, const struct message *reply)
 {
     kepler_page_say(&top->page, "%s", message_text(reply, "message", "the daemon gave no reason"));
@@ -202,7 +202,7 @@ static void take_page_status(struct top *top, const struct message *reply)
     kepler_page_take_status(&top->page, &chosen);
 }
 
-/* Of a config that is not loaded there is no look, and its services are shown without. */
+/* A config that is not loaded has no samples; its services are shown without. */
 static void take_metrics(struct top *top, const struct message *reply, bool is_live)
 {
     const struct value *list = value_get(&reply->body, "metrics");
@@ -214,7 +214,7 @@ static void take_metrics(struct top *top, const struct message *reply, bool is_l
     if (strcmp(reply->name, MESSAGE_OK) == 0 && list)
         kepler_page_take_metrics(&top->page, list, is_live);
     else if (is_live && top->services.n > 0 && top->page.services.n == 0)
-        fail_with(top, reply); /* there is no service of that name */
+        fail_with(top, reply); /* no such service */
 }
 
 static void take_lines(struct top *top, const struct message *event)
@@ -247,7 +247,7 @@ static void on_top_message(void *self, struct kepler_client *client, const struc
         else if (message->id == top->action_id)
             take_action(top, message);
         else if (message->id == top->logs_id)
-            top->logs_id = 0; /* it was unloaded: asked for again */
+            top->logs_id = 0; /* it was unloaded: request it again */
     }
     live_redraw(&top->live);
 }
@@ -256,7 +256,7 @@ static void on_top_message(void *self, struct kepler_client *client, const struc
 
 static void on_update_due(struct timer *timer);
 
-/* Questions that have no answer yet are not asked twice. */
+/* Does not repeat unanswered requests. */
 static void request_update(struct top *top)
 {
     const struct request_ask ask = { .config = top->config };

@@ -9,7 +9,7 @@ static const struct {
     const char *name;
     const char *meaning; /* a short description */
 } rights[] = {
-    [RIGHT_START]               = { "start", "start services, and load the config for that" },
+    [RIGHT_START]               = { "start", "start services, and load the config" },
     [RIGHT_START_ENV]           = { "start:env-override", "with -e, -r or -D" },
     [RIGHT_START_HARDENING]     = { "start:hardening", "with --hardening" },
     [RIGHT_START_NO_DEPS]       = { "start:no-deps", "with --no-deps" },
@@ -32,10 +32,10 @@ static const struct {
     [RIGHT_INSPECT_SERVICES]    = { "inspect:services", "the section of services" },
     [RIGHT_INSPECT_ENVIRONMENT] = { "inspect:environment", "the environment, and that of services" },
     [RIGHT_INSPECT_FLAGS]       = { "inspect:flags", "the flags of -D" },
-    [RIGHT_LOGS]                = { "logs", "stored lines, and those that come" },
+    [RIGHT_LOGS]                = { "logs", "stored and new lines" },
     [RIGHT_LOGS_SEARCH]         = { "logs:search", "with -F" },
     [RIGHT_LOGS_SEARCH_SQL]     = { "logs:search:sql", "with --sql" },
-    [RIGHT_SUBSCRIBE]           = { "subscribe", "follow what a restart does (--wait, --follow)" },
+    [RIGHT_SUBSCRIBE]           = { "subscribe", "follow a restart (--wait, --follow)" },
     [RIGHT_QUIESCENCE]          = { "quiescence", "wait until services have ended" },
     [RIGHT_READINESS]           = { "readiness", "wait until services are up, or healthy" },
     [RIGHT_MONITOR]             = { "monitor", "measured CPU and memory of services" },

@@ -48,7 +48,7 @@ struct permission_args {
 #define ARGS struct permission_args
 const struct param config_permission_params[] = {
     PARAM("allow", LIST, ARGS, allow, "rights and aliases", .flags = PARAM_REQUIRED),
-    PARAM("hardening", CHOICE, ARGS, hardening, "least level of configs that it may be used on",
+    PARAM("hardening", CHOICE, ARGS, hardening, "minimum level of configs it may be used on",
           .choices = HARDENING_CHOICES, .default_text = "none"),
     PARAM("authorize", ANY, ARGS, authorize, "code that must return true", .kind_text = "Lua"),
     { 0 },

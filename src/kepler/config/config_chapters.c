@@ -7,84 +7,84 @@
 
 /* clang-format off */
 static const char file_details[] =
-    "A YAML file (1.2: only true and false are booleans) of at most 10 MiB. Unknown keys and\n"
-    "wrong types are mistakes; all of them are reported at once, with line and column, before\n"
-    "anything starts: 'kepler validate'. Names of services are made of a-z, 0-9, '_' and '-'.\n"
-    "The file is read when the config is first started, and stays as it was read, with the\n"
-    "environment of whoever started it, until 'kepler run' or 'kepler recreate'.\n"
+    "A YAML file (1.2: only true and false are booleans) of at most 10 MiB. Unknown keys and wrong\n"
+    "types are errors; all of them are reported at once, with line and column, before anything\n"
+    "starts: 'kepler validate'. Service names consist of a-z, 0-9, '_' and '-'. The file and the\n"
+    "environment of the user are read when the config is first started; later changes take effect\n"
+    "with 'kepler run' or 'kepler recreate'.\n"
     "\n"
-    "Keys at the top that begin with 'x-' are yours: put what several services share there, with an\n"
-    "anchor (&), and merge it (<<: *) into them.\n"
+    "Top-level keys that begin with 'x-' are yours: put shared settings there, with an anchor (&),\n"
+    "and merge them (<<: *) into services.\n"
     "\n"
     "A duration is a number with ms, s, m, h or d, as text: 500ms, 30s. A size is a number with\n"
     "B, K, M or G, in powers of 1024: 64M.\n";
 
 static const char service_details[] =
-    "A service has either 'command', which is run as it is, or 'run', which is a text for the\n"
-    "shell ($SHELL of the environment, else /bin/bash, else sh). Most values may be computed: see\n"
+    "A service has either 'command', which is executed directly, or 'run', a text for the shell\n"
+    "($SHELL of the environment, else /bin/bash, else sh). Most values may be computed: see\n"
     "'expressions'. They are evaluated again at each start of the service.\n"
     "\n"
-    "The environment of its process, later ones win: what the config has captured (if\n"
-    "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of\n"
-    "'user', or of an owner who is not root (if user_identity); a number without an account has\n"
-    "the home '/'. Nothing of the daemon's own is in it.\n"
+    "The environment of its process, later ones win: the captured variables of the config (if\n"
+    "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of 'user',\n"
+    "or of a non-root owner (if user_identity); a number without an account has the home '/'. The\n"
+    "daemon's own variables are not passed on.\n"
     "\n"
-    "To stop it, stop_signal goes to it and all that it started; what is left after\n"
-    "stop_grace_period is killed. A stop is over when the whole tree is gone.\n";
+    "To stop it, stop_signal is sent to its process and all descendants; those left after\n"
+    "stop_grace_period are killed. A stop is complete when the whole tree is gone.\n";
 
 static const char depends_details[] =
-    "A list of names, a map of names with the keys below, or a list of both. Every service waits\n"
-    "for its own dependencies; all others start at once. The key 'state' is for states of this\n"
-    "machine, see 'state'.\n";
+    "A list of names, a map of names with the keys below, or a list of both. Each service waits for\n"
+    "its own dependencies; services without dependencies start at once. The key 'state' is for states\n"
+    "of this machine, see 'state'.\n";
 
 static const char state_details[] =
-    "A service can wait for states of zester on this machine, besides other services: a name, a\n"
-    "list of names, or a map of names with the keys below, under the key 'state' of 'depends_on'\n"
-    "(unless the file has a service of that name). A name is\n"
+    "A service can also wait for states of zester on this machine: a name, a list of names, or a map\n"
+    "of names with the keys below, under the key 'state' of 'depends_on' (unless the file has a\n"
+    "service of that name). A name is\n"
     "\n"
     "  highstate                  the last run of the top file\n"
     "  file.managed:/etc/motd     a state, as reports name it\n"
     "  /etc/motd                  all states with this ID\n"
     "  web.nginx                  the last run of 'state.apply web.nginx'\n"
     "\n"
-    "and is met when its last run on this machine succeeded; dry runs do not count. A run that\n"
-    "fails later does not stop the service. With 'restart: true' the service restarts when the\n"
-    "state has changed something, in a run that succeeded.\n"
+    "and is met when its last run on this machine succeeded; dry runs do not count. A later failure\n"
+    "does not stop the service. With 'restart: true' the service restarts when a successful run of\n"
+    "the state changed something.\n"
     "\n"
-    "The daemon asks the agent of this machine (zester-peel) once a second, through the socket in\n"
-    "its data folder, or reads the record of the last runs there when no agent runs: 'zester\n"
-    "--local' writes it, too. The folder is /var/lib/zester, ~/.local/state/zester for a daemon of\n"
-    "another user than root, or 'kepler.zester_data', which counts in configs of the user who runs\n"
-    "the daemon. 'kepler ps' and 'kepler why' say what is waited for. 'kepler start' does not wait\n"
-    "for services that wait for a state.\n";
+    "The daemon asks this machine's agent (zester-peel) once a second, through the socket in its data\n"
+    "folder; without an agent it reads the records of the last runs there, which 'zester --local'\n"
+    "writes, too. The folder is /var/lib/zester, or ~/.local/state/zester for a daemon of a non-root\n"
+    "user; 'kepler.zester_data' changes it, in configs of the user who runs the daemon. 'kepler ps'\n"
+    "and 'kepler why' show what a service waits for. 'kepler start' does not wait for services that\n"
+    "wait for a state.\n";
 
 static const char depends_more[] =
-    "An end after which the policy starts the dependency again does not count. A condition that\n"
-    "can no longer hold skips the dependent, with a reason; so does a dependency that was\n"
-    "skipped, unless allow_skipped. Health of a service without a healthcheck never comes: the\n"
-    "dependent fails after its timeout, or is skipped when it has none.\n"
+    "An exit after which the policy restarts the dependency does not count. A condition that can no\n"
+    "longer hold skips the dependent, with a reason; so does a skipped dependency, unless\n"
+    "allow_skipped is set. A service without a healthcheck never becomes healthy: a dependent that\n"
+    "waits for that fails after its timeout, or is skipped when it has none.\n"
     "\n"
-    "'required: false', as in Compose: the service starts without the dependency if that is not in\n"
-    "the file, was skipped, can no longer meet its condition, or does not meet it in time. Until\n"
-    "then it waits.\n"
+    "'required: false', as in Compose: the service starts without the dependency if the file does not\n"
+    "define it, or if it was skipped, can no longer meet its condition, or does not meet it in time.\n"
+    "Until then the service waits.\n"
     "\n"
-    "With 'restart: true' the dependent is stopped when the dependency restarts, for whatever\n"
-    "reason, and started when the condition holds again. A service that restarts by itself waits\n"
-    "for such restarts further up first, so that it restarts once.\n";
+    "With 'restart: true' the dependent is stopped when the dependency restarts, for any reason, and\n"
+    "started when the condition holds again. A service that restarts by itself first waits for such\n"
+    "restarts of its dependencies, so that it restarts once.\n";
 
 static const char restart_details[] =
     "The policy alone, or a map. Policies are no, always, or any of on-failure, on-success and\n"
-    "on-unhealthy, joined with '|'. An exit code of 0 is success, anything else is failure. The\n"
-    "pause before restart n, counted from the last time it was healthy, is delay * backoff^n, at\n"
-    "most max_delay. A stop during the pause wins. A crash loop is slowed down, or ended: see\n"
-    "'start_limit'. grace_period is that of the stop in a restart; it and stop_grace_period of\n"
-    "the service stand in for each other. Keys that 'restart' does not know are reported as warnings.\n"
+    "on-unhealthy, joined with '|'. Exit code 0 is success, anything else is failure. The delay\n"
+    "before restart n, counted from the last time the service was healthy, is delay * backoff^n, at\n"
+    "most max_delay. A stop during the delay cancels the restart. A crash loop is slowed down, or\n"
+    "ended: see 'start_limit'. grace_period applies to the stop in a restart; it and the service's\n"
+    "stop_grace_period default to each other. Unknown keys in 'restart' are reported as warnings.\n"
     "\n"
     "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n"
-    "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n"
-    "matches, a touch too, restarts the service half a second after the first one; what changes\n"
-    "while it restarts does not count. Folders may come and go;\n"
-    "only that of an absolute pattern elsewhere must be there.\n";
+    "crosses folders, [a-z], {a,b}, and ! before a pattern excludes. When a matching file changes or\n"
+    "is touched, the service restarts half a second after the first change; changes during the\n"
+    "restart do not count. Folders may be created and deleted; only the folder of an absolute pattern\n"
+    "elsewhere must exist.\n";
 
 static const char hooks_details[] =
     "Each phase is a step, or a list of steps:\n"
@@ -96,27 +96,27 @@ static const char hooks_details[] =
     "  pre_cleanup                     before 'stop --clean' forgets the config\n"
     "  post_healthcheck_success _fail  it became healthy, or unhealthy\n"
     "\n"
-    "A step without 'if' is passed over after a step of the phase failed. 'if' is true, false or\n"
-    "an expression, with or without its marks, that sees the step's variables; in it there are\n"
-    "success(), failure(), always() and, for a dependency, success('db'), failure('db') and\n"
-    "skipped('db'). A step that succeeds where failure() was asked heals the phase. What steps\n"
-    "write is in the log of the service.\n"
+    "A step without 'if' is skipped after a step of the phase failed. 'if' is true, false or an\n"
+    "expression, with or without its marks, that sees the step's variables; it can call success(),\n"
+    "failure(), always() and, for a dependency, success('db'), failure('db') and skipped('db'). A\n"
+    "step whose 'if' called failure() clears the failure of the phase when it succeeds. Output of\n"
+    "steps goes to the log of the service.\n"
     "\n"
-    "A pre_start that fails at the start of a service, or in a restart that was asked for, makes it\n"
-    "failed. In a restart by policy it counts as a failed start: nothing is started, and a policy that\n"
-    "restarts on failure tries again after its pause, one second at least.\n";
+    "A pre_start that fails at the start of a service, or in a requested restart, sets it to failed.\n"
+    "In a restart by policy it counts as a failed start: nothing is started, and a policy that\n"
+    "restarts on failure retries after its delay, at least one second.\n";
 
 static const char outputs_details[] =
-    "A service that runs once can hand values to those who depend on it. With 'output: true' each\n"
-    "line '::output::KEY=VALUE' of its standard output is kept instead of logged; 'outputs' are\n"
-    "texts that are computed when it has ended, and win over lines of the same key. A hook step\n"
-    "with 'output: NAME' keeps its lines as hooks.PHASE.outputs.NAME.KEY. 'output: true' and\n"
-    "'outputs' need 'restart: no'. Dependents read them as deps.NAME.outputs.KEY.\n";
+    "A one-shot service can pass values to its dependents. With 'output: true' each line\n"
+    "'::output::KEY=VALUE' of its standard output is stored instead of logged; 'outputs' are texts\n"
+    "that are computed when it has ended, and override lines with the same key. A hook step with\n"
+    "'output: NAME' stores its lines as hooks.PHASE.outputs.NAME.KEY. 'output: true' and 'outputs'\n"
+    "require 'restart: no'. Dependents read them as deps.NAME.outputs.KEY.\n";
 
 static const char expressions_details[] =
-    "${{ expression }}$ inside a text, and blocks after the tag !lua that return a value, are Lua\n"
-    "5.4. A text that is nothing but one expression keeps its type; elsewhere the result becomes\n"
-    "text, and nil becomes nothing. $VAR is left to the shell.\n"
+    "${{ expression }}$ inside a text, and blocks with the tag !lua that return a value, are Lua 5.4.\n"
+    "A text that consists of one expression keeps its type; elsewhere the result becomes text, and\n"
+    "nil becomes empty. $VAR is left to the shell.\n"
     "\n"
     "  service       name, env, env_file, initialized, restart_count,\n"
     "                restart_count_since_healthy, status, exit_code, hooks\n"
@@ -130,36 +130,36 @@ static const char expressions_details[] =
     "\n"
     "Besides string, table, math, bit32, utf8 there are json.parse, json.stringify(v, pretty),\n"
     "yaml.parse, yaml.stringify, os.time, os.date, os.clock, os.difftime and os.getgroups(user).\n"
-    "Files, programs and the network cannot be reached; memory, instructions and time are limited.\n"
-    "The top-level key 'lua' holds functions for all of them. A name that nobody defined is nil.\n"
+    "Expressions cannot access files, programs or the network; memory, instructions and time are\n"
+    "limited. The top-level key 'lua' holds functions for all of them. An undefined name is nil.\n"
     "\n"
-    "Files that were written for Luau: its functions are there (string.split, table.find, create,\n"
+    "For files written for Luau, its functions are available (string.split, table.find, create,\n"
     "clone, clear, freeze, isfrozen, math.clamp, round, sign, typeof), tostring(10 / 2) is 5, and\n"
-    "'for name, dep in deps do' works. Its syntax is not: for '+=', 'continue', `text {x}`, types\n"
-    "and 'if' as a value the message says what to write in Lua 5.4. '..' shows 10 / 2 as 5.0: use\n"
+    "'for name, dep in deps do' works. Its syntax is not: for '+=', 'continue', `text {x}`, types and\n"
+    "'if' as a value, the error message shows the Lua 5.4 equivalent. '..' prints 10 / 2 as 5.0: use\n"
     "10 // 2, or tostring.\n";
 
 static const char acl_details[] =
-    "A config belongs to who loads it first. Rules let other members of the group 'kepler' use it:\n"
-    "under 'users' and 'groups', for each name or number a list of rights, or a map with the keys of\n"
-    "'rule'. A caller has the rights of all rules that match, and must be able to read the file; what\n"
-    "the file says counts as it was when it was loaded. The owner and root have all rights. Rules\n"
-    "are not computed: expressions are mistakes in them.\n"
+    "A config belongs to the user who first loads it. Rules let other members of the group 'kepler'\n"
+    "use it: 'users' and 'groups' have, for each name or number, a list of rights, or a map with the\n"
+    "keys of 'rule'. A caller has the rights of all rules that match, and must be able to read the\n"
+    "file; the rules in effect are those of the loaded file. The owner and root have all rights.\n"
+    "Rules are not computed: expressions in them are errors.\n"
     "\n"
     "The list of rights is flat: 'start:no-deps' is needed in addition to 'start'. 'all' stands for\n"
-    "all of them, 'aliases' for lists of your own, which may name other aliases, two levels deep.\n"
-    "Sections of 'inspect' are left out without their right.\n";
+    "all rights, 'aliases' define lists of your own, which may name other aliases, two levels deep.\n"
+    "Sections of 'inspect' are omitted without their right.\n";
 
 static const char acl_more[] =
-    "Whoever may set variables (env-override) or read the file into a running config decides what\n"
-    "runs as the owner: grant those as you would grant the account. Variables of others are not\n"
-    "passed on without it.\n";
+    "A user who may set variables (env-override) or reload the file decides what runs as the owner:\n"
+    "grant these rights as carefully as the account itself. Without env-override, variables of other\n"
+    "users are not passed on.\n";
 
 static const char rule_details[] =
-    "'authorize' is the body of function(request, caller) in Lua, run for each request of whom the\n"
-    "rule matches, the owner included and root excepted. It must return true, and nothing else; an\n"
-    "error refuses, and its text is in the log of the daemon only. With a token its own authorizer is\n"
-    "asked first, then those of the user, then those of the groups by their number; all must agree.\n"
+    "'authorize' is the body of function(request, caller) in Lua, run for each request of a caller\n"
+    "that the rule matches, the owner included and root excepted. It accepts only by returning true;\n"
+    "an error rejects, and its text goes to the daemon log only. A token's own authorizer runs first,\n"
+    "then those of the user, then those of the groups by number; all must accept.\n"
     "\n"
     "  request.action    start, run, stop, restart, recreate, status, why, inspect, logs,\n"
     "                    metrics, wait, list\n"
@@ -167,25 +167,25 @@ static const char rule_details[] =
     "                    signal, filter, include_services, include_environment, include_flags\n"
     "  caller            uid, gid, username, groups (names), token (true or false)\n"
     "\n"
-    "Each question begins anew, with the functions of 'acl.lua'. There is less than in expressions:\n"
-    "no 'global', of os only time and clock, and no global can be set. After a second it is cut off,\n"
-    "and counts as a refusal; more than 100 ms are logged.\n";
+    "Each request gets a fresh state, with the functions of 'acl.lua'. There is less than in\n"
+    "expressions: no 'global', only time and clock from os, and globals cannot be set. After a second\n"
+    "it is aborted, and the request is rejected; more than 100 ms are logged.\n";
 
 static const char permission_details[] =
     "A list of rights, or a map. The processes of the service, its hooks and health checks have a\n"
     "token in KEPLER_TOKEN, and KEPLER_SOCKET_PATH: 'kepler' in them has these rights and no others,\n"
-    "whoever they run as. On configs of other owners the rules there must grant them, too. The token\n"
-    "is new for each run of the service, and ends with it.\n"
+    "whatever user they run as. On configs of other owners the rules there must grant them, too. The\n"
+    "token is new for each run of the service, and ends with it.\n"
     "\n"
-    "Other processes of the same user can read it in /proc, and a process that drops the variable has\n"
-    "the rights of its user: give a service a user of its own that is not in the group 'kepler'. A\n"
-    "config that is loaded with a token has no tokens with more rights than that one.\n";
+    "Other processes of the same user can read the token in /proc, and a process that drops the\n"
+    "variable has the rights of its user: give the service its own user outside the group 'kepler'. A\n"
+    "config loaded with a token cannot have tokens with more rights than that one.\n";
 
 static const char logs_details[] =
-    "Lines are stored as they come, whatever bytes they hold. A line that is a JSON object gives\n"
-    "its message, level and time; the rest of it becomes attributes. Other lines have level info\n"
-    "from standard output and error from standard error. Under 'kepler' for all, under a service\n"
-    "for that one; there only 'store' and 'retention' can be said.\n";
+    "Lines are stored unchanged, whatever bytes they contain. A line that is a JSON object provides\n"
+    "its message, level and time; its other members become attributes. Other lines have level info\n"
+    "from standard output and error from standard error. Under 'kepler' for all services, under a\n"
+    "service for that one; there only 'store' and 'retention' are allowed.\n";
 /* clang-format on */
 
 const struct config_chapter config_chapters[] = {
@@ -205,10 +205,9 @@ const struct config_chapter config_chapters[] = {
         .where = "kepler",
         .params = config_kepler_params,
         .details =
-            "With 'storage: nfs' a flush of logs is on disk before it counts. 'timeout' is for "
-            "those that wait\n"
-            "for a start, for health or for a good end; who waits for a failure, a stop or for "
-            "bad health waits\nas long as it takes.\n",
+            "With 'storage: nfs' a flush of logs is complete only when it is on disk. 'timeout'\n"
+            "applies to dependents that wait for a start, for health or for a successful end;\n"
+            "waiting for a failure, a stop or bad health has no limit.\n",
         .example = "kepler:\n"
                    "  timeout: 5m\n"
                    "  autostart: true\n"
@@ -220,10 +219,11 @@ const struct config_chapter config_chapters[] = {
         .summary = "configs that start with the daemon",
         .where = "kepler.autostart",
         .params = config_autostart_params,
-        .details = "true, or a map. What was active when the daemon ended is started again by the "
-                   "next one, in the\norder of its dependencies, from the file as it was read. The "
-                   "environment of whoever started it is\nnot kept, but for what is named here: a "
-                   "name, or NAME=value.\n",
+        .details =
+            "true, or a map. Services that were active when the daemon ended are started again by\n"
+            "the next one, in dependency order, from the file as it was read. The environment of\n"
+            "the user who started it is not stored, except for the variables named here: a name,\n"
+            "or NAME=value.\n",
         .example = "kepler:\n"
                    "  autostart:\n"
                    "    environment: [PATH, LANG, MODE=production]\n"
@@ -347,12 +347,12 @@ const struct config_chapter config_chapters[] = {
         .where = "services.NAME.start_limit",
         .params = config_start_limit_params,
         .details =
-            "A service that its policy has started again so often in so short a time is "
-            "left alone as 'failed', with\na reason that 'kepler ps' shows: who waits "
-            "for its failure or its stop starts then, also\nwith 'restart: always'. "
-            "A start by hand begins a new count. Where nothing is said, a crash loop never\n"
-            "ends, but after 20 restarts in 10s each pause is at least a second, until the service "
-            "has held for 10s;\n'count: 0' lets it go on at full speed.\n",
+            "A service that its policy has restarted too often within the interval is left as\n"
+            "'failed', with a reason that 'kepler ps' shows; services that wait for its failure\n"
+            "or its stop start then, also with 'restart: always'. A manual start resets the\n"
+            "count. Without a limit a crash loop never ends, but after 20 restarts in 10s each\n"
+            "delay is at least a second, until the service has held for 10s; 'count: 0' allows it\n"
+            "at full speed.\n",
         .example = "services:\n"
                    "  web:\n"
                    "    command: [\"./web\"]\n"
@@ -364,10 +364,11 @@ const struct config_chapter config_chapters[] = {
         .summary = "health checks",
         .where = "services.NAME.healthcheck",
         .params = config_health_params,
-        .details = "One of 'test', 'command' and 'run'. The first pass makes the service healthy; "
-                   "'retries' failures in a row\nmake it unhealthy. A check that takes longer than "
-                   "'timeout' has failed and is killed with all that it\nstarted. It runs in the "
-                   "service's folder and environment.\n",
+        .details =
+            "One of 'test', 'command' and 'run'. The first pass makes the service healthy;\n"
+            "'retries' failures in a row make it unhealthy. A check that takes longer than\n"
+            "'timeout' has failed and is killed with its descendants. It runs in the service's\n"
+            "folder and environment.\n",
         .example = "services:\n"
                    "  web:\n"
                    "    command: [\"./web\"]\n"
@@ -407,7 +408,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "permissions",
-        .summary = "what a service may ask of the daemon",
+        .summary = "rights of a service towards the daemon",
         .where = "services.NAME.permissions",
         .params = config_permission_params,
         .details = permission_details,
@@ -440,9 +441,9 @@ const struct config_chapter config_chapters[] = {
         .where = "logs.retention",
         .params = config_retention_params,
         .details =
-            "'clear' or 'retain' for each turn of a service's life; 'on_exit' stands for both "
-            "'on_success' and\n'on_failure'. Where nothing is said, 'on_stop' is 'clear' and all "
-            "others are 'retain'.\n",
+            "'clear' or 'retain' for each event in a service's life; 'on_exit' stands for both\n"
+            "'on_success' and 'on_failure'. By default 'on_stop' is 'clear' and all others are\n"
+            "'retain'.\n",
         .example = "services:\n"
                    "  job:\n"
                    "    command: [\"./job\"]\n"
@@ -454,9 +455,9 @@ const struct config_chapter config_chapters[] = {
         .where = "kepler.monitor",
         .params = config_monitor_params,
         .details =
-            "Processors and memory of all processes of each service that runs, looked at from the "
-            "first start of a\nservice on. They survive a stop and go with 'stop --clean'; 'kepler "
-            "top' shows them.\n",
+            "CPU and memory of all processes of each running service, sampled from the first\n"
+            "start of a service on. Metrics survive a stop and are removed by 'stop --clean';\n"
+            "'kepler top' shows them.\n",
         .example = "kepler:\n"
                    "  monitor: {interval: 5s, retention_period: 7d}\n"
                    "services:\n"

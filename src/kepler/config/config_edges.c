@@ -28,7 +28,7 @@ const struct param config_edge_params[] = {
     PARAM("restart", BOOL, ARGS, restart, "restart when the dependency restarts"),
     PARAM("exit_code", LIST, ARGS, exit_code, "codes and ranges such as \"5:10\""),
     PARAM("allow_skipped", BOOL, ARGS, allow_skipped, "a skipped dependency counts as met"),
-    PARAM("required", BOOL, ARGS, required, "false: go on without it if need be",
+    PARAM("required", BOOL, ARGS, required, "false: start without it if necessary",
           .default_text = "true"),
     { 0 },
 };

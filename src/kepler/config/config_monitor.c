@@ -10,7 +10,7 @@
 
 #define ARGS struct config_monitor
 const struct param config_monitor_params[] = {
-    PARAM("interval", DURATION, ARGS, interval, "how often services are looked at",
+    PARAM("interval", DURATION, ARGS, interval, "how often services are sampled",
           .flags = PARAM_REQUIRED, PARAM_RANGE(INTERVAL_MIN, DAY)),
     PARAM("retention_period", DURATION, ARGS, retention_period, "drop older metrics",
           PARAM_RANGE(MS, AGE_MAX)),

@@ -54,7 +54,7 @@ const struct param config_service_params[] = {
           "time before it is killed (restart.grace_period, else 10s)",
           PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DAY_MAX)),
     PARAM("start_limit", ANY, ARGS, start_limit, "limit on restarts", .kind_text = "map"),
-    PARAM("permissions", ANY, ARGS, permissions, "what its processes may ask of the daemon",
+    PARAM("permissions", ANY, ARGS, permissions, "rights of its processes towards the daemon",
           .kind_text = "list or map", .aliases = "security"),
     { 0 },
 };

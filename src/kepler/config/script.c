@@ -154,7 +154,7 @@ int script_start(struct script *script, const struct value *where, struct diags 
     if ((fresh && open_sandbox(script, &err) < 0) || provide_script_globals(script, &err) < 0)
         return value_diag(diags, where, "%s", err.text);
     if (script->broken)
-        return value_diag(diags, where, "the 'lua' chunk of the file has failed before");
+        return value_diag(diags, where, "the file's 'lua' chunk has failed already");
     if (!fresh || !script->chunk)
         return 0;
     script->broken = expr_run_script(script->sandbox, script->chunk, diags) < 0;

@@ -301,7 +301,8 @@ void authorization_begin(struct call *call, authorization_fn *heard)
 
     if (count_hearings(call) > AUTHORIZATION_MAX) {
         authorization->done = true;
-        call_refuse(call, MESSAGE_ERROR, "%d of your requests are being judged: try again",
+        call_refuse(call, MESSAGE_ERROR,
+                    "%d of your requests are waiting for authorizers: try again",
                     AUTHORIZATION_MAX);
         return;
     }

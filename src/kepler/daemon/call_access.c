@@ -190,7 +190,7 @@ static bool check_call(struct call *call, const struct subject *subject,
     else if (brings_text(call) && !is_master(&call->caller) && subject->acl.owned &&
              !is_owner(&call->caller, subject))
         call_refuse(call, MESSAGE_DENIED,
-                    "only the owner and root may load another text than that of '%s'",
+                    "only the owner and root may load text other than that of '%s'",
                     subject->config.path);
     else
         return true;

@@ -125,7 +125,7 @@ static void trim_births(struct daemon *daemon)
         return;
     daemon->started = daemon->trees.started;
     if (stale_process_open(daemon->births_path, &fd, &mark, &err) < 0) {
-        log_warning("list of children cannot be rewritten error=%s", err.text);
+        log_warning("process list cannot be rewritten error=%s", err.text);
         return;
     }
     fd_close(&daemon->child_registry);
@@ -337,7 +337,7 @@ static void write_daemon_pid(struct daemon *daemon)
 
     (void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
     if (fs_replace(daemon->home.pid_file, str_from(text), &how, &err) < 0)
-        log_warning("number of the daemon cannot be written error=%s", err.text);
+        log_warning("pid file cannot be written error=%s", err.text);
 }
 
 /* Members are looked up when they connect; a missing group is reported now. */
@@ -437,7 +437,7 @@ static int make_group(struct daemon *daemon, struct err *err)
     size_t swept;
 
     if (end_earlier_group(daemon, file, err) < 0)
-        return err_wrap(err, "end what an earlier daemon left");
+        return err_wrap(err, "end processes of an earlier daemon");
     if (find_parent(daemon, &parent, err) < 0)
         return -1;
     if (!parent)
@@ -467,9 +467,9 @@ static int make_births(struct daemon *daemon, struct err *err)
 
     daemon->births_path = path_join(&daemon->arena, daemon->home.root, "births");
     if (stale_process_kill(daemon->births_path, &killed, err) < 0)
-        return err_wrap(err, "end what an earlier daemon left");
+        return err_wrap(err, "end processes of an earlier daemon");
     if (killed > 0)
-        log_warning("leftovers ended processes=%zu", killed);
+        log_warning("stale processes ended processes=%zu", killed);
     if (daemon->cgroup)
         return fs_unlink(daemon->births_path, err);
     return stale_process_open(daemon->births_path, &daemon->child_registry, &daemon->mark, err);

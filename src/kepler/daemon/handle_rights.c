@@ -111,7 +111,7 @@ void handle_rights(struct call *call)
     call_access_report(call, args->config, &call->caller, &own);
     if (!own.owned)
         call_refuse(call, MESSAGE_ERROR,
-                    "'%s' is not loaded: it has an owner and rules from its first start on",
+                    "'%s' is not loaded: its first start sets the owner and the rules",
                     args->config);
     else if (args->user && may_ask_about_others(call, &own))
         answer_about(call, args->user);
@@ -120,8 +120,9 @@ void handle_rights(struct call *call)
     else if (own.verdict.rights == 0)
         call_refuse_foreign(call, args->config, own.owner);
     else if (args->user)
-        call_refuse(call, MESSAGE_DENIED,
-                    "only root and the owner may ask about others; 'kepler acl' shows your rights");
+        call_refuse(
+            call, MESSAGE_DENIED,
+            "only root and the owner may query other users; 'kepler acl' shows your rights");
     else
         answer_rights(call, &call->caller, &own);
 }

@@ -68,7 +68,7 @@ static void stop_unloaded(struct call *call)
         return;
     }
     if (!args->clean) {
-        call_say(call, "'%s' is not loaded: nothing of it runs", args->config);
+        call_say(call, "'%s' is not loaded: none of its services run", args->config);
         return;
     }
     if (state_file_load(&call->arena, folder, &record, &err) < 0)

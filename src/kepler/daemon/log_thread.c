@@ -30,7 +30,7 @@ int log_thread_start(struct log_thread *log_thread, struct loop *loop, struct er
         goto no_in;
     errnum = thread_start(&log_thread->thread, STACK_SIZE, run_scribe, log_thread);
     if (errnum != 0) {
-        err_sys(err, errnum, "start the thread of logs");
+        err_sys(err, errnum, "start the log thread");
         goto no_out;
     }
     log_thread->running = true;

@@ -209,12 +209,12 @@ static void restore_state(struct project *project)
     struct err err;
 
     if (history_file_load(&arena, project->folder, &book, &err) < 0)
-        log_warning("history of an earlier life cannot be read config=%s error=%s", project->path,
+        log_warning("history of the last daemon cannot be read config=%s error=%s", project->path,
                     err.text);
     else
         engine_restore_history(project->engine, &book);
     if (state_file_load(&arena, project->folder, &record, &err) < 0) {
-        log_warning("state of an earlier life cannot be read config=%s error=%s", project->path,
+        log_warning("state of the last daemon cannot be read config=%s error=%s", project->path,
                     err.text);
         return;
     }

@@ -92,7 +92,7 @@ static void restore_project(struct recovery *recovery)
         return;
     }
     project->snapshot_time = recovery->snapshot->time;
-    engine_ask_as(project->engine, "the daemon, which brings back what ran before it (autostart)");
+    engine_ask_as(project->engine, "the daemon, which restores configs with autostart");
     daemon_add(recovery->daemon, project);
     if (recovery->record)
         start_recovered_services(project, recovery->record);
@@ -169,7 +169,7 @@ void recover_all(struct daemon *daemon)
     struct err err;
 
     if (tree_walk(daemon->home.root, remove_temp, NULL, &err) < 0)
-        log_warning("state folder cannot be tidied error=%s", err.text);
+        log_warning("state folder cannot be cleaned error=%s", err.text);
     if (fs_list(&daemon->arena, daemon->home.configs, &names, &err) < 0) {
         log_error("configs cannot be listed error=%s", err.text);
         return;

@@ -69,7 +69,7 @@ static struct value doing_value(struct arena *arena, const struct service *servi
     else if (service->asking)
         buf_add_text(&out, "evaluating expressions");
     else if (routine_waits_for_pause(service))
-        buf_add_text(&out, "pausing before the next start");
+        buf_add_text(&out, "waiting before the next start");
     else if (routine_waits_for_edges(service) && service->look_again)
         buf_add_text(&out, "waiting until a dependency has restarted");
     else if (routine_waits_for_turn(service))

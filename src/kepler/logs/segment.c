@@ -40,7 +40,7 @@ static int check_info(const void *record, struct err *err)
     const struct info *info = record;
 
     if (info->first > info->end || info->services.n != SEGMENT_MASK_SIZE)
-        return err_set(err, ERR_INVALID, "not the info of a block");
+        return err_set(err, ERR_INVALID, "invalid block info");
     return 0;
 }
 

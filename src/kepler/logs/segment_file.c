@@ -358,7 +358,7 @@ int segment_file_open(int folder, uint64_t first, struct segment_file *ret_file,
     if (fd_read(fd, bytes, sizeof(bytes), &n, err) < 0)
         return err_wrap(err, "read segment '%s'", name);
     if (!segment_header_decode(str_bytes(bytes, n), &file.header) || file.header.first != first)
-        return err_set(err, ERR_INVALID, "'%s' has no header of a segment", name);
+        return err_set(err, ERR_INVALID, "'%s' has no segment header", name);
     file.fd = fd_take(&fd);
     file.index.start = file.header.size;
     load_index(folder, &file);

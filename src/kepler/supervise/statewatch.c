@@ -15,8 +15,8 @@
 #include "core/sys/clock.h"
 
 #define WORDS_MAX   ((size_t)512)
-#define NO_FOLDER   "cannot be looked up: no home folder was found"
-#define NOT_ASKED   "has not been looked up yet"
+#define NO_FOLDER   "cannot be checked: no home folder was found"
+#define NOT_ASKED   "has not been checked yet"
 #define NEVER_RUN   "has not run on this machine"
 #define FAILED_LAST "failed in its last run"
 
@@ -122,7 +122,7 @@ static bool hear_trouble(struct watched *state, const char *trouble)
 {
     AUTO_BUF struct buf words = BUF_INIT(WORDS_MAX);
 
-    buf_printf(&words, "cannot be looked up: %s", trouble);
+    buf_printf(&words, "cannot be checked: %s", trouble);
     return set_heard(state, false, state->changed, buf_text(&words));
 }
 

@@ -607,7 +607,7 @@ def test_pauses_grow_by_the_factor_from_the_first_restart_on(home):
 def test_what_pauses_before_a_restart_is_started_at_once_when_somebody_asks(home, words):
     home.write("services:\n  a: {run: 'test -e mended || exit 1; exec sleep 1000', restart: {policy: always, delay: 1h}}\n")
     home.start()
-    wait_until(lambda: "pausing" in home.run("why", "a").stdout, "a pauses")
+    wait_until(lambda: "waiting before the next start" in home.run("why", "a").stdout, "a pauses")
     home.write("", "mended")
     assert home.run(*words).stdout in ("Started 1 service\n", "Restarted 1 service\n")
     home.wait_for("a", "running")

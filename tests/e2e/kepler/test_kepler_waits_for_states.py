@@ -129,7 +129,7 @@ def test_an_agent_that_says_nonsense_keeps_the_service_waiting_and_is_named(home
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         home.start()
-        wait_until(lambda: (waits(home) or "").startswith("cannot be looked up: the agent"), "the trouble is told")
+        wait_until(lambda: (waits(home) or "").startswith("cannot be checked: the agent"), "the trouble is told")
         assert home.status("app") == "waiting"
         server.shutdown(socket.SHUT_RDWR)
         thread.join(30)

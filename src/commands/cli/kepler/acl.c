@@ -114,7 +114,7 @@ static int run_acl(struct cli *cli, const void *raw, struct param_strs operands)
 const struct command kepler_command_acl = {
     .name = "acl",
     .operands = "[USER]",
-    .summary = "show what a user may do with a config, and by which rule",
+    .summary = "show a user's rights on a config, and the rules that grant them",
     .details =
         "Without USER, shows your own rights, or those of the token in KEPLER_TOKEN. Only root\n"
         "and the owner may ask about others. The rules are those of the file as it was loaded;\n"

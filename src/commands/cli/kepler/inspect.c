@@ -15,7 +15,7 @@ static const struct param inspect_options[] = {
           .aliases = "s"),
     PARAM("environment", BOOL, ARGS, environment, "environments of the config and of services",
           .aliases = "env"),
-    PARAM("flags", BOOL, ARGS, flags, "values given with -D"),
+    PARAM("flags", BOOL, ARGS, flags, "values of -D"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };

@@ -31,7 +31,7 @@ struct top_args {
 static const struct param options[] = {
     PARAM("json",     BOOL,     ARGS, json, "print stored metrics as JSON: the newest of each service"),
     PARAM("history",  DURATION, ARGS, history, "with --json: all metrics of this time until now", PARAM_GIVEN(ARGS, has_history), PARAM_RANGE(CLOCK_MS, TIME_MAX)),
-    PARAM("interval", DURATION, ARGS, interval, "how often the page looks; with --history: one metric for so much time", .default_text = "2s", PARAM_GIVEN(ARGS, has_interval), PARAM_RANGE(100 * CLOCK_MS, DAY)),
+    PARAM("interval", DURATION, ARGS, interval, "sampling interval of the page; with --history: one metric per interval", .default_text = "2s", PARAM_GIVEN(ARGS, has_interval), PARAM_RANGE(100 * CLOCK_MS, DAY)),
     PARAM("filter",   STR,      ARGS, filter, "with --json: only metrics that match, see below", .aliases = "F", .kind_text = "EXPRESSION"),
     PARAM("sql",      BOOL,     ARGS, sql, "the EXPRESSION of -F is a WHERE clause in SQL, see below"),
     KEPLER_GLOBALS(ARGS, globals),
@@ -93,7 +93,7 @@ static int print_top_json(struct cli *cli, const struct top_args *args, struct p
         return status;
     cut = value_get(&body, "cut");
     if (cut && value_is(cut, VALUE_BOOL) && cut->b && !args->globals.quiet)
-        kepler_warn("these are the newest %d metrics: --interval makes them fewer",
+        kepler_warn("showing the newest %d metrics: use --interval to reduce them",
                     METRIC_SEARCH_MAX);
     map = group_metrics(cli->arena, value_get(&body, "metrics"), args->has_history);
     return kepler_print_json(&map);
@@ -404,15 +404,12 @@ const struct command kepler_command_top = {
     .name = "top",
     .operands = "[SERVICE...]",
     .lookup = "graph",
-    .summary = "show what services use: processors and memory",
+    .summary = "show CPU and memory of services",
     .details =
-        "Without --json, a live page on a terminal, which looks at the services every --interval; "
-        "no\n"
-        "'kepler.monitor' is needed for it. Its tabs are the services with charts of the one "
-        "under\n"
-        "the cursor, their logs, and one service in detail. Keys: 1 to 3 or Tab choose the tab, j "
-        "and\n"
-        "k or the arrows move, S starts, X stops and R restarts the service after a question, s\n"
+        "Without --json, a live page on a terminal that samples the services every --interval;\n"
+        "'kepler.monitor' is not required. Its tabs are the services with charts of the selected\n"
+        "one, their logs, and details of one service. Keys: 1 to 3 or Tab select the tab, j and\n"
+        "k or the arrows move, S starts, X stops and R restarts the service after confirmation, s\n"
         "changes the order, r reverses it, + and - zoom charts, / filters, q ends.\n"
         "\n"
         "--json prints metrics that were stored because of 'kepler.monitor' in the config: a map\n"

@@ -99,7 +99,7 @@ def test_rules_for_users_and_groups_grant_exactly_what_they_name(home):
     assert home.status("web", file=file) == "running"
 
 
-def test_who_is_in_no_rule_has_no_rights_and_rules_hold_for_members_only(home):
+def test_users_without_a_rule_have_no_rights_and_rules_are_for_members(home):
     file = shared(home, "users: {mallory: [all], bob: [status]}")
     assert "usermod -aG kepler" in home.refused("ps", file=file, user="mallory")
     home.machine.sh("gpasswd -a mallory kepler")
@@ -124,7 +124,7 @@ def test_aliases_stand_for_lists_and_all_for_everything(home):
     assert home.run("ps", "--all", user="alice").stdout.split() == ["CONFIG", "NAME", "STATUS", "PID"]
 
 
-def test_who_may_no_longer_read_the_file_has_lost_all_rights(home):
+def test_a_user_who_can_no_longer_read_the_file_loses_all_rights(home):
     file = shared(home, "users: {bob: [all]}")
     home.run("ps", file=file, user="bob")
     os.chmod(home.path(file), 0o600)
@@ -149,7 +149,7 @@ def test_lists_show_configs_with_the_right_status_only(home):
         assert file in shown and hidden not in shown
 
 
-def test_rules_hold_while_the_config_is_not_loaded(home):
+def test_rules_apply_while_the_config_is_not_loaded(home):
     file = shared(home, "users: {bob: [status, logs, start]}")
     wait_until(lambda: home.lines(file=file), "a line")
     home.kill_daemon()
@@ -166,7 +166,7 @@ def test_rules_hold_while_the_config_is_not_loaded(home):
     assert "belongs to" not in home.run("ps", file=file, user="alice").stdout
 
 
-def test_sections_of_inspect_are_left_out_without_their_right(home):
+def test_inspect_omits_sections_without_their_right(home):
     file = shared(home, "users: {bob: [inspect]}")
 
     def sections(user="bob"):
@@ -181,7 +181,7 @@ def test_sections_of_inspect_are_left_out_without_their_right(home):
     assert "environment" not in json.loads(home.run("inspect", "web", "--environment", file=file, user="bob").stdout).get("services", {})
 
 
-def test_mistakes_in_rules_are_reported_with_their_place_and_a_suggestion(home):
+def test_mistakes_in_rules_are_reported_with_place_and_suggestion(home):
     file = home.give("alice", """\
         kepler:
           acl:
@@ -235,7 +235,7 @@ def test_an_authorizer_must_return_exactly_true(home):
     home.run("ps", file=files["a loop"])  # root is not asked about
 
 
-def test_a_loop_in_an_authorizer_holds_up_nobody_else(home):
+def test_an_endless_authorizer_delays_no_other_client(home):
     file = shared(home, "users: {bob: {allow: [status], authorize: 'while true do end'}}")
     slow = home.begin("ps", file=file, user="bob")
     try:
@@ -246,7 +246,7 @@ def test_a_loop_in_an_authorizer_holds_up_nobody_else(home):
     assert slow.returncode == 1 and "an authorizer of" in said
 
 
-def test_an_authorizer_knows_what_is_asked_and_who_asks(home):
+def test_an_authorizer_sees_the_request_and_the_caller(home):
     file = shared(home, """\
 lua: |
   function is_web(request) return #request.params.services == 1 and request.params.services[1] == 'web' end
@@ -264,7 +264,7 @@ users:
     home.refused("restart", "--no-deps", "web", file=file, user="bob")
 
 
-def test_the_owner_is_asked_about_where_a_rule_names_them_and_root_is_not(home):
+def test_a_rule_that_names_the_owner_runs_its_authorizer_but_never_for_root(home):
     file = shared(home, "users: {alice: {allow: [], authorize: \"return request.action ~= 'stop'\"}}")
     home.run("ps", file=file, user="alice")
     assert "an authorizer of" in home.refused("stop", file=file, user="alice")
@@ -284,7 +284,7 @@ def token_of(home, name, file="kepler.yaml"):
     return variables_of(home.wait_for(name, "running", file=file)["pid"])["KEPLER_TOKEN"]
 
 
-def test_a_service_with_permissions_has_a_token_that_is_worth_just_them(home):
+def test_a_service_token_grants_exactly_its_permissions(home):
     file = home.give("alice", WITH_TOKEN)
     home.start("--wait", file=file, user="alice")
     variables = variables_of(home.wait_for("web", "running", file=file)["pid"])
@@ -300,7 +300,7 @@ def test_a_service_with_permissions_has_a_token_that_is_worth_just_them(home):
         assert "only root may" in home.refused(*words, env=own)
 
 
-def test_hooks_and_checks_have_the_token_too_and_nothing_shows_it(home):
+def test_hooks_and_checks_get_the_token_and_it_is_never_shown(home):
     file = home.give("alice", """
         services:
           web:
@@ -339,7 +339,7 @@ def test_a_token_ends_with_its_run(home):
 FORGED = {"random": "ab" * 32, "short": "ab" * 31, "long": "ab" * 33, "no digits": "xy" * 32, "null": "0" * 64}
 
 
-def test_a_forged_token_is_refused_and_gives_nobody_more(home):
+def test_a_forged_token_is_refused(home):
     file = home.give("alice", WITH_TOKEN)
     home.start("--wait", file=file, user="alice")
     for name, token in FORGED.items():
@@ -349,7 +349,7 @@ def test_a_forged_token_is_refused_and_gives_nobody_more(home):
         assert token not in home.log()
 
 
-def test_a_token_serves_a_user_who_is_no_member_where_rules_grant_it(home):
+def test_a_token_works_for_a_non_member_where_rules_grant_it(home):
     home.write("""
         kepler: {acl: {users: {mallory: [status, stop]}}}
         services:
@@ -367,7 +367,7 @@ def test_a_token_serves_a_user_who_is_no_member_where_rules_grant_it(home):
     assert "the token does not grant" in home.refused("start", "-d", file=file, user="mallory", env=own)
 
 
-def test_what_is_loaded_with_a_token_has_no_tokens_with_more_rights(home):
+def test_a_config_loaded_with_a_token_gets_no_stronger_tokens(home):
     file = home.give("alice", "services: {web: {run: 'exec sleep 1000', permissions: [status, start]}}")
     home.start("--wait", file=file, user="alice")
     own = {"KEPLER_TOKEN": token_of(home, "web", file)}
@@ -385,7 +385,7 @@ def test_what_is_loaded_with_a_token_has_no_tokens_with_more_rights(home):
         home.start_daemon()
 
 
-def test_the_authorizer_of_a_token_is_asked_first(home):
+def test_a_tokens_own_authorizer_runs_first(home):
     file = home.give("alice", """
         kepler:
           acl: {lua: "function may(r) return r.action == 'status' end"}
@@ -398,7 +398,7 @@ def test_the_authorizer_of_a_token_is_asked_first(home):
     assert "an authorizer of" in home.refused("restart", file=file, user="alice", env=own)
 
 
-def test_strangers_cannot_fill_the_daemon_although_they_might_have_tokens(home):
+def test_non_members_cannot_exhaust_the_daemons_connections(home):
     file = home.give("alice", WITH_TOKEN)
     home.start("--wait", file=file, user="alice")
     held = [socket.socket(socket.AF_UNIX) for _ in range(200)]
@@ -444,7 +444,7 @@ def test_acl_lists_the_rights_of_a_user_and_the_rules_that_grant_them(home):
     assert home.run("acl", file=file).stdout.endswith("RIGHT  GRANTED BY\nall    root\n")
 
 
-def test_acl_tells_nobody_about_others_but_root_and_the_owner(home):
+def test_acl_shows_other_users_only_to_root_and_the_owner(home):
     file = shared(home, "users: {bob: [status]}")
     assert "only root and the owner may query other users" in home.refused("acl", "alice", file=file, user="bob")
     home.run("stop", "--clean", file=file, user="alice")
@@ -457,7 +457,7 @@ def test_acl_tells_nobody_about_others_but_root_and_the_owner(home):
     assert failed.returncode == 1 and "is not loaded: its first start sets the owner and the rules" in failed.stderr
 
 
-def test_acl_counts_a_file_that_cannot_be_read_and_holds_while_the_config_is_not_loaded(home):
+def test_acl_reports_an_unreadable_file_and_works_for_an_unloaded_config(home):
     file = shared(home, "users: {bob: [status]}")
     home.stop_daemon()
     home.start_daemon()
@@ -468,7 +468,7 @@ def test_acl_counts_a_file_that_cannot_be_read_and_holds_while_the_config_is_not
     assert "Permission denied" in home.refused("acl", file=file, user="bob")
 
 
-def test_acl_of_a_token_is_what_is_left_of_the_rights_of_its_user(home):
+def test_acl_of_a_token_is_limited_by_the_rights_of_its_user(home):
     file = shared(home, "users: {bob: [status, logs]}", services="web: {run: 'exec sleep 1000', permissions: [status, restart]}")
     own = {"KEPLER_TOKEN": token_of(home, "web", file)}
     assert acl(home, file=file, user="alice", env=own) == (["restart", "status"], ["owner", "token of service 'web'"], None)
@@ -495,7 +495,7 @@ LEVELS = {
 
 
 @pytest.mark.parametrize("daemon", LEVELS)
-def test_the_higher_level_of_daemon_and_config_decides_who_services_run_as(idle, daemon):
+def test_the_stricter_level_of_daemon_and_config_applies(idle, daemon):
     idle.start_with("--hardening", daemon)
     files = {config: idle.give("alice", USERS, name=f"{config}.yaml") for config in LEVELS[daemon]}
     for config, file in files.items():
@@ -506,7 +506,7 @@ def test_the_higher_level_of_daemon_and_config_decides_who_services_run_as(idle,
         assert {name for name in ALL if found[name] == "running"} == LEVELS[daemon][config], (daemon, config)
 
 
-def test_a_config_of_root_is_not_concerned_by_levels(idle):
+def test_configs_owned_by_root_are_exempt_from_levels(idle):
     idle.env["KEPLER_HARDENING"] = "strict"
     idle.start_daemon()
     idle.write("services: {a: {run: 'exec sleep 1000', user: bob}, b: {run: 'exec sleep 1000'}}")
@@ -514,7 +514,7 @@ def test_a_config_of_root_is_not_concerned_by_levels(idle):
     assert [facts_of(idle.services()[name]["pid"])["Uid"].split()[0] for name in "ab"] == ["4502", "0"]
 
 
-def test_a_level_stays_with_the_config_and_is_kept_over_a_crash(idle):
+def test_a_level_stays_with_the_config_and_survives_a_crash(idle):
     idle.start_with("--hardening=none")
     file = idle.give("alice", "kepler: {autostart: true}\nservices: {a: {run: 'exec sleep 1000'}, b: {run: 'exec sleep 1000', user: bob}}")
     idle.start("--hardening", "strict", file=file, user="alice")
@@ -532,7 +532,7 @@ def test_a_level_stays_with_the_config_and_is_kept_over_a_crash(idle):
     assert run.returncode == 1 and "is loaded with hardening level no-root" in run.stderr
 
 
-def test_a_token_may_demand_a_level_of_the_configs_that_it_is_used_on(idle):
+def test_a_token_may_require_a_level_of_the_config(idle):
     idle.start_with("--hardening", "none")
     file = idle.give("alice", "services: {web: {run: 'exec sleep 1000', permissions: {allow: [status, start], hardening: strict}}}")
     idle.start("--wait", file=file, user="alice")
@@ -559,7 +559,7 @@ def test_an_unknown_level_is_wrong_usage(idle):
 # --- what a hostile client sends ------------------------------------------------------------------
 
 
-def test_nobody_loads_another_text_into_a_config_of_somebody_else(home):
+def test_only_the_owner_may_load_text_into_a_config(home):
     file = shared(home, "users: {bob: [all]}")
     home.run("stop", file=file, user="alice")
     path = os.path.join(home.state, "kepler.sock")
@@ -572,7 +572,7 @@ def test_nobody_loads_another_text_into_a_config_of_somebody_else(home):
     assert b"ok" in ask(path, UIDS["alice"], "start", {"config": home.path(file)})
 
 
-def test_another_name_of_a_file_gives_no_other_rights(home):
+def test_another_name_of_a_file_grants_no_additional_rights(home):
     file = shared(home, "users: {bob: {allow: [all], authorize: 'return false'}}")
     path = os.path.join(home.state, "kepler.sock")
     os.symlink(home.path(file), home.path("bob/link.yaml"))
@@ -582,7 +582,7 @@ def test_another_name_of_a_file_gives_no_other_rights(home):
     assert home.status("web", file=file) == "running"
 
 
-def test_a_token_on_the_wire_that_is_none_is_refused(home):
+def test_a_malformed_token_on_the_wire_is_refused(home):
     file = home.give("alice", WITH_TOKEN)
     home.start("--wait", file=file, user="alice")
     path = os.path.join(home.state, "kepler.sock")

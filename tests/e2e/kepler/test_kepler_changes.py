@@ -53,7 +53,7 @@ def start_old(home):
 
 @pytest.mark.parametrize("change", [edit, replace])
 @pytest.mark.parametrize("text", [NEW, BROKEN, ""], ids=["valid", "invalid", "empty"])
-def test_a_file_that_changes_changes_nothing_that_runs(home, change, text):
+def test_editing_the_file_does_not_affect_running_services(home, change, text):
     before = start_old(home)
     change(home, text)
     assert home.start().stdout == "All services are already running\n"
@@ -68,7 +68,7 @@ def test_a_file_that_changes_changes_nothing_that_runs(home, change, text):
     wait_until(lambda: said(home) == ["old"] * 3, "also after all were stopped")
 
 
-def test_a_service_that_only_the_new_file_has_is_unknown_with_the_reason(home):
+def test_a_service_only_in_the_edited_file_is_unknown_with_the_reason(home):
     start_old(home)
     edit(home, NEW)
     for words in (["start", "-d", "c"], ["restart", "c"], ["stop", "c"], ["why", "c"]):
@@ -77,7 +77,7 @@ def test_a_service_that_only_the_new_file_has_is_unknown_with_the_reason(home):
         assert "has changed since it was loaded: 'kepler run' and 'kepler recreate' read it again" in run.stderr
 
 
-def test_a_run_of_a_service_that_the_new_file_does_not_have_stops_nothing(home):
+def test_running_a_service_missing_from_the_new_file_stops_nothing(home):
     before = start_old(home)
     edit(home, NEW)
     for words in (["run", "-d", "b"], ["run", "c", "b", "--start-clean"]):
@@ -89,7 +89,7 @@ def test_a_run_of_a_service_that_the_new_file_does_not_have_stops_nothing(home):
 
 
 @pytest.mark.parametrize("gone", [os.unlink, lambda path: os.rename(path, path + ".away")], ids=["deleted", "moved"])
-def test_a_file_that_is_gone_can_be_restarted_and_stopped_but_not_loaded(home, gone):
+def test_a_deleted_file_can_be_restarted_and_stopped_but_not_loaded(home, gone):
     before = start_old(home)
     gone(home.path("kepler.yaml"))
     home.run("restart", "a")
@@ -105,7 +105,7 @@ def test_a_file_that_is_gone_can_be_restarted_and_stopped_but_not_loaded(home, g
 
 
 @pytest.mark.parametrize("words", [["recreate"], ["run", "-d"], ["run", "-d", "--start-clean"]], ids=" ".join)
-def test_loading_a_broken_file_leaves_what_runs_alone_and_reports_all_mistakes(home, words):
+def test_loading_a_broken_file_keeps_services_running_and_reports_all_mistakes(home, words):
     before = start_old(home)
     edit(home, BROKEN)
     run = home.run(*words, check=False)
@@ -119,7 +119,7 @@ def test_loading_a_broken_file_leaves_what_runs_alone_and_reports_all_mistakes(h
 
 
 @pytest.mark.parametrize("words", [["recreate"], ["run", "-d"]], ids=" ".join)
-def test_loading_anew_takes_the_new_file_and_ends_what_is_not_in_it(home, words):
+def test_reloading_uses_the_new_file_and_stops_removed_services(home, words):
     before = start_old(home)
     replace(home, NEW)
     home.run(*words)
@@ -147,7 +147,7 @@ class PlainHome(Home):
         return [*self.become, *super().daemon_argv()]
 
 
-def test_a_file_that_may_not_be_read_any_more_is_not_loaded():
+def test_a_file_that_is_no_longer_readable_is_not_loaded():
     if subprocess.run([*PlainHome.become, KEPLER, "--version"], capture_output=True).returncode != 0:
         pytest.skip("the programs are where only root may run them")
     home = PlainHome()
@@ -180,7 +180,7 @@ def test_a_file_that_became_a_folder_or_a_pipe_is_refused(home):
     assert pids(home) == before
 
 
-def test_a_new_file_that_cannot_be_started_leaves_a_config_that_can_be_mended(home):
+def test_a_config_that_fails_to_start_can_be_fixed(home):
     start_old(home)
     edit(home, "services:\n  a: {command: [/no/such/program]}\n")
     home.run("recreate", check=False)
@@ -190,7 +190,7 @@ def test_a_new_file_that_cannot_be_started_leaves_a_config_that_can_be_mended(ho
     home.wait_for("c", "running")
 
 
-def test_a_file_that_changes_after_all_was_stopped_counts_after_the_daemon_was_started_again(home):
+def test_edits_after_a_stop_take_effect_after_a_daemon_restart(home):
     start_old(home)
     home.run("stop")
     home.stop_daemon()

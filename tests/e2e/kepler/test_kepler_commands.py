@@ -27,7 +27,7 @@ TWO = """
 # --- without a daemon -------------------------------------------------------------------------
 
 
-def test_without_a_daemon_commands_say_what_to_do():
+def test_without_a_daemon_commands_explain_how_to_start_one():
     home = Home()
     home.write(TWO)
     try:
@@ -52,7 +52,7 @@ def test_without_a_daemon_commands_say_what_to_do():
         home.close()
 
 
-def test_validate_warns_of_what_this_machine_does_not_have(home):
+def test_validate_warns_of_missing_files_and_accounts(home):
     home.write("""
         services:
           a:
@@ -148,7 +148,7 @@ def has_child(pid):
 
 
 @pytest.mark.parametrize("listens", [True, False])
-def test_a_daemon_that_another_start_has_begun_is_waited_for(listens):
+def test_a_concurrent_daemon_start_is_waited_for(listens):
     home = Home()
     os.mkdir(home.state, 0o700)
     try:
@@ -230,7 +230,7 @@ def test_wrong_usage_is_reported_and_returns_two(words, text):
     (["-v", "-fkepler.yaml", "help", "ps"], "usage: kepler ps"),
     (["help", "--file", "kepler.yaml", "-q", "ps"], "usage: kepler ps"),
 ])
-def test_options_of_all_commands_may_stand_before_anything(words, text):
+def test_common_options_may_precede_the_command(words, text):
     run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0 and text in run.stdout, run
 
@@ -238,7 +238,7 @@ def test_options_of_all_commands_may_stand_before_anything(words, text):
 # --- start ------------------------------------------------------------------------------------
 
 
-def test_start_detached_says_what_it_did_and_starts_nothing_twice(home):
+def test_start_detached_reports_and_starts_nothing_twice(home):
     home.write(TWO)
     assert home.start().stdout == "Started 2 services\n"
     home.wait_for("web", "running")
@@ -268,7 +268,7 @@ def test_an_empty_name_is_not_a_config():
     assert (run.returncode, run.stderr) == (1, "Error: option '-f' requires a file name\n")
 
 
-def test_the_foreground_shows_lines_until_nothing_will_happen(home):
+def test_the_foreground_shows_lines_until_all_services_have_ended(home):
     home.write("""
         services:
           a: {run: "echo one; sleep 0.1; echo two"}
@@ -285,7 +285,7 @@ def test_the_foreground_shows_lines_until_nothing_will_happen(home):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["timestamp"])
 
 
-def test_a_failure_that_nobody_handles_is_the_exit_status_of_the_foreground(home):
+def test_an_unhandled_failure_sets_the_exit_status_of_the_foreground(home):
     home.write("""
         services:
           a: {run: "exit 3"}
@@ -360,7 +360,7 @@ def test_wait_ends_with_a_failure_and_stops_the_others(home):
     assert home.status("b") == "stopped"
 
 
-def test_ctrl_c_stops_what_the_foreground_started(home):
+def test_ctrl_c_stops_services_started_in_the_foreground(home):
     home.write("""
         services:
           a: {run: "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"}
@@ -374,7 +374,7 @@ def test_ctrl_c_stops_what_the_foreground_started(home):
     assert home.status("a") == "stopped"
 
 
-def test_ctrl_c_leaves_alone_what_ran_before_the_command(home):
+def test_ctrl_c_keeps_services_that_ran_before(home):
     home.write("""
         services:
           a: {run: "while :; do echo a; sleep 0.05; done"}
@@ -425,7 +425,7 @@ def test_a_stop_from_elsewhere_ends_the_foreground_but_a_restart_does_not(home):
     assert command.returncode == 0
 
 
-def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
+def test_ps_and_progress_show_the_documented_reasons(home):
     home.write("""
         services:
           redis: {run: "exec sleep 1000", restart: always}
@@ -491,7 +491,7 @@ def test_without_a_terminal_wait_reports_at_the_end_what_was_skipped(home):
     assert home.start("--wait", "-q").stderr == ""
 
 
-def test_a_start_by_name_says_what_did_not_come_up(home):
+def test_a_start_by_name_reports_services_that_did_not_start(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000"}
@@ -541,7 +541,7 @@ def test_wait_without_abort_waits_for_all_and_lists_every_failure(home):
     assert "bad | first words" in err and home.status("check") == "healthy"
 
 
-def test_what_a_failed_check_said_is_shown_and_kept(home):
+def test_output_of_a_failed_check_is_shown_and_kept(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000", healthcheck: {run: "echo trying; echo no route to host >&2; exit 4", interval: 50ms, retries: 100000}}
@@ -555,7 +555,7 @@ def test_what_a_failed_check_said_is_shown_and_kept(home):
     assert re.search(r"running -> stopping: .*; health check had " + said, home.run("why", "db").stdout)
 
 
-def test_what_a_failed_start_leaves_is_kept_and_shown(home):
+def test_output_of_a_failed_start_is_kept_and_shown(home):
     home.write("""
         services:
           db: {run: "echo ready; touch ready; exec sleep 1000"}
@@ -591,7 +591,7 @@ def test_the_file_is_read_at_load_and_again_by_run_and_recreate(home):
     assert home.lines() == [("a", "third")]
 
 
-def test_run_start_clean_forgets_lines_and_clean_forgets_all(home):
+def test_run_start_clean_removes_lines_and_clean_removes_everything(home):
     home.write("services:\n  a: {run: 'echo x'}\n")
     home.run("run")
     home.run("run", "--start-clean")
@@ -600,7 +600,7 @@ def test_run_start_clean_forgets_lines_and_clean_forgets_all(home):
     assert os.listdir(os.path.join(home.state, "configs")) == []
 
 
-def test_restart_takes_only_what_runs(home):
+def test_restart_only_affects_running_services(home):
     home.write('''
         services:
           db: {run: "exec sleep 1000"}
@@ -657,7 +657,7 @@ def test_stop_takes_a_signal_and_refuses_an_unknown_one(home):
     assert home.read("got") == "usr1\n"
 
 
-def test_stopping_what_is_not_loaded_is_not_an_error(home):
+def test_stopping_an_unloaded_config_is_not_an_error(home):
     home.write(TWO)
     assert home.run("stop").returncode == 0
     assert home.run("stop", "--clean").returncode == 0
@@ -756,7 +756,7 @@ def test_colour_is_for_terminals_unless_a_variable_says_otherwise(home, words, t
 
 
 @pytest.mark.parametrize("word, colored", [("true", True), ("auto", False)])
-def test_the_log_of_the_daemon_is_coloured_where_it_is_wanted(home, word, colored):
+def test_the_daemon_log_is_coloured_on_request(home, word, colored):
     second = subprocess.run([DAEMON], env=dict(home.env, KEPLER_COLOR=word), capture_output=True, text=True, timeout=PATIENCE)
     assert second.returncode == 1 and "daemon cannot" in second.stderr
     assert second.stderr.startswith(RED) == second.stderr.endswith(OFF + "\n") == colored, second.stderr
@@ -808,7 +808,7 @@ def test_logs_head_tail_raw_hooks_and_any_bytes(home):
     assert json.loads(home.run("logs", "--json", "--head", "1").stdout)["hook"] == "pre_start"
 
 
-def test_logs_follow_goes_on_until_the_config_is_gone(home):
+def test_logs_follow_continues_until_the_config_is_unloaded(home):
     home.write("services:\n  a: {run: 'i=0; while :; do i=$((i+1)); echo $i; sleep 0.05; done'}\n")
     home.start("--wait")
     command = home.begin("logs", "--follow", "--raw")
@@ -839,7 +839,7 @@ def test_inspect_shows_sections(home):
     assert home.run("inspect", "nix", check=False).returncode == 1
 
 
-def test_why_shows_the_way_and_what_is_waited_for(home):
+def test_why_shows_the_history_and_what_a_service_waits_for(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}
@@ -853,7 +853,7 @@ def test_why_shows_the_way_and_what_is_waited_for(home):
     assert f"stopped -> waiting: start requested by {who}\n" in text
 
 
-def test_why_leads_through_levels_to_the_first_cause_also_for_programs(home):
+def test_why_follows_levels_to_the_first_cause_also_in_json(home):
     home.write("""
         services:
           disk: {run: "while [ ! -e go ]; do sleep 0.05; done"}
@@ -888,7 +888,7 @@ def test_why_leads_through_levels_to_the_first_cause_also_for_programs(home):
         ("db", "health check passed"), ("disk", "process ended: exit status 0")]
 
 
-def test_why_names_the_failure_for_which_a_start_was_given_up(home):
+def test_why_names_the_failure_that_aborted_a_start(home):
     home.write("""
         services:
           web: {run: "exec sleep 1000", healthcheck: {run: "false", retries: 100000}}  # never ready
@@ -929,7 +929,7 @@ def test_the_state_is_private(home):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_a_stranger_is_refused_by_the_daemon_of_root(home):
+def test_a_non_member_is_refused_by_roots_daemon(home):
     home.write(TWO)
     home.start("--wait")
     os.chmod(home.folder, 0o755)

@@ -63,7 +63,7 @@ def dump(name):
 
 # --- environment ----------------------------------------------------------------------------------
 
-def test_children_get_exactly_what_the_file_says(home):
+def test_children_get_exactly_the_configured_environment(home):
     home.write("FROM_FILE=file\nA=file\nexport Q=\"$COLOR ${FROM_FILE}\"\nS='$COLOR'\n", "app.env")
     home.write(f"""
         services:
@@ -95,7 +95,7 @@ def test_children_get_exactly_what_the_file_says(home):
 
 
 @pytest.mark.skipif(not ROOT, reason="only root runs things as others")
-def test_identity_is_that_of_the_user_and_wins(home):
+def test_identity_variables_match_the_user_and_win(home):
     os.chmod(home.folder, 0o777)
     nobody = pwd.getpwnam("nobody")
     home.write("FROM_FILE=$HOME\n", "app.env")
@@ -184,7 +184,7 @@ def test_autostart_keeps_only_what_is_declared(home):
     assert "expanded_config.yaml" not in kept[home.path("off.yaml")]
 
 
-def test_run_takes_the_shell_of_the_caller_else_bash_else_sh(home):
+def test_run_uses_the_callers_shell_else_bash_else_sh(home):
     home.write("#!/bin/sh\necho \"mine: $*\"\n", "shell")
     os.chmod(home.path("shell"), 0o755)
     home.write("""
@@ -230,7 +230,7 @@ def order(home):
         return []
 
 
-def test_hooks_run_in_the_order_of_the_documents(home):
+def test_hooks_run_in_the_documented_order(home):
     home.write(f"""
         services:
           a:
@@ -274,7 +274,7 @@ def test_hooks_around_an_exit_and_a_policy_restart(home):
         "pre_start", "post_start", "post_exit", "pre_restart", "pre_start", "post_start", "post_restart"]
 
 
-def test_hooks_know_how_their_service_is(home):
+def test_hooks_see_the_status_of_their_service(home):
     home.write("""
         services:
           ended:
@@ -310,7 +310,7 @@ def test_hooks_know_how_their_service_is(home):
     home.wait_for("again", "running")
 
 
-def test_hooks_of_health_come_with_each_change(home):
+def test_health_hooks_run_on_each_change(home):
     home.write(f"""
         services:
           a:
@@ -557,7 +557,7 @@ def test_changes_of_watched_files_restart(home):
     assert home.status("plain") == "stopped"
 
 
-def test_a_burst_is_one_restart_and_changes_during_it_count_for_nothing(home):
+def test_a_burst_of_changes_is_one_restart_and_changes_during_it_are_ignored(home):
     home.write("""
         services:
           a:
@@ -623,7 +623,7 @@ def test_expressions_see_the_documented_names(home):
     assert dict(zip(cases, got)) == cases
 
 
-def test_what_scripts_may_not_do_fails_that_service_alone(home):
+def test_a_forbidden_script_operation_fails_only_its_service(home):
     refused = {
         "${{ (function() service.name = 'x' end)() }}$": "'service' is read-only",
         "${{ (function() service.env.X = 'x' end)() }}$": "'service.env' is read-only",
@@ -647,7 +647,7 @@ def test_what_scripts_may_not_do_fails_that_service_alone(home):
     assert got[-1] == "fine"
 
 
-def test_one_start_shares_global_and_each_start_is_resolved_anew(home):
+def test_services_of_one_start_share_global_and_each_start_resolves_again(home):
     home.write("""
         services:
           first:
@@ -727,7 +727,7 @@ def test_mistakes_of_lua_and_of_one_edge_are_reported_with_all_others(home):
     assert said.returncode == 1 and places == [["2", "35"], ["3", "22"], ["4", "43"], ["4", "70"], ["5", "46"]], said.stderr
 
 
-def test_a_check_in_the_words_of_compose(home):
+def test_a_healthcheck_in_compose_syntax(home):
     home.write("""
         services:
           list: {run: exec sleep 1000, healthcheck: {test: ["test", "-e", "well"], interval: 50ms}}
@@ -773,7 +773,7 @@ def test_output_that_is_computed_needs_a_service_that_ends_for_good(home):
 SLOW = "exec sleep ${{ (function() local n = 0 for i = 1, 3000000 do n = n + 1 end return 1000 end)() }}$"
 
 
-def test_expressions_that_take_long_hold_up_nobody_else(home):
+def test_slow_expressions_delay_no_other_client(home):
     home.write("services:\n" + "".join(f"  s{i}: {{run: '{SLOW}'}}\n" for i in range(30)), "slow.yaml")
     home.write("services:\n  web: {run: 'exec sleep 1000'}\n")
     home.start(file="slow.yaml")
@@ -790,7 +790,7 @@ CONDITION = "${{ (function() local n = 0 for i = 1, 3000000 do n = n + 1 end ret
 
 
 @pytest.mark.parametrize("words", [["start", "-d"], ["run", "-d"], ["recreate"]])
-def test_a_config_that_takes_long_to_read_holds_up_nobody_else(home, words):
+def test_a_slow_config_delays_no_other_client(home, words):
     home.write("services:\n  web: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     home.write("services:\n  s: {run: 'exec sleep 1000'}\n" + "".join(

@@ -108,7 +108,7 @@ def test_a_killed_dependency_has_failed(home):
     assert home.ps()["job"][0].startswith("Killed (SIGKILL) ")
 
 
-def test_a_timeout_of_an_edge_fails_the_service_and_says_so(home):
+def test_an_edge_timeout_fails_the_service_with_a_reason(home):
     home.write("""
         services:
           database: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}
@@ -127,7 +127,7 @@ UNREACHABLE = {("service_failed", "always"), ("service_failed", "on-failure"), (
 
 
 @pytest.mark.parametrize("policy", ["always", "on-failure", "no"])
-def test_conditions_that_a_policy_makes_impossible_skip_at_once(home, policy):
+def test_conditions_made_impossible_by_a_policy_skip_at_once(home, policy):
     conditions = ["service_failed", "service_stopped", "service_completed_successfully", "service_unhealthy",
                   "service_started", "service_healthy"]
     text = f"""
@@ -156,7 +156,7 @@ services:
     assert {services["service_started"]["status"], services["service_healthy"]["status"]} == {"running"}
 
 
-def test_an_exit_that_the_policy_mends_is_transient(home):
+def test_an_exit_followed_by_a_policy_restart_is_transient(home):
     home.write("""
         services:
           worker:
@@ -237,7 +237,7 @@ def test_skips_cascade_and_an_edge_may_allow_them(home):
     home.run("stop", "--clean")
 
 
-def test_a_start_that_comes_too_late_has_no_exit_code_of_the_process_before(home):
+def test_a_late_start_has_no_exit_code_of_the_previous_process(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000", healthcheck: {run: "test ! -e sick", interval: 100ms}}
@@ -257,7 +257,7 @@ def test_a_start_that_comes_too_late_has_no_exit_code_of_the_process_before(home
     home.run("stop", "--clean")
 
 
-def test_a_service_starts_without_what_it_does_not_require(home):
+def test_a_service_starts_without_dependencies_that_are_not_required(home):
     home.write("""
         services:
           broken: {run: "exit 3"}
@@ -304,7 +304,7 @@ def test_outputs_pass_from_one_service_to_the_next(home):
         assert json.load(file) == {"token": "secret-abc", "port": "9090", "url": "http://localhost:setup"}
 
 
-def test_a_cycle_is_refused_with_its_members(home):
+def test_a_cycle_is_refused_naming_its_members(home):
     home.write("""
         services:
           a: {run: "true", depends_on: [b]}
@@ -348,7 +348,7 @@ def test_no_deps_ends_the_wait_of_a_service_that_was_started_before(home):
     assert home.wait_for("web", "running")["pid"] != first
 
 
-def test_stop_goes_from_dependents_to_dependencies(home):
+def test_dependents_stop_before_dependencies(home):
     home.write("""
         services:
           db: {run: "trap 'echo db >> order; exit' TERM; echo up; while :; do sleep 0.05; done"}
@@ -409,7 +409,7 @@ def test_a_spawn_failure_satisfies_service_failed_whatever_the_policy(home):
     ("service_completed_successfully", "on-success", "it will restart on success"),
     ("service_stopped", "on-failure|on-success", "it will always restart"),
 ])
-def test_what_a_policy_makes_impossible_is_reported_with_the_policy_and_the_condition(home, condition, policy, words):
+def test_impossible_conditions_are_reported_with_policy_and_condition(home, condition, policy, words):
     home.write(f"""
         services:
           redis: {{run: "exec sleep 1000", restart: "{policy}"}}
@@ -423,7 +423,7 @@ def test_what_a_policy_makes_impossible_is_reported_with_the_policy_and_the_cond
 
 @pytest.mark.parametrize("policy, code", [("always", 1), ("always", 0), ("on-failure", 1), ("on-success", 0)])
 @pytest.mark.parametrize("condition", ["service_stopped", "service_failed", "service_completed_successfully"])
-def test_no_condition_on_an_end_is_met_by_an_end_that_the_policy_undoes(home, policy, code, condition):
+def test_an_exit_that_the_policy_restarts_meets_no_condition(home, policy, code, condition):
     home.write(f"""
         services:
           worker: {{run: "echo x >> runs; exit {code}", restart: {{policy: {policy}, delay: 20ms}}}}
@@ -436,7 +436,7 @@ def test_no_condition_on_an_end_is_met_by_an_end_that_the_policy_undoes(home, po
 
 
 @pytest.mark.parametrize("policy", ["always", "on-failure", "on-success", "on-unhealthy", "no"])
-def test_stopped_by_hand_counts_whatever_the_policy(home, policy):
+def test_a_manual_stop_counts_under_any_policy(home, policy):
     home.write(f"""
         services:
           worker:
@@ -497,7 +497,7 @@ PROPAGATION = """
 
 
 @pytest.mark.parametrize("cause", ["signal", "exit", "manual", "watch", "unhealthy"])
-def test_a_dependent_goes_down_waits_for_the_condition_again_and_comes_up(home, cause):
+def test_a_dependent_stops_waits_for_the_condition_again_and_starts(home, cause):
     home.write("ok", "ok")
     home.write("first", "watched")
     text = PROPAGATION.replace("exec sleep 1000", "while ! test -e leave; do sleep 0.05; done; rm leave; exit 3", 1)
@@ -545,7 +545,7 @@ def test_the_timeout_of_an_edge_holds_when_a_restart_is_passed_on(home):
     assert home.services()["database"]["pid"] is not None
 
 
-def test_those_that_are_killed_at_once_are_restarted_once(home):
+def test_services_killed_together_restart_once(home):
     home.write("""
         services:
           a: {run: "echo a >> starts; exec sleep 1000", restart: always}
@@ -631,7 +631,7 @@ def test_one_that_may_start_because_health_is_bad_waits_for_the_restart_that_fol
     assert home.read("starts") == "web\n"
 
 
-def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(home):
+def test_a_restart_only_passes_along_marked_edges_to_running_services(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000"}
@@ -667,7 +667,7 @@ def test_permanently_unsatisfied_says_how_the_dependency_ended(home, end, reason
     assert home.wait_for("next", "skipped")["skip_reason"] == reason
 
 
-def test_the_foreground_ends_when_all_that_is_left_was_skipped_or_waits_in_vain(home):
+def test_the_foreground_ends_when_the_rest_was_skipped_or_waits_in_vain(home):
     home.write("""
         services:
           job: {run: "exit 0"}

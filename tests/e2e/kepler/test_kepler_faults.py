@@ -81,7 +81,7 @@ def test_services_that_restart_themselves_let_neither_memory_nor_open_files_grow
     wait_for_files(home, RESTING_FILES)
 
 
-def test_a_service_that_rests_holds_no_open_file(home):
+def test_an_inactive_service_holds_no_open_file(home):
     home.write(many(50, "{command: [sleep, '1000']}"))
     home.run("start", "-d", "--wait")
     assert open_files(home) > 50 + RESTING_FILES
@@ -89,7 +89,7 @@ def test_a_service_that_rests_holds_no_open_file(home):
     wait_for_files(home, RESTING_FILES)
 
 
-def test_a_program_that_is_not_there_leaves_no_open_file_behind(home):
+def test_a_missing_program_leaks_no_open_file(home):
     home.write(many(50, "{command: [/no/such/program]}"))
     home.run("start", "-d", check=False)
     home.wait_for("s49", "failed")
@@ -222,7 +222,7 @@ def test_a_stop_returns_when_the_last_escaped_child_has_ended(home, words):
     assert home.processes() == []
 
 
-def test_a_service_that_ends_takes_its_escaped_children_along(home):
+def test_escaped_children_end_with_their_service(home):
     home.write(f"services:\n  a: {{run: {json.dumps(ESCAPE + '; sleep 0.3; exit 5')}}}\n")
     home.start()
     assert home.wait_for("a", "exited")["exit_code"] == 5
@@ -239,7 +239,7 @@ def test_each_stop_ends_its_own_escaped_children_and_no_others(home):
         assert len(home.processes()) == left * 5 and set(home.processes()) <= set(tree)
 
 
-def test_what_a_killed_daemon_left_is_found_also_when_its_main_process_is_gone(home):
+def test_processes_of_a_killed_daemon_are_found_without_their_main_process(home):
     home.write(f"services:\n  a: {{run: {json.dumps(STUBBORN + '; ' + ESCAPE + '; exec sleep 1000')}}}\n")
     home.start("--wait")
     tree = grown(home, 7, sleeping=5)
@@ -253,7 +253,7 @@ def test_what_a_killed_daemon_left_is_found_also_when_its_main_process_is_gone(h
     assert home.status("a") == "stopped"
 
 
-def test_a_stranger_in_a_session_that_was_once_ours_is_left_alone():
+def test_a_foreign_process_in_a_reused_session_is_left_alone():
     """The number of a session that is long over is given out again, and its new leader has ended."""
     home = Home(cgroups=False)
     home.start_daemon()
@@ -284,7 +284,7 @@ def test_only_without_control_groups_a_mark_is_added_to_the_environment(home):
 
 
 @pytest.mark.parametrize("how", ["signal", "signal twice", "command"])
-def test_the_end_of_a_daemon_is_the_end_of_all_trees(home, how):
+def test_stopping_the_daemon_ends_all_trees(home, how):
     patient = "trap '' TERM; while :; do sleep 0.1; done"
     home.write(f"""
         services:
@@ -311,7 +311,7 @@ def test_the_end_of_a_daemon_is_the_end_of_all_trees(home, how):
 # --- processes that stand still, and those that are dead ---------------------------------------
 
 
-def test_a_service_that_stands_still_hears_that_it_is_to_stop(home):
+def test_a_stopped_process_gets_its_stop_signal(home):
     home.write("""
         services:
           a: {run: "trap 'echo bye > bye; exit 0' TERM; touch up; while :; do sleep 0.05; done", stop_grace_period: 1h}
@@ -325,7 +325,7 @@ def test_a_service_that_stands_still_hears_that_it_is_to_stop(home):
     assert home.processes() == []
 
 
-def test_a_tree_that_stands_still_can_be_killed(home):
+def test_a_stopped_tree_can_be_killed(home):
     home.write(f"services:\n  a: {{run: {json.dumps(ESCAPE + '; exec sleep 1000')}, stop_grace_period: 0s}}\n")
     home.start("--wait")
     for pid in grown(home, 3):
@@ -356,7 +356,7 @@ def test_strays_of_services_in_control_groups_are_reaped(home):
     wait_until(lambda: children(home.daemon.pid) == [home.services()["a"]["pid"]], "they were reaped")
 
 
-def test_a_daemon_that_is_the_first_process_reaps_what_it_is_given():
+def test_a_daemon_as_first_process_reaps_orphans():
     if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], capture_output=True).returncode != 0:
         pytest.skip("no process namespace can be made here")
     home = Home()

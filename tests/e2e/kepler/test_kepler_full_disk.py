@@ -100,7 +100,7 @@ def lost(home):
     return json.loads(home.run("inspect", "-s").stdout).get("logs", {"lines_lost": 0, "error": None})
 
 
-def test_services_and_commands_go_on_and_losses_are_reported(home):
+def test_services_and_commands_continue_and_losses_are_reported(home):
     home.write(CONFIG)
     home.start("--wait")
     steady = home.services()["steady"]["pid"]
@@ -131,7 +131,7 @@ def test_services_and_commands_go_on_and_losses_are_reported(home):
     assert home.processes() == []
 
 
-def test_what_needs_the_disk_is_refused_with_the_reason(home):
+def test_requests_that_need_the_disk_are_refused_with_the_reason(home):
     # Nothing here writes again: a state that is written anew would leave room for another file.
     home.write("services:\n  steady: {run: 'exec sleep 1000'}\n")
     home.start("--wait")

@@ -80,7 +80,7 @@ def test_each_of_the_twelve_states_shows_in_ps(home):
         assert command.returncode == 0
 
 
-def test_one_that_was_never_started_is_stopped_without_an_age(home):
+def test_a_service_never_started_is_stopped_without_an_age(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'true'}\n")
     home.start("a")
     assert home.ps()["b"] == ("Stopped", "-")
@@ -129,7 +129,7 @@ def test_a_stop_ends_in_stopped_and_keeps_how_the_process_went(home):
 # --- start ------------------------------------------------------------------------------------------
 
 
-def test_start_runs_again_whatever_has_ended_and_asks_the_skipped_again(home):
+def test_start_restarts_ended_services_and_reevaluates_skipped_ones(home):
     home.write("""
         services:
           exited: {run: "echo x >> exited; exit 1"}
@@ -153,7 +153,7 @@ def test_start_runs_again_whatever_has_ended_and_asks_the_skipped_again(home):
         wait_until(lambda: home.read(name) == "x\nx\n", f"{name} ran twice")
 
 
-def test_start_by_name_asks_no_if_and_returns_when_the_service_is_through(home):
+def test_start_by_name_ignores_if_and_returns_when_the_service_has_ended(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000", healthcheck: {run: "test -e ok", interval: 50ms, retries: 100000}}
@@ -180,7 +180,7 @@ def test_a_name_that_is_given_twice_counts_once(home):
     assert home.run("restart", "a", "a").stdout == "Restarted 1 service\n"
 
 
-def test_a_dependency_that_nobody_started_skips_unless_its_policy_keeps_it_up(home):
+def test_an_unstarted_dependency_skips_unless_its_policy_keeps_it_up(home):
     home.write("""
         services:
           once: {run: "exec sleep 1000"}
@@ -306,7 +306,7 @@ def test_a_start_or_restart_of_a_file_that_has_changed_since_says_so(home):
 
 
 @pytest.mark.parametrize("extra", ["stop_grace_period: 1500ms", "restart: {policy: on-failure, grace_period: 1500ms}"])
-def test_one_that_ignores_sigterm_is_killed_after_its_grace(home, extra):
+def test_a_service_that_ignores_sigterm_is_killed_after_its_grace_period(home, extra):
     home.write(f"""
         services:
           a:
@@ -402,7 +402,7 @@ def test_sigkill_waits_neither_for_hooks_nor_for_the_grace_of_a_restart(home):
     assert restart.returncode == 1
 
 
-def test_a_start_by_name_that_is_stopped_on_its_way_says_so(home):
+def test_a_start_by_name_that_is_stopped_meanwhile_is_reported(home):
     home.write("services:\n  a: {run: 'exec sleep 1000', hooks: {pre_start: {run: 'sleep 1000'}}}\n")
     start = home.begin("start", "-d", "a")
     home.wait_for("a", "starting")
@@ -436,7 +436,7 @@ def test_a_named_stop_leaves_the_others_and_unknown_names_are_reported(home):
     assert run.returncode == 1 and "no service 'nix'" in run.stderr
 
 
-def test_clean_runs_pre_cleanup_of_what_ever_ran_and_forgets_all(home):
+def test_clean_runs_pre_cleanup_of_services_that_ever_ran_and_removes_everything(home):
     home.write("""
         services:
           ran: {run: "exit 0", hooks: {pre_cleanup: {run: "echo ran >> cleaned"}}}
@@ -456,7 +456,7 @@ def test_clean_runs_pre_cleanup_of_what_ever_ran_and_forgets_all(home):
 # --- restart, recreate, run ---------------------------------------------------------------------------
 
 
-def test_restart_is_for_what_runs(home):
+def test_restart_needs_a_running_service(home):
     home.write("services:\n  a: {run: 'echo a; exec sleep 1000'}\n  b: {run: 'exit 0'}\n")
     run = home.run("restart", check=False)
     assert run.returncode == 1 and "start it first" in run.stderr
@@ -481,7 +481,7 @@ def test_a_restart_that_does_not_come_up_again_is_an_error(home):
     assert (home.status("a"), home.status("b")) == ("failed", "running")
 
 
-def test_a_restart_asks_if_again_unless_the_service_is_named(home):
+def test_a_restart_evaluates_if_again_unless_the_service_is_named(home):
     home.write("services:\n  a: {run: 'exec sleep 1000', if: \"${{ kepler.flags.off ~= '1' }}$\"}\n  b: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     assert home.run("restart", "a", "-D", "off=1").stdout == "Restarted 1 service\n"
@@ -490,7 +490,7 @@ def test_a_restart_asks_if_again_unless_the_service_is_named(home):
     assert (home.status("a"), home.status("b")) == ("skipped", "running")
 
 
-def test_restart_goes_down_in_one_order_and_up_in_the_other(home):
+def test_restart_stops_in_one_order_and_starts_in_reverse(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000", hooks: {post_stop: {run: "echo -db >> order"}, pre_start: {run: "echo +db >> order"}}}
@@ -529,7 +529,7 @@ def test_restart_follow_shows_lines_from_the_beginning_and_ctrl_c_leaves_the_ser
 
 
 @pytest.mark.parametrize("words", [["--wait"], ["--follow"]])
-def test_a_restart_that_stays_starts_nothing_that_did_not_run(home, words):
+def test_a_followed_restart_starts_nothing_that_did_not_run(home, words):
     home.write("""
         services:
           a: {run: "exec sleep 1000"}
@@ -555,7 +555,7 @@ def test_a_restart_that_stays_starts_nothing_that_did_not_run(home, words):
     assert home.run("restart", *words).stdout == "No running services to restart\n"
 
 
-def test_a_restart_that_waits_hears_of_a_failure_and_tries_once(home):
+def test_a_waiting_restart_reports_a_failure_and_tries_once(home):
     home.write("""
         services:
           a: {run: "echo x >> runs; test $(wc -l < runs) -gt 1 && exit 3; exec sleep 1000"}
@@ -570,7 +570,7 @@ def test_a_restart_that_waits_hears_of_a_failure_and_tries_once(home):
     assert (home.status("a"), home.read("runs")) == ("exited", "x\nx\n")
 
 
-def test_recreate_begins_as_if_nothing_had_been(home):
+def test_recreate_starts_from_scratch(home):
     home.write("""
         services:
           a: {run: "exec sleep 1000", hooks: {pre_start: {run: "echo first >> ran", if: "${{ not service.initialized }}$"}}}
@@ -604,7 +604,7 @@ def test_pauses_grow_by_the_factor_from_the_first_restart_on(home):
 
 
 @pytest.mark.parametrize("words", [["start", "-d"], ["start", "-d", "a"], ["restart"], ["restart", "a"]], ids=" ".join)
-def test_what_pauses_before_a_restart_is_started_at_once_when_somebody_asks(home, words):
+def test_a_delayed_restart_happens_at_once_on_request(home, words):
     home.write("services:\n  a: {run: 'test -e mended || exit 1; exec sleep 1000', restart: {policy: always, delay: 1h}}\n")
     home.start()
     wait_until(lambda: "waiting before the next start" in home.run("why", "a").stdout, "a pauses")
@@ -617,7 +617,7 @@ def test_what_pauses_before_a_restart_is_started_at_once_when_somebody_asks(home
     ("on-failure", 1, True), ("on-failure", 0, False), ("on-success", 0, True), ("on-success", 1, False),
     ("on-failure|on-success", 0, True), ("on-unhealthy", 1, False), ("always", 0, True), ("no", 1, False),
 ])
-def test_policies_restart_what_they_say(home, policy, code, again):
+def test_policies_restart_the_documented_exits(home, policy, code, again):
     home.write(f"services:\n  a: {{run: 'echo x >> runs; test -e stop && exec sleep 1000; exit {code}', restart: '{policy}'}}\n")
     home.start()
     if again:
@@ -647,7 +647,7 @@ def test_a_pre_start_that_fails_in_a_restart_by_policy_is_a_failed_start(home):
     wait_until(lambda: home.read("runs") == "run\nrun\n", "it runs")
 
 
-def test_a_crash_loop_goes_on_slowly_and_dependents_never_take_it_for_an_end(home):
+def test_a_crash_loop_is_slowed_down_and_never_counts_as_an_end(home):
     home.write("""
         services:
           a: {run: "date +%s.%N >> runs; exit 1", restart: on-failure}
@@ -678,7 +678,7 @@ def test_a_service_that_its_start_limit_ends_has_the_exit_code_of_its_last_run(h
     assert home.wait_for("nine", "skipped")["skip_reason"] == reason
 
 
-def test_a_start_limit_ends_a_crash_loop_visibly_and_a_start_begins_anew(home):
+def test_a_start_limit_ends_a_crash_loop_and_a_start_resets_it(home):
     home.write("""
         services:
           a: {run: "echo x >> runs; exit 1", restart: always, start_limit: {count: 3, interval: 1m}}
@@ -722,7 +722,7 @@ def test_checks_begin_after_the_start_period_and_interval_counts_from_the_end(ho
     assert checks[1] - checks[0] >= 0.49 and checks[2] - checks[1] >= 0.49
 
 
-def test_unhealthy_restarts_only_where_the_policy_says_so(home):
+def test_unhealthy_restarts_only_under_its_policy(home):
     home.write("""
         services:
           stays: {run: "exec sleep 1000", restart: on-failure, healthcheck: {run: "false", interval: 50ms, retries: 1}}
@@ -749,7 +749,7 @@ def test_the_file_may_be_named_anywhere_on_the_line(home):
         assert run.returncode == 0 and "other.yaml" in run.stderr, (words, run)
 
 
-def test_kepler_yml_is_taken_where_there_is_no_kepler_yaml(home):
+def test_kepler_yml_is_used_without_kepler_yaml(home):
     home.write("services:\n  b: {run: 'true'}\n", "kepler.yml")
 
     def names():
@@ -760,7 +760,7 @@ def test_kepler_yml_is_taken_where_there_is_no_kepler_yaml(home):
     assert names() == "Level 0:\n  a\n"
 
 
-def test_what_is_not_a_pair_is_reported_and_left_out(home):
+def test_invalid_pairs_are_reported_and_ignored(home):
     home.write("services:\n  a: {run: 'echo $A-$B'}\n")
     run = home.start("-e", "A=1=2", "-e", "nix", "-e", "=x", "-D", "flag", "-D", "k=v")
     assert run.stderr == ("Warning: ignoring -e 'nix': not KEY=VALUE\nWarning: ignoring -e '=x': not KEY=VALUE\n"
@@ -789,7 +789,7 @@ def test_ps_of_all_shortens_the_home_folder_and_sorts(home):
     assert all(line.split()[-1].isdigit() for line in lines[1:])
 
 
-def test_progress_shows_on_terminals_only_for_whatever_takes_time(home):
+def test_progress_is_shown_only_on_terminals(home):
     home.write("services:\n  db: {run: 'exec sleep 1000'}\n  web: {run: 'exec sleep 1000', depends_on: [db]}\n")
     text, status = home.on_terminal("start", "-d", "--wait")
     assert status == 0 and "web  Started" in text and "web  Waiting" in text
@@ -875,7 +875,7 @@ def test_on_a_terminal_ctrl_c_stops_the_services_and_a_second_one_ends_the_comma
             os.unlink(home.path(name))
 
 
-def test_a_foreground_start_of_what_runs_stays_with_it_and_shows_what_comes(home):
+def test_a_foreground_start_of_running_services_follows_them(home):
     home.write("services:\n  a: {run: 'while :; do echo said; sleep 0.05; done'}\n")
     home.start("--wait")
     command = home.begin("start", "--raw")
@@ -886,7 +886,7 @@ def test_a_foreground_start_of_what_runs_stays_with_it_and_shows_what_comes(home
     assert command.returncode == 0
 
 
-def test_what_is_given_with_e_stays_and_the_environment_is_taken_anew_only_when_asked(home):
+def test_overrides_stay_and_the_environment_is_refreshed_only_on_request(home):
     home.write("services:\n  a: {run: 'echo $ONE-$TWO; exec sleep 1000'}\n")
     seen = []
 
@@ -902,7 +902,7 @@ def test_what_is_given_with_e_stays_and_the_environment_is_taken_anew_only_when_
     check("restart", env={"ONE": "6"}, want="4-e")
 
 
-def test_commands_that_meet_come_to_one_end(home):
+def test_concurrent_commands_reach_one_outcome(home):
     home.write("""
         services:
           a:
@@ -1002,7 +1002,7 @@ def test_inspect_has_the_promised_keys(home):
     assert json.loads(home.run("inspect", file="other.yaml").stdout)["kepler"] is not None
 
 
-def test_prune_tells_orphans_from_others_and_touches_nothing_that_runs(home):
+def test_prune_marks_orphans_and_keeps_running_configs(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     for name in ("gone", "idle"):
         home.write("services:\n  a: {run: 'exit 0'}\n", f"{name}.yaml")

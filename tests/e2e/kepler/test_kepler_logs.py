@@ -52,7 +52,7 @@ def raw(home, *words):
     ("false", "true", ["out", "err"]),
     ("true", "{stderr: false}", ["out"]),
 ])
-def test_store_says_which_streams_are_kept_and_the_word_of_the_service_wins(home, whole, own, stored):
+def test_store_selects_streams_and_the_service_setting_wins(home, whole, own, stored):
     home.write(f"""
         kepler: {{logs: {{store: {whole}, retention: {{on_stop: retain}}}}}}
         services:
@@ -65,7 +65,7 @@ def test_store_says_which_streams_are_kept_and_the_word_of_the_service_wins(home
     assert home.lines() == [*(("a", text) for text in stored), ("b", "end")]
 
 
-def test_damaged_lines_are_told_where_they_were(home):
+def test_damaged_lines_are_reported_in_place(home):
     home.write("""
         kepler: {logs: {retention: {on_stop: retain, on_start: retain}}}
         services:
@@ -87,7 +87,7 @@ def test_damaged_lines_are_told_where_they_were(home):
     assert first["level"] == "warn" and first["msg"].startswith("100 lines lost: ") and len(rest) == 100
 
 
-def test_a_line_that_is_not_stored_is_not_shown_either_and_holds_nobody_up(home):
+def test_unstored_lines_are_not_shown_and_block_no_writer(home):
     home.write("services:\n  a: {run: 'seq 1 100000; echo done > done', logs: {store: false}}\n")
     assert home.run("start", "--raw").stdout == ""
     assert home.read("done") == "done\n"
@@ -171,7 +171,7 @@ def test_a_named_stop_clears_the_lines_of_that_service_and_a_full_stop_those_of_
     wait_until(lambda: len(home.lines()) == 3, "what comes later is kept")
 
 
-def test_without_a_word_a_stop_clears_and_with_retain_it_does_not(home):
+def test_a_stop_clears_lines_unless_retain_is_set(home):
     home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
     home.start("--wait")
     wait_until(lambda: home.lines() == [("a", "x")], "a wrote")
@@ -187,7 +187,7 @@ def test_without_a_word_a_stop_clears_and_with_retain_it_does_not(home):
 
 
 @pytest.mark.parametrize("other", ["on_success", "on_failure"])
-def test_on_exit_and_what_it_stands_for_exclude_each_other(home, other):
+def test_on_exit_excludes_the_keys_it_stands_for(home, other):
     home.write(f"services:\n  a: {{run: x, logs: {{retention: {{on_exit: clear, {other}: retain}}}}}}\n")
     run = home.run("validate", check=False)
     assert run.returncode == 1
@@ -197,7 +197,7 @@ def test_on_exit_and_what_it_stands_for_exclude_each_other(home, other):
 
 @pytest.mark.parametrize("key", ["flush_interval: 1s", "retention_period: 1s", "cleanup_interval: 1s", "batch_size: 1",
                                  "max_size: 1mb"])
-def test_what_speaks_of_the_whole_store_is_refused_below_a_service(home, key):
+def test_store_wide_settings_are_refused_in_a_service(home, key):
     home.write(f"services:\n  a: {{run: x, logs: {{{key}}}}}\n")
     run = home.run("validate", check=False)
     assert run.returncode == 1 and key.split(":")[0] in run.stderr
@@ -211,7 +211,7 @@ def test_what_speaks_of_the_whole_store_is_refused_below_a_service(home, key):
     ("store: maybe", "'store' must be true, false or a map"),
     ("sync: true", "sync"),
 ])
-def test_what_cannot_be_done_is_refused_with_its_place(home, key, words):
+def test_invalid_settings_are_refused_with_their_place(home, key, words):
     home.write(f"kepler:\n  logs:\n    {key}\nservices:\n  a: {{run: x}}\n")
     run = home.run("validate", check=False)
     assert run.returncode == 1 and words in run.stderr and "kepler.yaml:3:" in run.stderr
@@ -220,7 +220,7 @@ def test_what_cannot_be_done_is_refused_with_its_place(home, key, words):
 # --- when lines are written -------------------------------------------------------------------
 
 
-def test_lines_wait_for_the_flush_interval_and_are_there_when_somebody_asks(home):
+def test_lines_wait_for_the_flush_interval_unless_requested(home):
     home.write("kepler: {logs: {flush_interval: 1d}}\nservices:\n  a: {run: 'echo x; echo done > done; exec sleep 1000'}\n")
     home.start("--wait")
     wait_until(lambda: os.path.exists(home.path("done")), "a wrote")
@@ -299,7 +299,7 @@ def test_max_size_drops_the_oldest_lines(home):
     assert numbers == list(range(numbers[0], 100001)), "no gap"
 
 
-def test_a_slow_disk_holds_up_those_who_write_and_nobody_else(home):
+def test_a_slow_disk_only_blocks_the_writers(home):
     home.write("""
         services:
           a: {command: [sh, -c, "seq 1 300000; echo done > done; exec sleep 1000"]}
@@ -319,7 +319,7 @@ def test_a_slow_disk_holds_up_those_who_write_and_nobody_else(home):
     assert raw(home, "a").decode() == "".join(f"{i}\n" for i in range(1, 300001)), "and nothing is lost"
 
 
-def test_a_slow_read_of_logs_holds_up_who_asked_for_it_and_nobody_else(home):
+def test_a_slow_log_read_only_delays_its_client(home):
     home.write("services:\n  a: {run: 'seq 1 5; exec sleep 1000'}\n")
     home.start("--wait")
     wait_until(lambda: len(texts(home)) == 5, "the lines are there")
@@ -334,7 +334,7 @@ def test_a_slow_read_of_logs_holds_up_who_asked_for_it_and_nobody_else(home):
     assert reader.communicate(timeout=PATIENCE)[0] == "1\n2\n3\n4\n5\n"
 
 
-def test_logs_of_one_who_never_stops_writing_come_to_an_end(home):
+def test_logs_of_an_endless_writer_come_to_an_end(home):
     home.write("""
         kepler: {logs: {max_size: 1mb}}
         services:
@@ -379,7 +379,7 @@ def test_storage_nfs_syncs_every_write_of_lines(home, storage, synced):
     assert bool(re.search(r"fdatasync\(\d+<[^>]*\.log>", home.read("trace"))) == synced
 
 
-def test_output_max_size_bounds_what_a_service_may_hand_over(home):
+def test_output_max_size_limits_outputs(home):
     home.write("""
         kepler: {output_max_size: 100b}
         services:
@@ -405,7 +405,7 @@ def test_a_marked_line_without_a_value_is_a_warning_and_a_step_that_fails_an_err
     assert levels(home, "a") == {"a line that begins with ::output:: has no '='": "warn", "hook post_exit: step 1: exit status 3": "error"}
 
 
-def test_timeout_is_that_of_dependencies_without_one_that_wait_for_a_start(home):
+def test_timeout_applies_to_start_dependencies_without_their_own(home):
     home.write("""
         kepler: {timeout: 300ms}
         services:
@@ -493,7 +493,7 @@ def write_requests(home):
     wait_until(lambda: len(texts(home)) == 4, "all has been written")
 
 
-def test_lines_are_found_by_what_they_say(home):
+def test_lines_are_found_by_text(home):
     write_requests(home)
     assert texts(home, "-F", "reset") == ["reset by hook", "Connection Reset"]
     assert texts(home, "-F", "reset -@hook:*") == texts(home, "-F", '"connection reset"') == ["Connection Reset"]
@@ -545,14 +545,14 @@ def test_lines_are_found_in_sql(home):
     ("EXISTS (SELECT 1 FROM sqlite_master)", "not authorized"),
     ("1) UNION SELECT (1", "not one expression"),
 ])
-def test_sql_that_is_wrong_or_not_allowed_is_reported_with_its_reason(home, clause, text):
+def test_invalid_or_forbidden_sql_is_reported_with_its_reason(home, clause, text):
     home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
     home.start("--wait")
     run = home.run("logs", "--sql", "-F", clause, check=False)
     assert run.returncode == 1 and text in run.stderr and "the filter '" in run.stderr, run.stderr
 
 
-def test_a_search_in_sql_that_takes_long_holds_nobody_up_and_ends(home):
+def test_a_slow_sql_search_delays_no_client_and_ends(home):
     home.write("services:\n  a: {run: 'seq 3000; exec sleep 1000'}\n")
     home.start("--wait")
     wait_until(lambda: len(texts(home)) == 3000, "a has written")
@@ -584,7 +584,7 @@ def test_a_search_in_sql_that_takes_long_holds_nobody_up_and_ends(home):
     (["--sql"], "--sql requires -F"),
     (["--head", "-1"], "head"),
 ])
-def test_what_logs_cannot_do_is_wrong_usage(home, words, text):
+def test_invalid_logs_options_are_wrong_usage(home, words, text):
     home.write("services:\n  a: {run: 'true'}\n")
     run = home.run("logs", *words, check=False)
     assert run.returncode == 2 and text in run.stderr, run.stderr
@@ -611,7 +611,7 @@ def test_following_the_tail_repeats_nothing_and_misses_nothing(home):
     command.communicate()
 
 
-def test_following_goes_on_while_retention_clears(home):
+def test_following_continues_while_retention_clears(home):
     home.write("""
         services:
           a: {run: "echo up $$; exec sleep 1000", logs: {retention: {on_restart: clear, on_stop: clear}}}
@@ -632,7 +632,7 @@ def test_following_goes_on_while_retention_clears(home):
     assert command.returncode == 0
 
 
-def test_a_config_without_stored_lines_is_no_error_and_it_is_said(home):
+def test_a_config_without_stored_lines_is_reported_without_error(home):
     for words in ((), ("--follow",), ("--json",)):
         said = home.run("logs", *words, file="never.yaml")
         assert (said.stdout, said.stderr) == ("", f"No lines of '{home.path('never.yaml')}' are stored: start it first\n")
@@ -660,7 +660,7 @@ def test_logs_with_nothing_stored_are_empty(home):
     assert (silent.stdout, silent.stderr) == ("", "")
 
 
-def test_following_ends_when_the_daemon_does_after_the_last_words(home):
+def test_following_ends_with_the_daemon_after_the_last_lines(home):
     home.write("""
         services:
           a: {run: "trap 'echo bye; exit 0' TERM; echo x; while :; do sleep 0.05; done"}
@@ -707,7 +707,7 @@ def test_a_line_beyond_the_limit_comes_in_marked_pieces_and_whole_in_raw(home):
     assert raw(home) == b"x" * size + b"\nnext\n"
 
 
-def test_any_bytes_come_back_as_they_were(home):
+def test_any_bytes_survive_a_round_trip(home):
     with open(home.path("bytes"), "wb") as file:
         file.write(bytes(range(256)) * 50 + b"\n\xff\xfe\n\0\0\n\n")
     home.write("services:\n  a: {command: [cat, bytes]}\n")

@@ -85,7 +85,7 @@ def report(seed, case, words):
 
 
 @pytest.mark.skipif("KEPLER_CASE" in os.environ, reason="one case is played")
-def test_random_configs_and_events_come_to_the_end_that_the_model_knows():
+def test_random_configs_and_events_reach_the_models_outcome():
     search = Search(range(SEED, SEED + ROUNDS))
     search.run()
     if search.failure:

@@ -60,7 +60,7 @@ def test_a_crash_leaves_no_orphan_and_autostart_comes_back(home):
 COUNT = "${{ (function() for i = 1, 3000000 do end return \"service_started\" end)() }}$"
 
 
-def test_a_config_that_takes_long_to_read_holds_up_no_other_that_comes_back(home):
+def test_a_slow_config_delays_no_other_recovery(home):
     home.write("kepler: {autostart: true}\nservices:\n  quick: {run: 'echo quick >> starts; exec sleep 1000'}\n")
     home.write("kepler: {autostart: true}\nservices:\n  slow: {run: 'echo slow >> starts; exec sleep 1000'}\n" + "".join(
         f"  s{i}: {{run: 'exec sleep 1000', depends_on: {{slow: {{condition: '{COUNT}'}}}}}}\n" for i in range(30)), "slow.yaml")
@@ -79,7 +79,7 @@ def test_a_config_that_takes_long_to_read_holds_up_no_other_that_comes_back(home
     assert home.read("starts").startswith("quick")
 
 
-def test_what_was_started_comes_back_however_soon_the_daemon_is_killed(home):
+def test_started_services_come_back_however_soon_the_daemon_is_killed(home):
     home.write("kepler: {autostart: true}\nservices:\n  a: {run: exec sleep 1000}\n  b: {run: exec sleep 1000}\n")
     home.start("b")
     for _ in range(5):
@@ -91,7 +91,7 @@ def test_what_was_started_comes_back_however_soon_the_daemon_is_killed(home):
     assert home.status("a") == "stopped"
 
 
-def test_what_was_stopped_stays_down_however_soon_the_daemon_is_killed(home):
+def test_stopped_services_stay_down_however_soon_the_daemon_is_killed(home):
     home.write("kepler: {autostart: true}\nservices:\n  a: {run: exec sleep 1000}\n  b: {run: exec sleep 1000}\n")
     home.start()
     for _ in range(3):
@@ -123,7 +123,7 @@ def crash_while_stopping(home):
 
 
 @pytest.mark.parametrize("policy, status", [("always", "running"), ("on-failure", "running"), ("on-success", "killed"), ("'no'", "killed")])
-def test_a_daemon_that_dies_during_post_exit_leaves_the_policy_to_the_next_one(home, policy, status):
+def test_a_daemon_killed_during_post_exit_leaves_the_policy_to_the_next(home, policy, status):
     home.write(HELD % (policy, "post_exit"))
     home.start()
     wait_until(lambda: starts(home) == ["a"], "it runs")
@@ -139,7 +139,7 @@ def test_a_daemon_that_dies_during_post_exit_leaves_the_policy_to_the_next_one(h
 
 
 @pytest.mark.parametrize("last, status", [(["stop", "a"], "stopped"), (["start", "-d", "a"], "running")])
-def test_what_was_requested_last_counts_when_the_daemon_dies_during_a_stop(home, last, status):
+def test_the_last_request_counts_when_the_daemon_dies_during_a_stop(home, last, status):
     home.write(HELD % ("'no'", "post_stop"))
     home.start()
     wait_until(lambda: starts(home) == ["a"], "it runs")
@@ -195,7 +195,7 @@ def test_a_graceful_stop_brings_autostart_configs_back_as_they_were(home):
     assert environment["COLOR"] == "red" and environment["MARK"] == home.folder
 
 
-def test_variables_of_any_bytes_reach_services_also_after_the_daemon_was_started_again(home):
+def test_variables_of_any_bytes_survive_a_daemon_restart(home):
     home.write("""
         kepler: {autostart: {environment: [MARK, NAME]}}
         services:
@@ -226,7 +226,7 @@ def history_of(home, service):
     return [(one["from"], one["to"], one["cause"], [link["service"] for link in one["chain"]]) for one in told]
 
 
-def test_ps_and_why_tell_of_a_daemon_that_died(home):
+def test_ps_and_why_report_a_daemon_that_died(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'exit 0'}\n")
     home.start("--wait")
     home.wait_for("b", "exited")
@@ -251,7 +251,7 @@ def test_ps_and_why_tell_of_a_daemon_that_died(home):
     assert lost not in home.run("ps").stdout
 
 
-def test_why_knows_what_was_before_a_crash_and_before_a_stop_of_the_daemon(home):
+def test_why_keeps_the_history_over_a_crash_and_a_daemon_stop(home):
     home.write(AUTOSTART)
     home.start("--wait", "--no-abort-on-failure", check=False)
     home.wait_for("web", "running")
@@ -273,7 +273,7 @@ def test_why_knows_what_was_before_a_crash_and_before_a_stop_of_the_daemon(home)
     assert history_of(home, "job")[0][:2] == ("running", "exited")
 
 
-def test_a_history_that_is_damaged_or_long_costs_no_more_than_itself(home):
+def test_a_damaged_or_long_history_costs_only_itself(home):
     home.write("kepler: {autostart: {environment: [MARK]}}\nservices:\n  a: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     path = os.path.join(os.path.dirname(state_files(home)[0]), "history.log")
@@ -291,7 +291,7 @@ def test_a_history_that_is_damaged_or_long_costs_no_more_than_itself(home):
         assert len(file.readlines()) <= 8 * 16 + 1
 
 
-def test_a_run_leaves_no_snapshot_and_a_file_that_is_gone_is_not_restored(home):
+def test_a_run_leaves_no_snapshot_and_a_deleted_file_is_not_restored(home):
     home.write(AUTOSTART)
     home.run("run", "-d")
     home.wait_for("web", "running")
@@ -355,7 +355,7 @@ def test_outputs_lines_and_reasons_survive(home):
     assert home.run("logs", "--raw", "--tail", "1").stdout == "line\n"
 
 
-def test_a_state_file_that_is_broken_does_not_stop_the_daemon(home):
+def test_a_broken_state_file_does_not_stop_the_daemon(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     home.stop_daemon()
@@ -423,7 +423,7 @@ def is_whole(numbers):
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("KEPLER_CRASHES", "4"))))
-def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
+def test_a_daemon_killed_at_any_moment_leaves_a_consistent_state(home, seed):
     chance = random.Random(seed)
     restless(home)
     home.start()

@@ -103,7 +103,7 @@ def test_a_number_without_an_account_has_nobodys_home(home):
         "HOME": "/", "USER": "4599", "LOGNAME": "4599", "SHELL": "/bin/sh"}
 
 
-def test_nobody_else_can_open_the_lock_of_the_daemon(home):
+def test_other_users_cannot_open_the_daemons_lock(home):
     home.write("services: {a: {run: 'exec sleep 1000'}}")
     home.start("--wait")
     locks = [os.path.join(folder, name) for folder, _, names in os.walk(home.state) for name in names
@@ -197,7 +197,7 @@ def test_a_config_that_the_caller_may_not_read_is_not_loaded(home):
     assert run.returncode == 1 and "not a file" in run.stderr
 
 
-def test_a_working_dir_that_the_owner_may_not_see_is_as_one_that_is_not_there(home):
+def test_a_working_dir_hidden_from_the_owner_counts_as_missing(home):
     os.mkdir(home.path("closed"), 0o700)
     os.mkdir(home.path("closed/inside"), 0o755)
     file = home.give("alice", f"""
@@ -226,7 +226,7 @@ def test_files_that_the_owner_may_not_see_are_not_watched_for_them(home):
     assert home.services(file)["spy"]["pid"] == pids["spy"]
 
 
-def test_what_the_daemon_keeps_is_closed_to_users(home):
+def test_the_daemons_files_are_closed_to_users(home):
     file = home.give("alice", "services: {web: {run: 'echo private'}}")
     home.start(file=file, user="alice")
     home.wait_for("web", "exited", file=file)
@@ -237,7 +237,7 @@ def test_what_the_daemon_keeps_is_closed_to_users(home):
         assert run.returncode != 0 and "Permission denied" in run.stderr
 
 
-def test_words_of_a_user_do_nothing_to_the_terminal_of_root(home):
+def test_a_users_text_cannot_control_roots_terminal(home):
     file = home.give("alice", """
         services:
           bad: {run: "true", env_file: "${{ error(string.char(27) .. '[2Jgotcha') }}$"}
@@ -255,7 +255,7 @@ def test_words_of_a_user_do_nothing_to_the_terminal_of_root(home):
     assert run.returncode == 1 and "control characters" in run.stderr
 
 
-def test_root_is_warned_of_a_file_that_somebody_else_can_change(home):
+def test_root_is_warned_of_a_file_that_others_can_change(home):
     file = home.give("bob", "services: {web: {run: 'exec sleep 1000'}}")
     run = home.start("--wait", file=file)
     assert "can be changed by 'bob' (uid 4502)" in run.stderr and "run as root" in run.stderr
@@ -267,7 +267,7 @@ def test_root_is_warned_of_a_file_that_somebody_else_can_change(home):
 # --- who is let in --------------------------------------------------------------------------------
 
 
-def test_a_stranger_is_told_what_to_do_and_a_new_member_is_in_at_once(home):
+def test_a_non_member_gets_advice_and_new_membership_takes_effect_at_once(home):
     file = home.give("mallory", "services: {web: {run: 'exec sleep 1000'}}")
     for words in (["start", "-d"], ["ps", "--all"], ["daemon", "status"], ["logs"], ["prune"], ["daemon", "stop"]):
         run = home.run(*words, file=file, user="mallory", check=False)
@@ -287,7 +287,7 @@ def test_a_member_by_login_group_is_a_member(home):
     assert home.status("web", file=file) == "running"
 
 
-def test_one_user_cannot_keep_others_out_with_connections(home):
+def test_one_user_cannot_lock_others_out_with_connections(home):
     held = [socket.socket(socket.AF_UNIX) for _ in range(200)]
     try:
         os.setresuid(-1, UIDS["alice"], -1)
@@ -305,7 +305,7 @@ def test_one_user_cannot_keep_others_out_with_connections(home):
     wait_until(lambda: home.run("ps", "--all", user="alice", check=False).returncode == 0, "alice is back")
 
 
-def test_without_the_group_the_daemon_serves_root_alone_and_says_how_to_change_that(tmp_path):
+def test_without_the_group_the_daemon_serves_only_root_and_explains_why(tmp_path):
     home = Users(tmp_path)
     try:
         home.machine.sh("groupdel kepler")
@@ -327,7 +327,7 @@ OTHERS = [["start", "-d"], ["run", "-d"], ["recreate"], ["stop"], ["stop", "--cl
           ["inspect"], ["why", "web"]]
 
 
-def test_a_config_belongs_to_who_loaded_it_and_to_root(home):
+def test_a_config_belongs_to_its_loader_and_root(home):
     file = home.give("alice", "services: {web: {run: 'echo mine; exec sleep 1000'}}", mode=0o644)
     home.start("--wait", file=file, user="alice")
     for words in OTHERS:
@@ -348,7 +348,7 @@ def test_a_config_belongs_to_who_loaded_it_and_to_root(home):
     assert facts_of(home, home.wait_for("web", "running", file=file)["pid"])["Uid"].split()[0] == "4501"
 
 
-def test_who_may_not_read_a_config_does_not_learn_that_it_is_loaded(home):
+def test_a_user_who_cannot_read_a_config_does_not_learn_that_it_is_loaded(home):
     file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
     os.chmod(home.path("alice"), 0o700)
     home.start("--wait", file=file, user="alice")
@@ -373,7 +373,7 @@ def test_the_owner_stays_the_owner_through_a_restart_of_the_daemon(home):
 
 
 @pytest.mark.parametrize("words", [["start", "-d"], ["run", "-d"], ["recreate"]], ids=lambda words: words[0])
-def test_what_root_starts_again_runs_as_its_owner_without_roots_environment(home, words):
+def test_services_restarted_by_root_run_as_their_owner_without_roots_environment(home, words):
     file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
     home.start("--wait", file=file, user="alice", env={"OWN": "1"})
     if words[0] == "start":
@@ -388,7 +388,7 @@ def test_what_root_starts_again_runs_as_its_owner_without_roots_environment(home
     assert home.run("ps", file=file, user="alice").returncode == 0
 
 
-def test_autostart_brings_a_members_services_back_as_the_member(home):
+def test_autostart_restores_a_members_services_as_the_member(home):
     file = home.give("alice", """
         kepler: {autostart: {environment: [PATH]}}
         services: {web: {run: "exec sleep 1000"}}

@@ -62,7 +62,7 @@ def test_a_config_is_installed_started_and_given_back(machine):
     assert not os.path.exists(machine.config) and machine.home.run("ps", "--all").stdout.count("web") == 0
 
 
-def test_why_leads_from_a_service_to_the_run_that_asked_for_it(machine):
+def test_why_leads_from_a_service_to_the_run_that_requested_it(machine):
     machine.apply(running(machine, WEB))
     words = [PROGRAM, "why", f"{machine.config}:web", "--data-dir", machine.root / "data", "--format", "json"]
     machine.env["HOME"] = str(machine.root)
@@ -78,7 +78,7 @@ def test_why_leads_from_a_service_to_the_run_that_asked_for_it(machine):
     assert "kepler has no service 'nope'" in machine.run(PROGRAM, "--local", "kepler.why", "nope", check=False).stderr
 
 
-def test_a_changed_config_runs_anew_and_a_revert_of_that_run_runs_the_old_one(machine):
+def test_a_changed_config_runs_again_and_a_revert_runs_the_old_one(machine):
     machine.apply(running(machine, WEB))
     (machine.states / "case.zy").write_text(running(machine, WEB.replace("infinity", "1000")))
     run = machine.zester("state.apply", "case")[0][0]
@@ -149,7 +149,7 @@ def relay(path, daemon, request, before):
 
 
 @pytest.mark.parametrize("runs", [False, True])
-def test_the_text_that_was_checked_is_loaded_whatever_the_file_holds_by_then(machine, runs):
+def test_the_checked_text_is_loaded_even_if_the_file_changes(machine, runs):
     replaced = []
 
     def replace():
@@ -169,7 +169,7 @@ def test_the_text_that_was_checked_is_loaded_whatever_the_file_holds_by_then(mac
     assert list(machine.home.services()) == ["web"] and machine.home.status("web") == "running"
 
 
-def test_it_waits_for_health_and_says_what_is_missing(machine):
+def test_it_waits_for_health_and_reports_what_is_missing(machine):
     state = running(machine, CHECKED, "condition: healthy", "timeout: 200ms")
     found = result(machine.apply(state))
     assert "does not meet the condition 'healthy' after 200 ms: service 'web' is " in found["error"], found
@@ -182,7 +182,7 @@ def test_it_waits_for_health_and_says_what_is_missing(machine):
     assert machine.home.read("migrations") == "run\n", "a one-shot that is through is not run again"
 
 
-def test_what_can_never_come_true_is_reported_at_once(machine):
+def test_impossible_conditions_are_reported_at_once(machine):
     config = WEB + "  broken: {command: [\"false\"], restart: \"no\"}\n"
     found = result(machine.apply(running(machine, config, "services: [broken]", "condition: completed_successfully", "timeout: 1h")))
     assert "cannot meet the condition 'completed_successfully': service 'broken' is exited" in found["error"], found
@@ -202,7 +202,7 @@ def test_a_service_that_was_stopped_is_started_again_and_a_revert_stops_only_tha
     assert machine.home.status("web") == "stopped" and machine.home.status("api") == "running"
 
 
-def test_absent_stops_forgets_and_removes_and_a_revert_starts_it_again(machine):
+def test_absent_stops_and_removes_and_a_revert_starts_it_again(machine):
     machine.home.write(WEB)
     machine.home.start()
     machine.home.wait_for("web", "running")
@@ -213,7 +213,7 @@ def test_absent_stops_forgets_and_removes_and_a_revert_starts_it_again(machine):
     machine.home.wait_for("web", "running")
 
 
-def test_without_a_daemon_it_says_so(machine):
+def test_a_missing_daemon_is_reported(machine):
     machine.home.stop_daemon()
     found = result(machine.apply(running(machine, WEB)))
     assert found["failed"] and "kepler daemon start" in found["error"], found
@@ -293,7 +293,7 @@ def test_why_leads_from_a_skipped_state_to_what_failed_and_to_the_run(machine):
     assert text[3].startswith(("  first cause: not recorded: the run was not a job of the fleet", "  first cause: not known: the fleet cannot be asked: "))
 
 
-def test_why_of_a_service_says_what_the_orchestrator_knows(machine):
+def test_why_of_a_service_shows_the_orchestrators_explanation(machine):
     machine.home.write(WEB)
     machine.home.start("web")
     name = os.path.basename(machine.home.folder) + "/web"

@@ -52,7 +52,7 @@ def test_metrics_of_services_are_stored_and_shown(home):
     assert run.returncode == 1 and "did you mean 'busy'" in run.stderr
 
 
-def test_a_history_can_be_filtered_and_put_together(home):
+def test_a_history_can_be_filtered_and_bucketed(home):
     home.write(config())
     home.start("--wait")
     wait_until(lambda: len(history(home, "busy")) >= 12, "twelve looks")
@@ -102,7 +102,7 @@ def test_without_monitor_nothing_is_stored_and_the_error_says_what_to_set(home):
     assert not glob.glob(os.path.join(home.state, "configs", "*", "monitor"))
 
 
-def test_nobody_looks_while_nothing_runs(home):
+def test_no_samples_are_taken_while_nothing_runs(home):
     home.write("""
         kepler: {monitor: {interval: 100ms}}
         services:
@@ -124,7 +124,7 @@ def test_nobody_looks_while_nothing_runs(home):
     assert len(history(home, "once")) <= count + 1
 
 
-def test_metrics_have_an_age(home):
+def test_old_metrics_are_removed(home):
     home.write(config("{interval: 100ms, retention_period: 1s, cleanup_interval: 200ms}"))
     home.start("--wait")
     wait_until(lambda: history(home, "busy"), "a look")
@@ -143,7 +143,7 @@ def test_metrics_have_an_age(home):
     (["--json", "-F", "@line:x"], "unknown field 'line'"),
     (["--json", "-F", "@cpu_percent:>x"], "'x' is not a number"),
 ])
-def test_what_top_cannot_do_is_wrong_usage(home, words, text):
+def test_invalid_top_options_are_wrong_usage(home, words, text):
     home.write("services:\n  a: {run: 'true'}\n")
     run = home.run("top", *words, check=False)
     assert run.returncode == 2 and text in run.stderr, run.stderr
@@ -154,7 +154,7 @@ def test_what_top_cannot_do_is_wrong_usage(home, words, text):
     ("EXISTS (SELECT 1 FROM logs)", "no such table: logs"),
     ("cpu = 1", "no such column: cpu"),
 ])
-def test_sql_about_metrics_that_is_wrong_is_reported(home, clause, text):
+def test_invalid_sql_about_metrics_is_reported(home, clause, text):
     home.write(config())
     home.start("--wait")
     wait_until(lambda: history(home, "busy"), "a look")
@@ -168,7 +168,7 @@ def test_sql_about_metrics_that_is_wrong_is_reported(home, clause, text):
     ("{interval: 1s, intervall: 2s}", "did you mean"),
     ("5s", "map"),
 ])
-def test_a_monitor_that_is_wrong_is_a_mistake_with_its_place(home, monitor, text):
+def test_an_invalid_monitor_is_reported_with_its_place(home, monitor, text):
     home.write(f"kepler: {{monitor: {monitor}}}\nservices:\n  a: {{run: 'true'}}\n")
     run = home.run("validate", check=False)
     assert run.returncode == 1 and "kepler.yaml:1:" in run.stderr + run.stdout and text in run.stderr + run.stdout, run.stderr + run.stdout
@@ -252,7 +252,7 @@ def is_page(pid):
 
 
 @pytest.mark.parametrize("name, code", [("TERM", 143), ("HUP", 129), ("INT", 130)])
-def test_a_signal_ends_the_page_and_the_terminal_is_as_it_was(home, name, code):
+def test_a_signal_ends_the_page_and_restores_the_terminal(home, name, code):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     with page(home) as window:

@@ -77,7 +77,7 @@ def test_a_service_starts_when_a_local_run_of_its_state_succeeded(home, machine)
     assert waits(home) is None
 
 
-def test_a_change_of_the_state_restarts_a_service_that_says_so_and_a_failure_does_not(home, machine):
+def test_a_changed_state_restarts_a_marked_service_and_a_failure_does_not(home, machine):
     path = machine.root / "conf"
     state = f"conf: {{file.managed: [{{path: {path}}}, {{content: '1'}}]}}\n"
     machine.apply(state)
@@ -110,7 +110,7 @@ def data():
         yield inner
 
 
-def test_an_agent_that_says_nonsense_keeps_the_service_waiting_and_is_named(home, data):
+def test_an_agent_with_invalid_replies_keeps_the_service_waiting_and_is_named(home, data):
     write_app(home, data, "highstate")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
         server.bind(str(data / "event.sock"))

@@ -117,7 +117,7 @@ def test_enable_is_the_autostart_of_the_config(machine):
     assert not machine.apply(state(machine, "enabled"))["service.enabled:web"]["changed"]
 
 
-def test_what_kepler_cannot_do_is_said(machine):
+def test_unsupported_actions_are_reported(machine):
     machine.home.start("web")
     assert "kepler cannot mask services" in machine.apply(state(machine, "masked"))["service.masked:web"]["error"]
     failed = machine.run(PROGRAM, "--local", "service.reload", "web", f"config={machine.config}", check=False)
@@ -125,20 +125,20 @@ def test_what_kepler_cannot_do_is_said(machine):
     assert "'config' is only for services of kepler" in machine.mistakes(state(machine, "running", "provider: sysv"))
 
 
-def test_a_config_that_is_wrong_is_reported_by_the_daemon(machine):
+def test_an_invalid_config_is_reported_by_the_daemon(machine):
     machine.config = machine.home.write("services:\n  web: {comand: [x]}\n", "bad.yaml")
     error = machine.apply(state(machine, "running"))["service.running:web"]["error"]
     assert "the config is not valid" in error and "comand" in error
 
 
-def test_without_a_daemon_the_state_fails_and_says_what_to_do(machine):
+def test_without_a_daemon_the_state_fails_with_advice(machine):
     machine.home.stop_daemon()
     results = machine.apply(state(machine, "running") + "\nother: {test.succeed_with_changes: []}\n")
     assert "the daemon is not running" in results["service.running:web"]["error"]
     assert results["test.succeed_with_changes:other"]["changed"]
 
 
-def test_the_daemon_is_found_where_no_init_runs(machine):
+def test_the_daemon_is_found_without_an_init(machine):
     for place in ("/run/systemd/system", "/run/openrc", "/run/initctl", "/dev/initctl"):
         if os.path.exists(place):
             pytest.skip(f"an init runs here: {place}")

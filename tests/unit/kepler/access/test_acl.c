@@ -113,7 +113,7 @@ TEST(a_verdict_says_where_its_rights_come_from)
     CHECK_INT(acl_judge(&arena, &subject, &caller).sources.p[0].origin, ACL_FROM_OWNER);
 }
 
-TEST(authorizers_are_asked_in_order_and_root_is_not_asked_about)
+TEST(authorizers_run_in_order_and_root_bypasses_them)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct acl acl = make_acl(&arena);
@@ -132,7 +132,7 @@ TEST(authorizers_are_asked_in_order_and_root_is_not_asked_about)
     CHECK_INT(acl_judge(&arena, &subject, &caller).authorizers.n, 0);
 }
 
-TEST(the_owner_is_asked_about_where_a_rule_names_them)
+TEST(a_rule_that_names_the_owner_runs_its_authorizer)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct acl acl = make_acl(&arena);
@@ -144,7 +144,7 @@ TEST(the_owner_is_asked_about_where_a_rule_names_them)
     CHECK_INT(verdict.authorizers.n, 3);
 }
 
-TEST(levels_of_hardening_have_an_order_and_names)
+TEST(hardening_levels_are_ordered_and_named)
 {
     enum hardening level = HARDENING_NONE;
     struct err err;

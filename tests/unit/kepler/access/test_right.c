@@ -39,7 +39,7 @@ TEST(a_mistyped_right_is_suggested)
     }
 }
 
-TEST(a_set_becomes_names_and_back)
+TEST(a_set_of_rights_converts_to_names_and_back)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf words = BUF_INIT(BUF_NO_LIMIT);

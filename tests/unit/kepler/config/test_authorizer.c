@@ -33,7 +33,7 @@ static bool agrees(const char *lua, const char *code)
     return ask_with(lua, code, &answer, &err) == 0 && answer;
 }
 
-TEST(only_true_is_agreement)
+TEST(only_true_accepts_a_request)
 {
     static const char *const no[] = {
         "return false", "return nil",  "return 1", "return 'true'",
@@ -47,7 +47,7 @@ TEST(only_true_is_agreement)
         CHECK(!agrees(NULL, no[i]));
 }
 
-TEST(functions_of_all_are_there_and_cannot_be_changed)
+TEST(shared_functions_are_defined_and_read_only)
 {
     static const char lua[] = "count = 0 table_of = {n = 1}\n"
                               "function may(a) return a == 'start' end\n"
@@ -64,14 +64,14 @@ TEST(functions_of_all_are_there_and_cannot_be_changed)
     CHECK(!agrees("error('no')", "return true"));
 }
 
-TEST(a_strict_sandbox_has_less)
+TEST(a_strict_sandbox_lacks_what_expressions_have)
 {
     CHECK(agrees(NULL, "return global == nil and os.date == nil and os.getgroups == nil"));
     CHECK(agrees(NULL, "return load == nil and io == nil and debug == nil and require == nil"));
     CHECK(agrees(NULL, "return os.time() > 0 and os.clock() >= 0"));
 }
 
-TEST(what_loops_or_takes_too_much_is_cut_off_and_refused)
+TEST(endless_or_large_authorizers_are_aborted_and_refused)
 {
     static const struct {
         const char *lua, *code, *error;
@@ -98,7 +98,7 @@ TEST(what_loops_or_takes_too_much_is_cut_off_and_refused)
     }
 }
 
-TEST(what_is_not_lua_is_found_before_it_is_asked)
+TEST(invalid_lua_is_found_before_any_request)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);

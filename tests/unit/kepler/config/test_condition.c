@@ -56,7 +56,7 @@ TEST(a_start_limit_lets_restarts_end_in_failure_but_not_in_success)
     CHECK(condition_is_unreachable(CONDITION_COMPLETED_SUCCESSFULLY, &always, true));
 }
 
-TEST(transient_exits_do_not_satisfy)
+TEST(transient_exits_do_not_meet_conditions)
 {
     static const struct {
         enum status status;
@@ -93,7 +93,7 @@ TEST(transient_exits_do_not_satisfy)
 /* --- which statuses hold -------------------------------------------------------------------- */
 
 /* A letter for each status in the order of enum status: y holds, n does not. */
-TEST(conditions_hold_in_the_statuses_that_the_table_names)
+TEST(conditions_hold_in_the_listed_statuses)
 {
     /* clang-format off */
     static const struct {
@@ -174,7 +174,7 @@ static const char *reason_for(enum condition condition, struct condition_facts f
     return text;
 }
 
-TEST(reasons_have_the_documented_words)
+TEST(reasons_match_the_documentation)
 {
     CHECK_STR(
         reason_for(CONDITION_FAILED, (struct condition_facts){ .status = STATUS_RUNNING,
@@ -220,7 +220,7 @@ TEST(unreachable_is_reported_only_once_the_dependency_runs)
     }
 }
 
-TEST(a_spawn_failure_satisfies_service_failed_whatever_the_policy)
+TEST(a_spawn_failure_meets_service_failed_under_any_policy)
 {
     AUTO_BUF struct buf reason = BUF_INIT(BUF_NO_LIMIT);
     struct condition_facts facts = { .status = STATUS_FAILED, .policy = &documented[ALWAYS] };

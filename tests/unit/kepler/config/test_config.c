@@ -109,18 +109,18 @@ static int run_case(const struct golden *golden, struct buf *out)
     return failed;
 }
 
-TEST(files_load_as_the_cases_say)
+TEST(files_load_as_the_cases_expect)
 {
     test_golden("kepler/kepler/config.txt", run_case);
 }
 
-TEST(mistakes_are_reported_all_at_once_with_their_places)
+TEST(all_mistakes_are_reported_at_once_with_places)
 {
     test_golden("kepler/kepler/config_errors.txt", run_case);
 }
 
 /* Every example of the page about dependencies, and what it promises. */
-TEST(examples_of_the_documentation_load)
+TEST(documented_examples_load)
 {
     test_golden("kepler/kepler/examples.txt", run_case);
 }
@@ -146,7 +146,7 @@ TEST(an_empty_file_has_no_services)
     arena_done(&run.arena);
 }
 
-TEST(a_snapshot_brings_its_own_environment)
+TEST(a_snapshot_restores_its_environment)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);

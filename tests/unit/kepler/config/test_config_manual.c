@@ -31,7 +31,7 @@ static void check_loads(const struct config_chapter *chapter)
     CHECK(config->service_count > 0);
 }
 
-TEST(every_example_is_a_file_that_loads)
+TEST(every_example_loads)
 {
     size_t examples = 0;
 
@@ -43,7 +43,7 @@ TEST(every_example_is_a_file_that_loads)
     CHECK(examples > 0);
 }
 
-TEST(every_table_of_keys_is_sound)
+TEST(every_parameter_table_is_valid)
 {
     struct err err = { 0 };
 
@@ -52,14 +52,14 @@ TEST(every_table_of_keys_is_sound)
             fail_msg("%s: %s", c->name, err.text);
 }
 
-TEST(each_name_stands_for_one_chapter)
+TEST(chapter_names_are_unique)
 {
     for (const struct config_chapter *c = config_chapters; c->name; c++)
         for (const struct config_chapter *other = c + 1; other->name; other++)
             CHECK(strcmp(c->name, other->name) != 0);
 }
 
-TEST(a_chapter_shows_where_it_stands_its_keys_and_an_example)
+TEST(a_chapter_shows_its_place_keys_and_example)
 {
     AUTO_BUF struct buf page = BUF_INIT(PAGE_MAX);
 
@@ -70,7 +70,7 @@ TEST(a_chapter_shows_where_it_stands_its_keys_and_an_example)
     CHECK(strstr(buf_text(&page), "\nexample:\n  services:\n"));
 }
 
-TEST(a_mistyped_chapter_is_not_there_but_has_a_neighbour)
+TEST(a_mistyped_chapter_is_suggested)
 {
     AUTO_BUF struct buf page = BUF_INIT(PAGE_MAX);
 
@@ -79,7 +79,7 @@ TEST(a_mistyped_chapter_is_not_there_but_has_a_neighbour)
     CHECK(strcmp(config_manual_suggest(STR("helthcheck")), "healthcheck") == 0);
 }
 
-TEST(the_page_for_the_web_has_every_chapter)
+TEST(the_markdown_manual_has_every_chapter)
 {
     AUTO_BUF struct buf page = BUF_INIT(PAGE_MAX);
 

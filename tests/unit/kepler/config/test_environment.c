@@ -24,7 +24,7 @@ static int run_dotenv(const struct golden *golden, struct buf *out)
     return failed;
 }
 
-TEST(files_of_variables_read_as_the_cases_say)
+TEST(env_files_parse_as_the_cases_expect)
 {
     test_golden("kepler/kepler/dotenv.txt", run_dotenv);
 }
@@ -46,7 +46,7 @@ TEST(long_values_are_refused_with_the_limit)
     CHECK_INT(environment_count(env), 0);
 }
 
-TEST(a_later_value_keeps_the_place_of_the_first)
+TEST(a_later_value_keeps_its_first_position)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct environment *env = environment_copy(&arena, NULL);
@@ -59,7 +59,7 @@ TEST(a_later_value_keeps_the_place_of_the_first)
     CHECK(!array[2]);
 }
 
-TEST(an_environment_that_shares_goes_its_own_way)
+TEST(a_derived_environment_changes_independently)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct environment base, *other;
@@ -77,7 +77,7 @@ TEST(an_environment_that_shares_goes_its_own_way)
     CHECK(!environment_find(&base, STR("C")));
 }
 
-TEST(secrets_of_the_caller_are_not_captured)
+TEST(the_callers_secrets_are_not_captured)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct environment *caller = environment_copy(&arena, NULL);
@@ -90,7 +90,7 @@ TEST(secrets_of_the_caller_are_not_captured)
     CHECK_STR(environment_find(env, STR("A")), "1");
 }
 
-TEST(versions_are_compared_as_far_as_they_are_written)
+TEST(versions_compare_only_the_given_parts)
 {
     static const struct {
         const char *requirement;
@@ -116,7 +116,7 @@ TEST(versions_are_compared_as_far_as_they_are_written)
     }
 }
 
-TEST(what_is_not_a_version_is_refused)
+TEST(invalid_versions_are_refused)
 {
     static const char *const bad[] = { "", "1.2.3.4", "a", ">=", "1..2", "*.1", "1,", "-1" };
 

@@ -93,7 +93,7 @@ static void run_example(size_t i)
     rig_free(rig);
 }
 
-TEST(every_example_does_what_it_says)
+TEST(every_example_behaves_as_described)
 {
     for (size_t i = 0; i < ARRAY_LEN(examples); i++)
         run_example(i);

@@ -5,7 +5,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-TEST(words_join_and_print_in_one_order)
+TEST(policy_words_join_and_print_in_one_order)
 {
     static const struct {
         const char *text, *name, *title;
@@ -31,7 +31,7 @@ TEST(words_join_and_print_in_one_order)
     }
 }
 
-TEST(what_is_not_a_policy_says_why)
+TEST(invalid_policies_are_explained)
 {
     static const struct {
         const char *text, *error;

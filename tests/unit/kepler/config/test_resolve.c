@@ -253,14 +253,14 @@ static int run_case(const struct golden *golden, struct buf *out)
     return failed;
 }
 
-TEST(services_and_steps_resolve_as_the_cases_say)
+TEST(services_and_steps_resolve_as_the_cases_expect)
 {
     test_golden("kepler/kepler/resolve.txt", run_case);
 }
 
 /* --- what a case cannot say -------------------------------------------------------------- */
 
-TEST(a_resolver_without_expressions_makes_no_state)
+TEST(a_resolver_without_expressions_creates_no_lua_state)
 {
     struct run run = { .arena = ARENA_INIT };
     struct launch launch;
@@ -300,7 +300,7 @@ TEST(services_of_one_resolver_share_global)
     finish(&run);
 }
 
-TEST(overrides_are_what_the_child_gets)
+TEST(overrides_reach_the_child)
 {
     struct run run = { .arena = ARENA_INIT };
     struct environment *env;
@@ -321,7 +321,7 @@ TEST(overrides_are_what_the_child_gets)
     finish(&run);
 }
 
-TEST(a_kept_copy_of_an_env_file_wins)
+TEST(a_stored_copy_of_an_env_file_wins)
 {
     struct run run = { .arena = ARENA_INIT };
     struct launch launch;
@@ -344,7 +344,7 @@ TEST(a_kept_copy_of_an_env_file_wins)
     finish(&run);
 }
 
-TEST(copies_of_env_files_have_names_that_no_other_service_has)
+TEST(copies_of_env_files_never_share_a_name)
 {
     struct run run = { .arena = ARENA_INIT };
     const struct config *config;
@@ -367,7 +367,7 @@ TEST(copies_of_env_files_have_names_that_no_other_service_has)
 }
 
 /* The identity of whoever runs the test, as owner of the file. */
-TEST(the_owner_gives_user_and_identity)
+TEST(the_owner_determines_user_and_identity)
 {
     struct run run = { .arena = ARENA_INIT };
     const struct account *me = NULL, *other = NULL;
@@ -396,7 +396,7 @@ TEST(the_owner_gives_user_and_identity)
     finish(&run);
 }
 
-TEST(root_gives_the_user_that_the_file_names)
+TEST(root_uses_the_user_in_the_file)
 {
     struct run run = { .arena = ARENA_INIT };
     struct launch launch;

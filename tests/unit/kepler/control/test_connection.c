@@ -58,7 +58,7 @@ static bool swallow(int fd)
     return any;
 }
 
-TEST(who_waits_until_all_is_sent_hears_of_it_also_when_another_message_took_the_rest_along)
+TEST(drained_is_reported_even_if_another_message_flushed_the_rest)
 {
     const struct connection_events events = { .message = on_message,
                                               .drained = on_drained,

@@ -63,7 +63,7 @@ static void run_second(void *arg)
     atomic_store(&second_ran, true);
 }
 
-TEST(another_worker_goes_on_while_one_waits_for_the_daemon)
+TEST(a_worker_waiting_for_the_daemon_does_not_block_others)
 {
     const struct pool_options options = { .active = 1, .limit = 2 };
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -22,7 +22,7 @@ static int read_one(struct arena *arena, struct str bytes, struct message *ret, 
     return message_decode(arena, payload, ret, err);
 }
 
-TEST(a_message_comes_back_as_it_was)
+TEST(messages_survive_a_round_trip)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(ROOM);
@@ -40,7 +40,7 @@ TEST(a_message_comes_back_as_it_was)
     CHECK_STR(message_text(&got, "nothing", "?"), "?");
 }
 
-TEST(a_frame_that_is_not_whole_is_waited_for)
+TEST(an_incomplete_frame_is_waited_for)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(ROOM);
@@ -70,7 +70,7 @@ TEST(a_message_beyond_the_limit_is_refused_by_its_head_alone)
     CHECK_STR(err.text, "a message of 16777217 bytes exceeds the limit of 16777216");
 }
 
-TEST(the_hello_of_an_older_protocol_is_told_to_restart_the_daemon)
+TEST(an_older_hello_gets_the_advice_to_restart_the_daemon)
 {
     struct str payload;
     struct err err;
@@ -82,7 +82,7 @@ TEST(the_hello_of_an_older_protocol_is_told_to_restart_the_daemon)
     CHECK_STR(err.text, "the peer does not speak protocol 3: restart the daemon after an upgrade");
 }
 
-TEST(a_message_that_does_not_fit_leaves_the_buffer_as_it_was)
+TEST(a_message_too_large_leaves_the_buffer_unchanged)
 {
     AUTO_BUF struct buf out = BUF_INIT(20);
     struct message message = { MESSAGE_EVENT, 1, "a name that is longer than the room",
@@ -120,7 +120,7 @@ TEST(a_message_is_a_list_of_four)
     }
 }
 
-TEST(another_protocol_is_refused_with_both_versions_named)
+TEST(another_protocol_is_refused_naming_both_versions)
 {
     struct message hello = message_hello();
     struct err err;
@@ -135,7 +135,7 @@ TEST(another_protocol_is_refused_with_both_versions_named)
     CHECK(message_check_hello(&hello, &err) == -1);
 }
 
-TEST(a_request_comes_back_as_it_was_and_unset_fields_are_not_sent)
+TEST(requests_survive_a_round_trip_without_unset_fields)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *const names[] = { "db", "web" };
@@ -156,7 +156,7 @@ TEST(a_request_comes_back_as_it_was_and_unset_fields_are_not_sent)
     CHECK(got->follow && !got->logs && !got->no_deps);
 }
 
-TEST(zero_lines_and_all_lines_are_two_requests)
+TEST(zero_lines_and_all_lines_are_different_requests)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct request_logs logs = { .config = "/k", .has_head = true };
@@ -169,7 +169,7 @@ TEST(zero_lines_and_all_lines_are_two_requests)
     CHECK(!((const struct request_logs *)args)->has_tail);
 }
 
-TEST(a_request_with_a_wrong_key_or_type_is_refused_in_words)
+TEST(wrong_keys_and_types_in_a_request_are_explained)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value body = message_body(&arena, "config", "relative");
@@ -182,7 +182,7 @@ TEST(a_request_with_a_wrong_key_or_type_is_refused_in_words)
     CHECK(strstr(err.text, "cnfig") != NULL);
 }
 
-TEST(every_request_has_a_name_and_a_sound_table)
+TEST(every_request_has_a_name_and_a_valid_table)
 {
     for (int i = 0; i < REQUEST_KINDS; i++) {
         const struct request *request = request_get((enum request_kind)i);

@@ -45,7 +45,7 @@ TEST(a_request_needs_its_right_and_those_of_its_fields)
               BIT(INSPECT));
 }
 
-TEST(what_is_about_no_config_needs_no_right)
+TEST(requests_without_a_config_need_no_right)
 {
     CHECK_INT(request_rights(REQUEST_PING, &(struct request_ping){ 0 }), 0);
     CHECK_INT(request_rights(REQUEST_PRUNE, &(struct request_prune){ .force = true }), 0);

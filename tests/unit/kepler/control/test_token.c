@@ -6,7 +6,7 @@
 #include "core/base/mem.h"
 #include "test.h"
 
-TEST(a_token_is_64_digits_and_nothing_else)
+TEST(a_token_is_exactly_64_digits)
 {
     static const char good[] = "00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF";
     static const char *const bad[] = {
@@ -36,7 +36,7 @@ TEST(a_token_is_64_digits_and_nothing_else)
     }
 }
 
-TEST(the_token_of_the_environment_is_found_unless_it_is_empty)
+TEST(the_token_is_taken_from_the_environment_unless_empty)
 {
     (void)unsetenv(TOKEN_VARIABLE);
     CHECK(!token_given());

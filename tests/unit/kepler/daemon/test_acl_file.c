@@ -10,7 +10,7 @@
 #include "core/sys/fs.h"
 #include "test.h"
 
-TEST(rules_come_back_as_they_were_and_go_with_them)
+TEST(rules_survive_a_round_trip_and_removal_deletes_the_file)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();

@@ -146,7 +146,7 @@ static void stall_end(void)
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-TEST(pipes_notes_and_bytes_end_up_in_the_store)
+TEST(pipes_notes_and_bytes_are_stored)
 {
     struct desk desk;
     int fd;
@@ -171,7 +171,7 @@ TEST(pipes_notes_and_bytes_end_up_in_the_store)
               "from the pipe\n(hook) handed over\n(warning) a note\nthe end is not lost\n");
 }
 
-TEST(what_is_not_to_be_stored_is_read_and_thrown_away)
+TEST(unstored_output_is_read_and_discarded)
 {
     static const char line[] = "0123456789012345678901234567890123456789012345678901234567890123\n";
     struct desk desk;
@@ -188,7 +188,7 @@ TEST(what_is_not_to_be_stored_is_read_and_thrown_away)
     close_desk(&desk);
 }
 
-TEST(clearing_takes_what_the_pipes_hold_as_well)
+TEST(clearing_includes_unread_pipe_data)
 {
     struct desk desk;
     int fd;
@@ -209,7 +209,7 @@ TEST(clearing_takes_what_the_pipes_hold_as_well)
 }
 
 /* The thread is late: all of it is there at once when it looks. */
-TEST(what_a_program_wrote_stands_before_the_words_of_the_next)
+TEST(output_of_one_program_precedes_that_of_the_next)
 {
     struct desk desk;
     int main_fd, held, again;
@@ -244,7 +244,7 @@ TEST(what_a_program_wrote_stands_before_the_words_of_the_next)
 }
 
 /* A program has written before its second pipe is known. Followers wait for the number of lines. */
-TEST(lines_that_are_read_for_a_newer_pipe_are_announced_without_more_to_read)
+TEST(lines_read_for_a_newer_pipe_are_announced_at_once)
 {
     struct desk desk;
     int older, newer, tries = 0;
@@ -281,7 +281,7 @@ static int fill_pipe(int fd, int from)
     }
 }
 
-TEST(a_disk_that_stands_still_holds_up_who_writes_and_nobody_else)
+TEST(a_stalled_disk_only_blocks_the_writers)
 {
     AUTO_BUF struct buf want = BUF_INIT(BUF_NO_LIMIT);
     struct desk desk;
@@ -320,7 +320,7 @@ static void on_room(struct service_process_waiter *waiter)
     ((struct reader *)waiter)->called++;
 }
 
-TEST(bytes_that_are_handed_over_wait_for_room)
+TEST(captured_bytes_wait_for_room)
 {
     static char block[64 << 10];
     struct reader first = { .waiter = { .fn = on_room } }, second = first, gone = first;

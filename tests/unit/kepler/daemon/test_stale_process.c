@@ -65,7 +65,7 @@ static size_t file_size(const char *path)
     return (size_t)info.size;
 }
 
-TEST(what_is_in_the_list_is_found_and_ended)
+TEST(listed_processes_are_found_and_ended)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");
@@ -87,7 +87,7 @@ TEST(what_is_in_the_list_is_found_and_ended)
     process_done(&process);
 }
 
-TEST(a_list_written_anew_keeps_who_lives_and_forgets_the_others)
+TEST(a_rewritten_list_keeps_only_live_processes)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");
@@ -114,7 +114,7 @@ TEST(a_list_written_anew_keeps_who_lives_and_forgets_the_others)
     process_done(&alive);
 }
 
-TEST(a_process_that_was_born_at_another_time_is_a_stranger)
+TEST(a_process_with_another_birth_time_is_not_ours)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");
@@ -137,7 +137,7 @@ TEST(a_process_that_was_born_at_another_time_is_a_stranger)
     process_done(&process);
 }
 
-TEST(a_list_of_another_life_of_the_machine_or_a_torn_one_is_not_a_list)
+TEST(a_torn_list_or_one_from_another_boot_is_ignored)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");
@@ -149,7 +149,7 @@ TEST(a_list_of_another_life_of_the_machine_or_a_torn_one_is_not_a_list)
     CHECK_INT(killed, 0);
 }
 
-TEST(who_left_its_session_is_found_by_its_mark)
+TEST(a_process_that_left_its_session_is_found_by_its_mark)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");
@@ -177,7 +177,7 @@ TEST(who_left_its_session_is_found_by_its_mark)
     process_done(&process);
 }
 
-TEST(who_shows_no_environment_yet_is_looked_at_again)
+TEST(a_process_without_visible_environment_is_checked_again)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");
@@ -219,7 +219,7 @@ static void *sweep_often(void *parent)
 }
 
 /* Several daemons that start sweep at the same time. */
-TEST(a_group_that_is_locked_stays_although_others_sweep)
+TEST(a_sweep_keeps_locked_groups)
 {
     enum { SWEEPERS = 3, ROUNDS = 300 };
     AUTO_ARENA struct arena arena = ARENA_INIT;

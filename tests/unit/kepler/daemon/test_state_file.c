@@ -20,7 +20,7 @@ static struct state_file read_back(struct arena *arena, const struct state_file 
     return got;
 }
 
-TEST(a_record_comes_back_as_it_was)
+TEST(records_survive_a_round_trip)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct state_file record = { .config_initialized = true, .owner_uid = 1000 };
@@ -54,7 +54,7 @@ TEST(a_record_comes_back_as_it_was)
     CHECK(state_file_find(&got, "nix") == NULL);
 }
 
-TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
+TEST(active_services_count_as_stopped_once_unsupervised)
 {
     static const struct {
         enum status from;
@@ -88,7 +88,7 @@ TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
     }
 }
 
-TEST(a_file_of_an_earlier_version_has_the_goals_that_its_statuses_imply)
+TEST(an_earlier_file_format_implies_goals_from_statuses)
 {
     static const char text[] =
         "{\"services\": {\"a\": {\"status\": \"restarting\"},"
@@ -105,7 +105,7 @@ TEST(a_file_of_an_earlier_version_has_the_goals_that_its_statuses_imply)
     CHECK_INT(state_file_find(&record, "d")->goal, GOAL_UP);
 }
 
-TEST(a_file_that_is_not_a_record_is_refused)
+TEST(an_invalid_file_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -126,7 +126,7 @@ TEST(a_file_that_is_not_a_record_is_refused)
     }
 }
 
-TEST(a_record_on_disk_is_found_and_one_that_is_not_there_is_none)
+TEST(a_missing_record_is_not_an_error)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();

@@ -47,7 +47,7 @@ TEST(a_token_is_lent_once_for_a_run_and_only_with_permissions)
     CHECK(!tokens.first);
 }
 
-TEST(a_ceiling_limits_rights_and_raises_the_level)
+TEST(a_token_ceiling_limits_rights_and_raises_the_level)
 {
     struct tokens tokens = { NULL };
     struct project project = { .config = &limited };

@@ -304,7 +304,7 @@ static int run_play(const struct golden *golden, struct buf *out)
 #define PLAYS(sentence, file)                                                                      \
     TEST(sentence)                                                                                 \
     {                                                                                              \
-        test_golden("kepler/engine/" file, run_play);                                                     \
+        test_golden("kepler/engine/" file, run_play);                                              \
     }
 
 PLAYS(services_wait_for_their_dependencies, "dependencies.txt")

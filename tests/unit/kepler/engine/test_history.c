@@ -4,7 +4,7 @@
 
 #include "test.h"
 
-TEST(the_latest_changes_are_kept_and_the_oldest_forgotten)
+TEST(the_latest_changes_are_kept_and_the_oldest_dropped)
 {
     struct history history = { 0 };
     char cause[32];
@@ -24,7 +24,7 @@ TEST(the_latest_changes_are_kept_and_the_oldest_forgotten)
     CHECK(history_get(&history, 2) == NULL && history_get(&history, 19) == NULL);
 }
 
-TEST(a_long_cause_is_cut_between_characters_and_says_so)
+TEST(a_long_cause_is_cut_between_characters_and_marked)
 {
     struct history history = { 0 };
     AUTO_BUF struct buf text = BUF_INIT(1000);
@@ -42,7 +42,7 @@ TEST(a_long_cause_is_cut_between_characters_and_says_so)
     CHECK_STR(history_find(&history, 0)->cause + HISTORY_CAUSE_SIZE - 5, "...");
 }
 
-TEST(what_an_earlier_life_left_goes_on_and_a_gap_hides_what_was_before)
+TEST(restored_entries_continue_and_a_gap_hides_older_ones)
 {
     struct history history = { 0 };
 

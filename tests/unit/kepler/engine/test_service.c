@@ -87,7 +87,7 @@ TEST(the_table_of_transient_exits_holds_in_all_rows)
 
 /* A stop by hand of a service that always restarts satisfies whoever began to wait for that before
  * it ran: being stopped is never transient. */
-TEST(stopped_by_hand_is_never_transient)
+TEST(a_manual_stop_is_never_transient)
 {
     struct fake *fake = fake_new(STR("dep always hold hook:pre_start\nme <dep:stopped\n"));
     const uint32_t dep = 0;
@@ -102,7 +102,7 @@ TEST(stopped_by_hand_is_never_transient)
     fake_free(fake);
 }
 
-TEST(an_hour_of_restarts_is_a_moment)
+TEST(an_hour_of_restarts_takes_a_moment)
 {
     struct fake *fake = fake_new(STR("a always delay=1\n"));
 
@@ -171,7 +171,7 @@ TEST(a_thousand_services_in_a_chain_start_and_stop)
     fake_free(fake);
 }
 
-TEST(what_was_known_before_is_restored)
+TEST(earlier_records_are_restored)
 {
     struct fake *fake = fake_new(STR("a\nb <a:completed_successfully\n"));
     const struct service_record ended = { .status = STATUS_EXITED,
@@ -250,7 +250,7 @@ static void check_rest(struct fake *fake, int round)
 
 /* Every event in every state, in many orders: the engine must stay consistent, which the checks of
  * the fake world watch, and always be able to come to rest and to start again. */
-TEST(any_order_of_events_comes_to_rest)
+TEST(any_order_of_events_settles)
 {
     static const char services[] =
         "db always check watch delay=1 hook:pre_start hook:post_exit\n"

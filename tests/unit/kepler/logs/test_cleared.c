@@ -16,7 +16,7 @@ static int open_folder(void)
     return fd;
 }
 
-TEST(the_last_word_on_a_service_counts)
+TEST(the_last_record_of_a_service_counts)
 {
     struct cleared cleared = { .size = 0 }, again = { .size = 0 };
     int folder = open_folder();
@@ -40,7 +40,7 @@ TEST(the_last_word_on_a_service_counts)
     (void)close(folder);
 }
 
-TEST(a_torn_record_is_cut_off_before_others_follow)
+TEST(a_torn_record_is_truncated_before_others_follow)
 {
     struct cleared cleared = { .size = 0 };
     int folder = open_folder();
@@ -64,7 +64,7 @@ TEST(a_torn_record_is_cut_off_before_others_follow)
     (void)close(folder);
 }
 
-TEST(damage_costs_the_record_it_hits)
+TEST(damage_costs_only_the_affected_record)
 {
     struct cleared cleared = { .size = 0 };
     int folder = open_folder();
@@ -86,7 +86,7 @@ TEST(damage_costs_the_record_it_hits)
     (void)close(folder);
 }
 
-TEST(a_file_whose_beginning_is_torn_is_begun_again)
+TEST(a_file_with_a_torn_beginning_is_restarted)
 {
     struct cleared cleared = { .size = 0 };
     int folder = open_folder();
@@ -121,7 +121,7 @@ static void add_old_record(struct buf *out, const char *service, uint64_t seq)
     buf_add_str(out, buf_view(&rest));
 }
 
-TEST(a_file_of_the_format_before_is_read_and_written_anew)
+TEST(a_file_in_the_previous_format_is_read_and_rewritten)
 {
     AUTO_BUF struct buf old = BUF_INIT(BUF_NO_LIMIT);
     struct cleared cleared = { .size = 0 };

@@ -37,7 +37,7 @@ static int run(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(json_lines_give_message_level_time_and_the_rest)
+TEST(json_lines_have_message_level_time_and_attributes)
 {
     test_golden("kepler/logs/jsonline.txt", run);
 }
@@ -60,7 +60,7 @@ TEST(levels_are_known_by_many_names)
         CHECK_INT(jsonline_level_parse(str_from(cases[i].text)), cases[i].level);
 }
 
-TEST(a_line_beyond_the_limit_is_not_looked_into)
+TEST(a_line_beyond_the_limit_is_not_parsed)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);

@@ -73,7 +73,7 @@ TEST(a_json_line_shows_its_own_message_level_and_time)
               "{\"msg\":\"m\",\"level\":\"fatal\",\"time\":1600000000,\"k\":[1]}\n");
 }
 
-TEST(attributes_never_stand_for_what_the_store_knows)
+TEST(attributes_never_override_stored_fields)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -84,7 +84,7 @@ TEST(attributes_never_stand_for_what_the_store_knows)
               "\"service\":\"web\",\"hook\":\"h\"}\n");
 }
 
-TEST(no_byte_of_a_line_steers_a_terminal_or_breaks_json)
+TEST(no_byte_of_a_line_controls_a_terminal_or_breaks_json)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct log_line line = plain;

@@ -53,7 +53,7 @@ static int run(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(queries_find_the_lines_that_the_cases_say)
+TEST(queries_match_the_lines_of_the_cases)
 {
     test_golden("kepler/logs/query.txt", run);
 }

@@ -49,13 +49,13 @@ static const char *three_blocks(void)
     return folder;
 }
 
-TEST(a_folder_that_is_not_there_has_no_lines)
+TEST(a_missing_folder_has_no_lines)
 {
     CHECK_STR(read_lines("/nonexistent/logs", NULL, ALL), "");
     CHECK_STR(read_lines("/nonexistent/logs", NULL, 5), "");
 }
 
-TEST(lines_come_in_the_order_in_which_they_were_stored)
+TEST(lines_are_read_in_stored_order)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);
@@ -115,7 +115,7 @@ TEST(filters_pick_services_hooks_levels_and_numbers)
     CHECK_STR(read_lines(folder, &filter, 2), "4 web.pre_start |d\n6 other |f\n");
 }
 
-TEST(times_bound_what_is_read)
+TEST(times_limit_the_blocks_read)
 {
     const char *folder = log_folder();
     struct log_filter filter = { .since = 2 * CLOCK_SECOND, .until = 4 * CLOCK_SECOND };
@@ -164,7 +164,7 @@ static void check_many(const char *folder)
     CHECK(str_starts(str_from(read_lines(folder, &filter, 150)), STR("5100 db |line 005099 ")));
 }
 
-TEST(an_index_is_a_help_and_not_needed)
+TEST(an_index_is_optional)
 {
     const char *folder = many_lines();
     struct segment_list list = { VEC_INIT };
@@ -247,7 +247,7 @@ static const char *without_places(const char *text)
     return buf_copy(&out, &arena).p;
 }
 
-TEST(a_flipped_bit_costs_one_block_at_most_and_is_reported_in_its_place)
+TEST(a_flipped_bit_costs_at_most_one_block_and_is_reported)
 {
     const char *folder = three_blocks();
     const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
@@ -268,7 +268,7 @@ TEST(a_flipped_bit_costs_one_block_at_most_and_is_reported_in_its_place)
     }
 }
 
-TEST(damage_is_reported_with_its_file_and_offset_to_those_whose_lines_it_may_have_been)
+TEST(damage_is_reported_to_readers_whose_lines_it_may_affect)
 {
     static const char *const web[] = { "web" }, *const other[] = { "other" };
     const struct log_filter wanted = { .services = web, .service_count = 1 };
@@ -305,19 +305,19 @@ static const char *read_after_damage(size_t at)
     return without_places(read_lines(folder, NULL, ALL));
 }
 
-TEST(a_damaged_block_at_the_end_stays_for_readers_to_tell_of)
+TEST(a_damaged_block_at_the_end_stays_for_readers_to_report)
 {
     CHECK_STR(read_after_damage(SEGMENT_BLOCK_HEAD + 3),
               "1 web |one\n2 web |two\n2 kepler ?|1 line lost: 4 web |next\n");
 }
 
-TEST(a_damaged_head_at_the_end_stays_for_readers_to_tell_of)
+TEST(a_damaged_head_at_the_end_stays_for_readers_to_report)
 {
     CHECK_STR(read_after_damage(3), "1 web |one\n2 web |two\n2 kepler ?|an unknown number of lines "
                                     "lost: 3 web |next\n");
 }
 
-TEST(a_service_cannot_forge_a_block_for_the_time_of_damage)
+TEST(a_service_cannot_forge_a_block_to_be_found_after_damage)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);
@@ -415,7 +415,7 @@ static const char *old_segment(const char *tail)
     return folder;
 }
 
-TEST(a_segment_of_the_format_before_is_read)
+TEST(a_segment_in_the_previous_format_is_read)
 {
     const char *folder = old_segment("");
     const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
@@ -430,7 +430,7 @@ TEST(a_segment_of_the_format_before_is_read)
               "0 kepler ?|1 line lost: 2 sql |two\n");
 }
 
-TEST(lines_after_a_segment_of_the_format_before_go_to_one_with_frames)
+TEST(lines_after_an_old_format_segment_go_to_a_new_one)
 {
     const char *folder = old_segment("\x89klb torn");
     struct log_store *store = open_store(folder, NULL);
@@ -442,7 +442,7 @@ TEST(lines_after_a_segment_of_the_format_before_go_to_one_with_frames)
     CHECK(str_starts(file_bytes(part_path(folder, 3, SEGMENT_PART_LOG)), frame_magic()));
 }
 
-TEST(a_segment_of_the_format_before_is_swept_into_one_with_frames)
+TEST(an_old_format_segment_is_swept_into_the_new_format)
 {
     const char *folder = old_segment("");
     const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
@@ -456,7 +456,7 @@ TEST(a_segment_of_the_format_before_is_swept_into_one_with_frames)
     CHECK(str_starts(file_bytes(path), frame_magic()));
 }
 
-TEST(who_follows_reads_on_across_segments)
+TEST(a_follower_reads_on_across_segments)
 {
     const char *folder = log_folder();
     struct log_store *store =
@@ -484,7 +484,7 @@ TEST(who_follows_reads_on_across_segments)
     log_store_free(store);
 }
 
-TEST(the_first_lines_are_as_many_as_asked_for)
+TEST(the_first_n_lines_are_n_lines)
 {
     const char *folder = three_blocks();
     struct log_reader *reader;

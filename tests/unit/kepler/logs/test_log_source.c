@@ -29,7 +29,7 @@ static void add(const char *text)
     log_source_add(source, str_from(text));
 }
 
-TEST(bytes_become_lines_however_they_are_cut)
+TEST(bytes_become_lines_however_they_are_split)
 {
     const char *folder = begin();
 
@@ -55,7 +55,7 @@ TEST(a_line_may_hold_any_bytes)
     log_reader_free(reader);
 }
 
-TEST(a_line_without_an_end_is_a_line_when_the_pipe_ends)
+TEST(an_unfinished_line_is_stored_when_the_pipe_ends)
 {
     const char *folder = begin();
 
@@ -65,7 +65,7 @@ TEST(a_line_without_an_end_is_a_line_when_the_pipe_ends)
     CHECK_STR(finish(folder), "1 web |one\n2 web |two\n3 web |three\n");
 }
 
-TEST(the_beginning_of_a_line_is_stored_after_a_while_and_marked)
+TEST(an_unfinished_line_is_stored_after_a_while_and_marked)
 {
     const char *folder = begin();
 
@@ -85,7 +85,7 @@ TEST(the_beginning_of_a_line_is_stored_after_a_while_and_marked)
     CHECK_STR(finish(folder), "1 web ~|password: \n2 web +|secret\n3 web |ok\n");
 }
 
-TEST(a_line_of_the_longest_length_is_whole_and_a_longer_one_is_cut)
+TEST(a_line_at_the_limit_is_whole_and_a_longer_one_is_cut)
 {
     const char *folder = begin();
     char *text = arena_alloc(&arena, 2 * LOG_LINE_MAX + 2);
@@ -135,7 +135,7 @@ TEST(a_pipe_is_read_until_it_ends)
     CHECK_STR(finish(folder), "1 web |one\n2 web |two\n");
 }
 
-TEST(what_is_not_to_be_stored_is_read_and_thrown_away)
+TEST(unstored_output_is_read_and_discarded)
 {
     const char *folder = begin();
     struct log_source *quiet;
@@ -155,7 +155,7 @@ TEST(what_is_not_to_be_stored_is_read_and_thrown_away)
     CHECK_STR(finish(folder), "1 web |seen\n");
 }
 
-TEST(thousands_of_silent_sources_need_no_room)
+TEST(thousands_of_silent_sources_need_no_memory)
 {
     const char *folder = begin();
     enum log_source_result result;

@@ -96,7 +96,7 @@ TEST(a_clause_finds_lines_by_every_column)
     }
 }
 
-TEST(a_clause_that_does_more_than_ask_about_lines_is_refused)
+TEST(a_clause_that_is_not_a_condition_is_refused)
 {
     static const struct {
         const char *clause, *why;
@@ -173,7 +173,7 @@ TEST(a_clause_has_limits)
 }
 
 /* The clock of SQLite is looked at while it computes, and while rows are read for it. */
-TEST(a_search_that_takes_too_long_ends)
+TEST(a_search_ends_at_its_time_limit)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);
@@ -197,7 +197,7 @@ TEST(a_search_that_takes_too_long_ends)
     log_sql_free(sql);
 }
 
-TEST(the_last_lines_and_the_filter_count_beside_the_clause)
+TEST(tail_and_filter_combine_with_the_clause)
 {
     const char *folder = fill_store();
     static const char *const web[] = { "web" };
@@ -213,7 +213,7 @@ TEST(the_last_lines_and_the_filter_count_beside_the_clause)
     CHECK_STR(find_within(path_join(&arena, test_folder(), "none"), &everything, "1", ALL), "");
 }
 
-TEST(after_the_end_a_search_goes_on_with_lines_that_came)
+TEST(a_search_continues_with_new_lines_after_the_end)
 {
     const char *folder = fill_store();
     const struct log_line *line;
@@ -238,7 +238,7 @@ TEST(after_the_end_a_search_goes_on_with_lines_that_came)
     log_store_free(store);
 }
 
-TEST(bytes_of_any_kind_are_asked_about)
+TEST(a_clause_works_on_any_bytes)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);

@@ -47,7 +47,7 @@ static void write_many(struct log_store *store, const char *service, int count)
     (void)log_store_flush(store, &err);
 }
 
-TEST(a_store_goes_on_where_it_ended)
+TEST(a_store_continues_where_it_ended)
 {
     const char *folder = log_folder();
 
@@ -118,7 +118,7 @@ TEST(followers_in_the_process_are_notified_of_each_write)
     log_store_free(store);
 }
 
-TEST(the_oldest_segments_go_when_the_size_is_reached)
+TEST(the_oldest_segments_are_removed_at_the_size_limit)
 {
     const char *folder = log_folder();
     const struct log_store_options options = { .max_size = (uint64_t)2 << 20 };
@@ -144,7 +144,7 @@ TEST(a_size_limit_holds_at_every_moment)
     log_store_free(store);
 }
 
-TEST(lines_beyond_the_age_limit_are_hidden_before_their_segment_goes)
+TEST(expired_lines_are_hidden_before_their_segment_is_removed)
 {
     const char *folder = log_folder();
     const struct log_store_options options = { .max_age = 3600 * CLOCK_SECOND };
@@ -164,7 +164,7 @@ TEST(lines_beyond_the_age_limit_are_hidden_before_their_segment_goes)
     CHECK_STR(read_lines(folder, NULL, ALL), "1 web |old\n2 web |newer\n");
 }
 
-TEST(cleaning_is_due_when_it_has_something_to_do)
+TEST(cleaning_is_due_only_when_needed)
 {
     const struct log_store_options options = { .max_age = 16 * 3600 * CLOCK_SECOND };
     const char *folder = log_folder();
@@ -223,7 +223,7 @@ TEST(a_store_that_syncs_does_so_after_each_write)
     CHECK_STR(read_lines(folder, NULL, ALL), "1 web |x\n2 web |y\n3 web |z\n");
 }
 
-TEST(lines_older_than_the_age_limit_go)
+TEST(lines_older_than_the_age_limit_are_removed)
 {
     const char *folder = log_folder();
     const struct log_store_options options = { .max_age = 3600 * CLOCK_SECOND };
@@ -264,7 +264,7 @@ static const char *first_of_follower(const char *folder, bool all)
     return text;
 }
 
-TEST(who_follows_from_the_start_sees_what_was_cleared_before_it_could_look)
+TEST(a_follower_from_the_start_sees_lines_cleared_early)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);
@@ -276,7 +276,7 @@ TEST(who_follows_from_the_start_sees_what_was_cleared_before_it_could_look)
     log_store_free(store);
 }
 
-TEST(cleared_lines_are_gone_at_once_and_their_room_after_a_sweep)
+TEST(cleared_lines_vanish_at_once_and_their_space_after_a_sweep)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);
@@ -306,7 +306,7 @@ TEST(cleared_lines_are_gone_at_once_and_their_room_after_a_sweep)
     CHECK_STR(read_lines(folder, NULL, ALL), "");
 }
 
-TEST(lines_that_wait_are_cleared_too)
+TEST(waiting_lines_are_cleared_too)
 {
     const char *folder = log_folder();
     struct log_store *store = open_store(folder, NULL);
@@ -341,7 +341,7 @@ TEST(clearing_often_does_not_fill_the_disk)
     log_store_free(store);
 }
 
-TEST(a_reader_keeps_its_place_while_segments_go)
+TEST(a_reader_keeps_its_place_while_segments_are_removed)
 {
     const char *folder = log_folder();
     const struct log_store_options options = { .max_size = (uint64_t)1 << 20 };
@@ -391,7 +391,7 @@ static void count_losses(const char *folder, uint64_t *ret_lost, uint64_t *ret_s
     log_reader_free(reader);
 }
 
-TEST(a_full_disk_loses_lines_says_how_many_and_never_stops)
+TEST(a_full_disk_loses_lines_counts_them_and_never_blocks)
 {
     const char *folder = log_folder();
     const struct log_store_options options = { .max_size = (uint64_t)64 << 20 };
@@ -436,7 +436,7 @@ static void say(struct log_store *store, const char *service)
     log_source_free(source);
 }
 
-TEST(losses_of_more_services_than_a_block_can_tell_of_are_reported_by_the_next_ones)
+TEST(losses_that_do_not_fit_a_block_are_reported_by_later_blocks)
 {
     enum { SERVICES = 4000, ROUNDS = 20 };
     const char *folder = log_folder();
@@ -525,7 +525,7 @@ static uint64_t check_numbers(const char *folder, uint64_t acknowledged)
     return next;
 }
 
-TEST(every_acknowledged_line_is_there_after_kill_9)
+TEST(every_acknowledged_line_survives_kill_9)
 {
     AUTO_BUF struct buf path = BUF_INIT(BUF_NO_LIMIT);
     uint64_t next = 1, acknowledged, last = 0;

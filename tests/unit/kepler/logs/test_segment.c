@@ -70,7 +70,7 @@ TEST(a_block_reads_back_and_notices_every_flipped_bit)
     }
 }
 
-TEST(a_block_beyond_the_limit_is_none)
+TEST(a_block_beyond_the_limit_is_refused)
 {
     struct segment_block block = { .length = SEGMENT_BLOCK_MAX }, back;
     unsigned char head[SEGMENT_BLOCK_HEAD];
@@ -84,7 +84,7 @@ TEST(a_block_beyond_the_limit_is_none)
     mem_free_auto(&body);
 }
 
-TEST(entries_end_where_they_make_no_sense)
+TEST(entries_end_at_invalid_data)
 {
     unsigned char bytes[SEGMENT_ENTRY_HEAD + 8] = { 0 };
     struct segment_entry entry = { .kind = SEGMENT_LINES, .lines = 1, .bytes = { NULL, 8 } }, back;
@@ -104,7 +104,7 @@ TEST(entries_end_where_they_make_no_sense)
     CHECK(!segment_entry_next(&rest, &back));
 }
 
-TEST(a_source_is_two_names_that_end)
+TEST(a_source_is_two_terminated_names)
 {
     static const struct {
         struct str bytes;
@@ -131,7 +131,7 @@ TEST(a_source_is_two_names_that_end)
     }
 }
 
-TEST(an_index_keeps_spans_that_follow_one_another)
+TEST(an_index_keeps_only_contiguous_spans)
 {
     struct segment_index index = { VEC_INIT, SEGMENT_HEADER_SIZE }, back = index;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);

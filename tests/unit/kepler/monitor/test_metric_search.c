@@ -75,7 +75,7 @@ static void fill_store(void)
     log_store_free(store);
 }
 
-TEST(the_newest_of_each_service_is_found_if_it_matches)
+TEST(the_newest_metric_of_each_service_is_found_if_it_matches)
 {
     static const char *const web[] = { "web" };
 
@@ -88,7 +88,7 @@ TEST(the_newest_of_each_service_is_found_if_it_matches)
     CHECK_STR(RUN(.filter = "cpu_percent > 30", .is_sql = true), "db@2000=40/4000");
 }
 
-TEST(a_history_has_all_that_match_in_the_order_of_time)
+TEST(a_history_has_all_matches_in_order_of_time)
 {
     fill_store();
     CHECK_STR(RUN(.history = true, .since = 2000),
@@ -103,7 +103,7 @@ TEST(a_history_has_all_that_match_in_the_order_of_time)
               "web@1000=10/1000 db@1000=50/5000");
 }
 
-TEST(a_bucket_is_the_mean_of_processors_and_the_most_memory)
+TEST(a_bucket_has_mean_cpu_and_maximum_memory)
 {
     fill_store();
     CHECK_STR(RUN(.history = true, .bucket = 2000),
@@ -111,7 +111,7 @@ TEST(a_bucket_is_the_mean_of_processors_and_the_most_memory)
     CHECK_STR(RUN(.history = true, .bucket = 10000), "web@0=20/3000 db@0=45/5000");
 }
 
-TEST(lines_that_are_not_metrics_are_passed_over)
+TEST(lines_that_are_not_metrics_are_skipped)
 {
     struct log_store *store = open_store();
 
@@ -122,7 +122,7 @@ TEST(lines_that_are_not_metrics_are_passed_over)
     CHECK_STR(RUN(.history = true, .filter = "1", .is_sql = true), "web@1000=10/1000");
 }
 
-TEST(of_many_metrics_the_newest_are_found)
+TEST(the_newest_of_many_metrics_are_found)
 {
     struct log_store *store = open_store();
     struct metric_search search = { .folder = path_join(&arena, test_folder(), "monitor"),
@@ -144,7 +144,7 @@ TEST(of_many_metrics_the_newest_are_found)
     CHECK_INT(found.list.p[found.list.n - 1].timestamp, 2 * METRIC_SEARCH_MAX + 5);
 }
 
-TEST(what_cannot_be_searched_says_why)
+TEST(failed_searches_are_explained)
 {
     CHECK(strstr(RUN(.filter = NULL), "set 'kepler.monitor.interval'"));
     fill_store();

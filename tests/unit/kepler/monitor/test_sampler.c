@@ -41,7 +41,7 @@ static void burn(clockid_t clock, int64_t ns)
     }
 }
 
-TEST(a_process_that_computes_uses_a_processor_and_one_that_waits_does_not)
+TEST(a_busy_process_uses_cpu_and_a_waiting_one_does_not)
 {
     const pid_t busy = start_child(true), idle = start_child(false);
     const struct sampler_target targets[] = { { "busy", busy, NULL }, { "idle", idle, NULL } };
@@ -66,7 +66,7 @@ TEST(a_process_that_computes_uses_a_processor_and_one_that_waits_does_not)
     sampler_done(&sampler);
 }
 
-TEST(all_processes_below_the_main_one_are_counted)
+TEST(all_descendants_of_the_main_process_are_counted)
 {
     const pid_t main = fork();
     const struct sampler_target target = { "web", main, NULL };
@@ -90,7 +90,7 @@ TEST(all_processes_below_the_main_one_are_counted)
     sampler_done(&sampler);
 }
 
-TEST(a_service_whose_processes_are_gone_has_no_metric)
+TEST(a_service_without_processes_has_no_metric)
 {
     const pid_t pid = start_child(false);
     const struct sampler_target targets[] = { { "gone", pid, NULL },

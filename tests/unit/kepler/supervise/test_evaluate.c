@@ -29,7 +29,7 @@ static void read_file(struct rig *rig, const char *name, const char *want)
     CHECK_STR(text.p ? text.p : "(nothing)", want);
 }
 
-TEST(services_of_one_start_share_a_state_in_the_order_of_the_file)
+TEST(services_of_one_start_share_a_lua_state_in_file_order)
 {
     struct rig *rig =
         rig_new("lua: 'function count() global.n = (global.n or 0) + 1; return global.n end'\n"
@@ -47,7 +47,7 @@ TEST(services_of_one_start_share_a_state_in_the_order_of_the_file)
     rig_free(rig);
 }
 
-TEST(a_service_without_expressions_starts_while_another_one_computes)
+TEST(constants_start_while_another_service_computes)
 {
     struct rig *rig = rig_new("services:\n"
                               "  a: { run: '" ENDLESS "' }\n"
@@ -62,7 +62,7 @@ TEST(a_service_without_expressions_starts_while_another_one_computes)
     rig_free(rig);
 }
 
-TEST(what_takes_too_long_fails_its_service)
+TEST(a_slow_expression_fails_its_service)
 {
     struct rig *rig = rig_new("services: { a: { run: '" ENDLESS "' } }", false);
 
@@ -73,7 +73,7 @@ TEST(what_takes_too_long_fails_its_service)
     rig_free(rig);
 }
 
-TEST(starts_and_stops_in_between_leave_one_process_and_no_answer_twice)
+TEST(interleaved_starts_and_stops_leave_one_process_and_one_answer)
 {
     struct rig *rig = rig_new("services:\n"
                               "  a: { run: 'exec sleep ${{ (function() local n = 0; for i = 1, "
@@ -113,7 +113,7 @@ TEST(steps_and_outputs_are_evaluated_too)
     rig_free(rig);
 }
 
-TEST(a_world_ends_while_a_worker_computes)
+TEST(a_world_can_end_while_a_worker_computes)
 {
     struct rig *rig = rig_new("services:\n"
                               "  a: { run: '" ENDLESS "' }\n"

@@ -55,7 +55,7 @@ static const struct {
     { "::out", "::out", "a", NULL },
 };
 
-TEST(marked_lines_are_taken_and_all_others_pass)
+TEST(marked_lines_are_captured_and_all_others_pass)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (size_t step = 1; step < 20; step++) {
@@ -75,7 +75,7 @@ TEST(marked_lines_are_taken_and_all_others_pass)
         }
 }
 
-TEST(what_goes_past_the_limit_is_dropped_and_said)
+TEST(outputs_past_the_limit_are_dropped_and_reported)
 {
     struct seen seen;
 
@@ -89,7 +89,7 @@ TEST(what_goes_past_the_limit_is_dropped_and_said)
     done(&seen);
 }
 
-TEST(a_marked_line_that_never_ends_is_bounded)
+TEST(an_endless_marked_line_is_bounded)
 {
     struct seen seen;
     AUTO_BUF struct buf block = BUF_INIT(100000);

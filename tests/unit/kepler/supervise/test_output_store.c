@@ -17,7 +17,7 @@ static struct value one(struct arena *arena, const char *key, const char *text)
     return value_map(map);
 }
 
-TEST(outputs_are_read_back_as_they_were_written)
+TEST(outputs_survive_a_round_trip)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();

@@ -126,7 +126,7 @@ static void leftovers(bool grouped)
     CHECK(is_gone(read_pid(rig, "pid")));
     rig_free(rig);
 }
-BOTH_WAYS(what_a_process_leaves_behind_goes_with_it, leftovers)
+BOTH_WAYS(leftover_processes_end_with_the_service, leftovers)
 
 static void stubborn(bool grouped)
 {
@@ -147,7 +147,7 @@ static void stubborn(bool grouped)
     CHECK(is_gone(pid));
     rig_free(rig);
 }
-BOTH_WAYS(who_ignores_sigterm_is_killed_after_the_grace, stubborn)
+BOTH_WAYS(a_process_that_ignores_sigterm_is_killed_after_the_grace_period, stubborn)
 
 static void killed(bool grouped)
 {
@@ -166,7 +166,7 @@ static void killed(bool grouped)
 }
 BOTH_WAYS(a_killed_process_is_restarted, killed)
 
-TEST(a_program_that_is_not_there_fails_with_its_name)
+TEST(a_missing_program_fails_with_its_name)
 {
     struct rig *rig = rig_new("services: { a: { command: [/no/such/program] } }", true);
 
@@ -176,7 +176,7 @@ TEST(a_program_that_is_not_there_fails_with_its_name)
     rig_free(rig);
 }
 
-TEST(outputs_go_from_process_to_dependents)
+TEST(outputs_pass_from_a_process_to_dependents)
 {
     struct rig *rig = rig_new("services:\n"
                               "  setup:\n"

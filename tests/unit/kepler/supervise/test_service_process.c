@@ -91,7 +91,7 @@ static void done(struct seen *seen)
         buf_done(&seen->streams[i]);
 }
 
-TEST(all_that_was_written_comes_before_the_end)
+TEST(all_output_is_delivered_before_the_end)
 {
     struct seen seen;
 
@@ -143,7 +143,7 @@ TEST(a_sink_without_room_is_waited_for)
     done(&seen);
 }
 
-TEST(a_job_runs_again_and_forgets_the_outputs_before)
+TEST(a_second_run_drops_the_earlier_outputs)
 {
     struct seen seen;
     struct value values;

@@ -14,7 +14,7 @@
 
 static const char *const plain[] = { "PATH=/usr/bin:/bin", "KEPLER_TREE=old", "A=b", NULL };
 
-TEST(the_mark_is_added_and_an_older_one_goes)
+TEST(a_new_mark_replaces_the_old_one)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *const *env;
@@ -27,7 +27,7 @@ TEST(the_mark_is_added_and_an_older_one_goes)
     CHECK(env[3] == NULL);
 }
 
-TEST(a_mark_of_a_daemon_around_us_is_kept)
+TEST(the_mark_of_an_outer_daemon_is_kept)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -36,7 +36,7 @@ TEST(a_mark_of_a_daemon_around_us_is_kept)
               "KEPLER_TREE=0000000000000def.7:0000000000000abc.42");
 }
 
-TEST(a_process_is_known_by_each_of_its_marks_and_by_no_other)
+TEST(a_process_is_recognized_by_each_of_its_marks_only)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *const argv[] = { "sleep", "1000", NULL };

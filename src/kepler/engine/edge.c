@@ -69,7 +69,7 @@ static enum condition_verdict judge_edge(struct service_edge *edge)
 
     if (edge->wait == EDGE_ORDER)
         return judge_order(edge->target);
-    if (edge->target->exited && status_is_running(facts.status))
+    if (edge->target->tree != TREE_RUNNING && status_is_running(facts.status))
         return CONDITION_WAIT; /* its status changes soon */
     facts.unchecked = !edge->target->config->health.given && config->timeout == 0;
     buf_clear(&edge->owner->reason);
@@ -103,8 +103,8 @@ static bool is_followed(const struct service_edge *edge)
  * each number. */
 static bool restarts_soon(struct service *service, uint64_t look)
 {
-    bool follows =
-        service->goal == GOAL_UP && !service->exited && status_is_running(service_status(service));
+    bool follows = service->goal == GOAL_UP && service->tree == TREE_RUNNING &&
+                   status_is_running(service_status(service));
 
     if (service->look == look)
         return service->restarts_soon;

@@ -107,14 +107,14 @@ static void on_service_exited(void *self, uint32_t index, struct process_status 
     struct service *service = &engine->services[index];
     struct service_record *record = &service->record;
 
-    if (!service->alive || service->exited)
+    if (service->tree != TREE_RUNNING)
         return;
-    service->exited = true;
+    service->tree = TREE_LEFTOVERS;
     record->pid = 0;
     record->has_exit_code = status.signo == 0;
     record->exit_code = status.signo == 0 ? status.code : 0;
     record->signal = status.signo;
-    if (service_status(service) == STATUS_STOPPING || service->going_down) {
+    if (service_status(service) == STATUS_STOPPING || service->leaving == LEAVING_TO_RESTART) {
         service_because_also(service, "; process ended: ");
         process_status_print(status, &service->cause);
     }
@@ -126,9 +126,9 @@ static void on_emptied(void *self, uint32_t index)
     struct engine *engine = self;
     struct service *service = &engine->services[index];
 
-    if (!service->alive)
+    if (service->tree == TREE_EMPTY)
         return;
-    service->alive = false;
+    service->tree = TREE_EMPTY;
     service_changed(service);
     service_handle(service, EV_EMPTY);
 }
@@ -149,7 +149,7 @@ static void on_service_files_changed(void *self, uint32_t index, const char *pat
     struct engine *engine = self;
     struct service *service = &engine->services[index];
 
-    if (!service->up || service->exited || service->goal == GOAL_DOWN)
+    if (!service->up || service->tree != TREE_RUNNING || service->goal == GOAL_DOWN)
         return;
     service_because(service, "a watched file changed: %s", path);
     service_handle(service, EV_FILES);
@@ -358,14 +358,14 @@ static void clean_when_down(struct engine *engine)
     for (uint32_t i = 0; i < engine->config->service_count; i++) {
         const struct service *service = &engine->services[i];
 
-        due = due || service->clean_due;
-        if (service->goal == GOAL_DOWN &&
-            (service->routine || service->alive || status_is_active(service_status(service))))
+        due = due || service->due == DUE_CLEANUP;
+        if (service->goal == GOAL_DOWN && (service->routine || service->tree != TREE_EMPTY ||
+                                           status_is_active(service_status(service))))
             return;
     }
     engine->cleaning = false;
     for (uint32_t i = 0; due && i < engine->config->service_count; i++)
-        if (engine->services[i].clean_due)
+        if (engine->services[i].due == DUE_CLEANUP)
             service_handle(&engine->services[i], EV_CLEAN);
 }
 
@@ -448,7 +448,8 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
         struct service *service = set_get(engine, set, i);
 
         service->goal = GOAL_UP;
-        service->clean_due = false;
+        if (service->due == DUE_CLEANUP)
+            service->due = DUE_NOTHING;
         if (!engine_is_startable(service, flags))
             continue;
         if ((flags & ENGINE_NO_DEPS) && routine_waits_for_edges(service)) {
@@ -480,18 +481,24 @@ void engine_stop(struct engine *engine, struct engine_set set, const struct engi
         struct service *service = set_get(engine, set, i);
 
         service->goal = GOAL_DOWN;
-        service->start_due = false;
+        if (service->due == DUE_START)
+            service->due = DUE_NOTHING;
         service->stop_signal = options ? options->signal : 0;
-        service->leaving = status_is_active(service_status(service));
+        if (!status_is_active(service_status(service)))
+            service->leaving = STAYING;
+        else if (service->leaving == STAYING)
+            service->leaving = LEAVING;
         service->keep_logs = options && options->keep_logs;
         clear_stopped_logs(engine, service);
     }
     for (size_t i = 0; i < set_count(engine, set); i++) {
         struct service *service = set_get(engine, set, i);
 
-        service->clean_due = options && options->clean && service->record.initialized &&
-                             service_status(service) != STATUS_SKIPPED;
-        engine->cleaning = engine->cleaning || service->clean_due;
+        bool clean = options && options->clean && service->record.initialized &&
+                     service_status(service) != STATUS_SKIPPED;
+
+        service->due = clean ? DUE_CLEANUP : DUE_NOTHING;
+        engine->cleaning = engine->cleaning || clean;
         engine->dirty = true;
         service_handle(service, EV_STOP);
     }
@@ -511,7 +518,7 @@ static void keep_order(struct service *service)
     for (size_t i = 0; i < service->edge_count; i++) {
         struct service_edge *edge = &service->edges[i];
 
-        if (edge->target->leaving && edge->target->goal == GOAL_UP)
+        if (edge->target->leaving != STAYING && edge->target->goal == GOAL_UP)
             edge->wait = EDGE_ORDER;
     }
 }
@@ -525,14 +532,14 @@ size_t engine_restart(struct engine *engine, struct engine_set set, unsigned fla
         struct service *service = set_get(engine, set, i);
 
         if (engine_is_restartable(service) && !routine_waits_for_pause(service))
-            service->leaving = true;
+            service->leaving = LEAVING;
     }
     for (size_t i = 0; i < set_count(engine, set); i++) {
         struct service *service = set_get(engine, set, i);
 
         if (!engine_is_restartable(service))
             continue;
-        if (service->leaving) {
+        if (service->leaving != STAYING) {
             edge_end(service);
             if (ordered)
                 keep_order(service);
@@ -660,7 +667,8 @@ bool engine_is_stopped(const struct engine *engine, struct engine_set set)
 {
     for (size_t i = 0; i < set_count(engine, set); i++) {
         const struct service *service = set_get(engine, set, i);
-        bool again = service->goal == GOAL_UP && !service->start_due && !service->leaving;
+        bool again =
+            service->goal == GOAL_UP && service->due != DUE_START && service->leaving == STAYING;
 
         if (!again && !is_down(service))
             return false;
@@ -673,7 +681,7 @@ bool engine_is_started(const struct engine *engine, struct engine_set set)
     for (size_t i = 0; i < set_count(engine, set); i++) {
         const struct service *service = set_get(engine, set, i);
 
-        if (service->queued || service->start_due || routine_is_start(service))
+        if (service->queued || service->due == DUE_START || routine_is_start(service))
             return false;
     }
     return true;
@@ -685,7 +693,7 @@ bool engine_is_settled(const struct engine *engine, struct engine_set set)
         const struct service *service = set_get(engine, set, i);
 
         if ((service->routine && !routine_waits_for_pause(service)) || service->queued ||
-            service->start_due || service->leaving)
+            service->due == DUE_START || service->leaving != STAYING)
             return false;
     }
     return true;

@@ -59,13 +59,13 @@ static void start_health_check(struct service *service)
     health->timed_out = false;
     switch (world->ops->task_start(world, service->index, WORLD_CHECK, &err)) {
     case WORLD_STARTED:
-        health->running = true;
+        health->stage = HEALTH_CHECKING;
         set_check_timer(service, timeout > 0 ? timeout : TIMEOUT_DEFAULT, on_check_late);
         return;
     case WORLD_NOTHING: judge_check(service, true); return;
     case WORLD_FAILED:
         world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
-        health->unstarted = true;
+        health->end = HEALTH_UNSTARTED;
         buf_clear(&health->words);
         judge_check(service, false);
         return;
@@ -76,9 +76,9 @@ void health_print_last(const struct service *service, struct buf *out)
 {
     const struct health *health = &service->health;
 
-    if (health->unstarted)
+    if (health->end == HEALTH_UNSTARTED)
         buf_add_text(out, "it could not be started");
-    else if (health->late)
+    else if (health->end == HEALTH_LATE)
         buf_add_text(out, "it exceeded its timeout");
     else
         process_status_print(health->last, out);
@@ -100,7 +100,7 @@ void health_begin(struct service *service)
     if (!service->plan.check.given)
         return;
     health->on = true;
-    if (!health->running) /* else when the previous run's check has ended */
+    if (health->stage == HEALTH_IDLE) /* else when the previous run's check has ended */
         set_check_timer(service, service->plan.check.start_period, on_check_due);
 }
 
@@ -121,8 +121,8 @@ void health_end(struct service *service)
 
     health->on = health->answered = false;
     timer_clear(world->timers, &health->timer);
-    if (health->running && !health->stale) {
-        health->stale = true;
+    if (health->stage == HEALTH_CHECKING) {
+        health->stage = HEALTH_STALE;
         world->ops->task_kill(world, service->index, WORLD_CHECK);
     }
 }
@@ -131,15 +131,14 @@ void health_task_ended(struct service *service, struct process_status status)
 {
     struct world *world = engine_world(service->engine);
     struct health *health = &service->health;
-    bool stale = health->stale;
+    bool stale = health->stage == HEALTH_STALE;
 
-    if (!health->running)
+    if (health->stage == HEALTH_IDLE)
         return;
     timer_clear(world->timers, &health->timer);
-    health->running = health->stale = false;
+    health->stage = HEALTH_IDLE;
     health->last = status;
-    health->late = health->timed_out;
-    health->unstarted = false;
+    health->end = health->timed_out ? HEALTH_LATE : HEALTH_ENDED;
     buf_clear(&health->words);
     if (health->timed_out || !process_status_ok(status))
         service_add_words(&health->words, "%s", world->ops->check_words(world, service->index));

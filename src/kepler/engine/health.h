@@ -25,14 +25,25 @@ struct service;
 
 #define HEALTH_WORDS_MAX 160
 
+enum check_stage {
+    HEALTH_IDLE,
+    HEALTH_CHECKING,
+    HEALTH_STALE, /* the running check belongs to an earlier run */
+};
+
+/* How a check ended. */
+enum check_end {
+    HEALTH_ENDED, /* `last` has its exit status */
+    HEALTH_LATE,
+    HEALTH_UNSTARTED,
+};
+
 struct health {
-    bool on;                    /* checks are wanted */
-    bool running;               /* one is going on, wanted or not */
-    bool stale;                 /* the one that goes on belongs to an earlier run */
-    bool timed_out;             /* the one that goes on */
-    bool answered;              /* an event was reported; the next check waits for health_next */
-    bool unstarted;             /* the last one could not even be started */
-    bool late;                  /* the last one took too long */
+    bool on;        /* checks are wanted */
+    bool timed_out; /* the running check */
+    bool answered;  /* an event was reported; the next check waits for health_next */
+    enum check_stage stage;
+    enum check_end end;         /* of the last check */
     struct process_status last; /* how the last one ended */
     struct buf words;           /* what it wrote last, if it failed */
     struct timer timer;

@@ -60,7 +60,7 @@ static bool start_step(struct service *service, const struct world_step *step)
     case WORLD_NOTHING: pass_step(service); return false;
     case WORLD_STARTED: break;
     }
-    hook->running = true;
+    hook->stage = HOOK_STAGE_RUNNING;
     timer_set(world->timers, &hook->timer,
               clock_after(world->ops->now(world), step->timeout > 0 ? step->timeout : HOOK_TIMEOUT),
               on_step_late);
@@ -96,8 +96,11 @@ static bool try_step(struct service *service)
         return false;
     answer = world->ops->prepare_step(world, service->index, hook->phase, hook->step, hook->failed,
                                       &step, &err);
-    hook->preparing = answer == WORLD_LATER;
-    return hook->preparing || begin_hook_step(service, &step, answer == WORLD_NO ? &err : NULL);
+    if (answer == WORLD_LATER) {
+        hook->stage = HOOK_STAGE_PREPARING;
+        return true;
+    }
+    return begin_hook_step(service, &step, answer == WORLD_NO ? &err : NULL);
 }
 
 /* Go on until a step runs; true when there is none left. */
@@ -110,7 +113,7 @@ static bool run_next_step(struct service *service)
             return false;
         hook->step++;
     }
-    hook->active = false;
+    hook->stage = HOOK_STAGE_IDLE;
     report_hook_event(service, hook->failed ? EVENT_HOOK_FAILED : EVENT_HOOK_COMPLETED);
     return true;
 }
@@ -123,7 +126,7 @@ bool hook_begin(struct service *service, enum hook_phase phase)
     if (service->config->hooks[phase].n == 0)
         return true;
     hook->phase = phase;
-    hook->active = true;
+    hook->stage = HOOK_STAGE_NEXT;
     hook->step = 0;
     buf_clear(&hook->error);
     report_hook_event(service, EVENT_HOOK_STARTED);
@@ -137,7 +140,7 @@ void hook_cancel(struct service *service)
     if (service->hook.canceled)
         return;
     service->hook.canceled = true;
-    if (service->hook.preparing)
+    if (service->hook.stage == HOOK_STAGE_PREPARING)
         world->ops->cancel_answer(world, service->index);
     else
         world->ops->task_kill(world, service->index, WORLD_HOOK);
@@ -155,9 +158,9 @@ void hook_step_prepared(struct service *service, const struct world_step *step,
 {
     struct hook *hook = &service->hook;
 
-    if (!hook->preparing)
+    if (hook->stage != HOOK_STAGE_PREPARING)
         return;
-    hook->preparing = false;
+    hook->stage = HOOK_STAGE_NEXT;
     if (hook->canceled)
         fail_step(service, "canceled");
     else if (begin_hook_step(service, step, err))
@@ -170,9 +173,9 @@ void hook_task_ended(struct service *service, struct process_status status)
     struct hook *hook = &service->hook;
     AUTO_BUF struct buf why = BUF_INIT(HOOK_ERROR_MAX);
 
-    if (!hook->running)
+    if (hook->stage != HOOK_STAGE_RUNNING)
         return;
-    hook->running = false;
+    hook->stage = HOOK_STAGE_NEXT;
     timer_clear(engine_world(service->engine)->timers, &hook->timer);
     if (hook->canceled)
         buf_add_text(&why, "canceled");

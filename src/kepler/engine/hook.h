@@ -31,11 +31,16 @@ struct world_step;
 #define HOOK_TIMEOUT   (600 * INT64_C(1000000000)) /* same as in the table of steps */
 #define HOOK_ERROR_MAX 600
 
+enum hook_stage {
+    HOOK_STAGE_IDLE,      /* no phase is in progress */
+    HOOK_STAGE_NEXT,      /* between steps */
+    HOOK_STAGE_PREPARING, /* the world evaluates a step */
+    HOOK_STAGE_RUNNING,   /* a step runs */
+};
+
 struct hook {
     enum hook_phase phase;
-    bool active;      /* a phase is in progress */
-    bool preparing;   /* the world evaluates a step */
-    bool running;     /* a step runs */
+    enum hook_stage stage;
     bool canceled;    /* skip the remaining steps */
     bool timed_out;   /* the running step */
     bool clears;      /* success of the running step clears the failure */
@@ -44,6 +49,11 @@ struct hook {
     struct buf error; /* the first failure */
     struct timer timer;
 };
+
+static inline bool hook_is_active(const struct hook *hook)
+{
+    return hook->stage != HOOK_STAGE_IDLE;
+}
 
 /* Runs the phase. True when it is finished already; then there is no EV_HOOK_DONE. */
 bool hook_begin(struct service *service, enum hook_phase phase);

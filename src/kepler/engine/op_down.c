@@ -11,14 +11,14 @@
 
 enum op_result op_stopping(struct service *service)
 {
-    service->leaving = true;
+    service->leaving = LEAVING;
     service_enter(service, STATUS_STOPPING);
     return OP_NEXT;
 }
 
 enum op_result op_restarting(struct service *service)
 {
-    service->leaving = service->going_down = true;
+    service->leaving = LEAVING_TO_RESTART;
     engine_pass_restart(service->engine, service);
     service_enter(service, STATUS_RESTARTING);
     service->restart = service_latest(service);
@@ -44,7 +44,7 @@ enum op_result op_terminate(struct service *service)
     int signo = service->stop_signal ? service->stop_signal : service->config->stop_signal;
     int64_t grace = grace_of(service);
 
-    if (!service->alive)
+    if (service->tree == TREE_EMPTY)
         return OP_NEXT;
     if (grace <= 0 || signo == SIGKILL) {
         world->ops->kill(world, service->index);
@@ -69,7 +69,7 @@ enum op_result op_stopped(struct service *service)
 enum op_result op_turn_round(struct service *service)
 {
     op_end_run(service);
-    service->leaving = service->going_down = false;
+    service->leaving = STAYING;
     service->stop_signal = 0;
     service_changed(service);
     return service_status(service) == STATUS_STOPPING ? op_stopped(service) : OP_NEXT;
@@ -107,7 +107,7 @@ enum op_result op_judge_exit(struct service *service)
 
     op_end_run(service);
     op_clear_logs(service, ended_well(service) ? logs->on_success : logs->on_failure);
-    if (service->goal == GOAL_DOWN || service->leaving)
+    if (service->goal == GOAL_DOWN || service->leaving != STAYING)
         return op_stopped(service); /* and perhaps starts again */
     if (policy_restarts(&service->plan.policy, ended_well(service))) {
         service->restart_cause = RESTART_POLICY;
@@ -138,7 +138,7 @@ enum op_result op_ended(struct service *service)
     if (service->answer.n > 0)
         world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR,
                          buf_text(&service->answer));
-    if (service->goal == GOAL_DOWN || service->leaving)
+    if (service->goal == GOAL_DOWN || service->leaving != STAYING)
         return op_stopped(service);
     return op_settle(service, service->record.signal ? STATUS_KILLED : STATUS_EXITED);
 }
@@ -147,7 +147,7 @@ enum op_result op_judge_unhealthy(struct service *service)
 {
     bool restarts = (service->plan.policy.flags & POLICY_ON_UNHEALTHY) != 0;
 
-    if (!restarts || service->goal == GOAL_DOWN || service->exited)
+    if (!restarts || service->goal == GOAL_DOWN || service->tree != TREE_RUNNING)
         return OP_NEXT;
     service->restart_cause = RESTART_UNHEALTHY;
     note_policy(service);

@@ -268,8 +268,9 @@ enum op_result op_spawn(struct service *service)
 
     if (world->ops->spawn(world, service->index, &record->pid, &err) < 0)
         return fail_spawn(service, err.text);
-    service->alive = true;
-    service->exited = service->start_failed = service->start_due = false;
+    service->tree = TREE_RUNNING;
+    service->due = DUE_NOTHING;
+    service->start_failed = false;
     service->stop_signal = 0;
     record->started_at = world->ops->wall(world);
     record->stopped_at = 0;
@@ -299,7 +300,7 @@ enum op_result op_up(struct service *service)
     struct world *world = op_world(service);
 
     service->record.initialized = true;
-    if (!service->alive || service->exited)
+    if (service->tree != TREE_RUNNING)
         return OP_NEXT; /* it is over already: the end of the routine handles that */
     service->up = true;
     health_begin(service);

@@ -64,12 +64,12 @@ static bool is_service_ready(const struct service *service, const bool *ready)
 {
     enum status status = service_status(service);
 
-    if (service->queued || service->start_due)
+    if (service->queued || service->due == DUE_START)
         return false;
     if (!status_is_active(status))
         return true;
     if (status_is_running(status))
-        return is_checked(service) && !service->exited &&
+        return is_checked(service) && service->tree == TREE_RUNNING &&
                (!service->routine || status != STATUS_RUNNING);
     return status == STATUS_WAITING && waits_for_event(service, ready);
 }

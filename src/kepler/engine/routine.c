@@ -59,11 +59,11 @@ static const struct routine *find_due_routine(struct service *service)
     enum status status = service_status(service);
 
     if (status_is_running(status))
-        return service->alive ? NULL : &routine_exit;
+        return service->tree != TREE_EMPTY ? NULL : &routine_exit;
     if (status_is_active(status))
         return NULL;
-    if (service->start_due) {
-        service->start_due = false;
+    if (service->due == DUE_START) {
+        service->due = DUE_NOTHING;
         return &routine_start;
     }
     return NULL;
@@ -103,9 +103,9 @@ void routine_begin(struct service *service, const struct routine *routine)
 
     timer_clear(timers, &service->pause);
     timer_clear(timers, &service->grace);
-    if (service->hook.active || service->asking) {
+    if (hook_is_active(&service->hook) || service->asking) {
         service->next = routine;
-        if (service->hook.active)
+        if (hook_is_active(&service->hook))
             hook_cancel(service);
         else
             op_world(service)->ops->cancel_answer(op_world(service), service->index);

@@ -17,7 +17,7 @@
  * itself.
  *
  * `restarting` is a restart by hand, for changed files, for a failed health check,
- * or because a dependency restarts. It has two halves. In the first (`going_down`)
+ * or because a dependency restarts. It has two halves. In the first (LEAVING_TO_RESTART)
  * the old process ends; a second cause that arrives then changes nothing. In the
  * second the edges that passed a restart on are waited for, and a new one starts.
  *
@@ -27,11 +27,11 @@
  *   goal      where the service should end up. Only engine_start and engine_stop
  *             set it. With GOAL_DOWN no restart begins, whatever the cause, and
  *             every routine ends in `stopped`: a stop wins.
- *   alive     something of the process tree is left. A stop is over when it is not.
- *   leaving   on its way down. Dependencies that go down too wait until it is over,
- *             so a stop runs in parallel and yet in reverse order.
+ *   tree      a stop is over when it is TREE_EMPTY.
+ *   leaving   on its way down. Dependencies that stop as well wait for it, so a stop
+ *             runs in parallel and yet in reverse order.
  *
- * Invariants: a spawn happens only when `alive` is false. Checks and watches are on
+ * Invariants: a spawn happens only while `tree` is TREE_EMPTY. Checks and watches are on
  * only in the running family (`up`), and are taken off where the status changes.
  * Edges have timers only while a routine waits for them.
  */
@@ -185,7 +185,7 @@ static void record_status(struct service *service, enum status status, int64_t w
     record->pid = 0;
     record->started_at = 0;
     record->stopped_at = wall;
-    service->leaving = service->going_down = false;
+    service->leaving = STAYING;
     service->stop_signal = 0;
 }
 
@@ -217,8 +217,8 @@ void service_changed(struct service *service)
 
 bool service_is_idle(const struct service *service)
 {
-    return !service->routine && !service->alive && !service->hook.active &&
-           !service->health.running && !service->start_due && !service->clean_due;
+    return !service->routine && service->tree == TREE_EMPTY && !hook_is_active(&service->hook) &&
+           service->health.stage == HEALTH_IDLE && service->due == DUE_NOTHING;
 }
 
 struct condition_facts service_facts(const struct service *service)
@@ -239,14 +239,14 @@ struct condition_facts service_facts(const struct service *service)
 /* Its process has ended by itself, and the consequence is undecided. */
 static bool is_ending(const struct service *service)
 {
-    return service->exited &&
+    return service->tree != TREE_RUNNING &&
            (status_is_running(service_status(service)) || service->routine == &routine_exit);
 }
 
-/* Its health check failed too often, and what comes of that has not begun. */
+/* Its health check failed too often; the restart has not begun. */
 static bool is_falling(const struct service *service)
 {
-    return service->routine == &routine_unhealthy && !service->exited &&
+    return service->routine == &routine_unhealthy && service->tree == TREE_RUNNING &&
            (service->plan.policy.flags & POLICY_ON_UNHEALTHY) != 0;
 }
 
@@ -255,7 +255,7 @@ bool service_will_restart(const struct service *service)
     const struct service_record *record = &service->record;
     bool well = record->has_exit_code && record->exit_code == 0;
 
-    if (service->goal != GOAL_UP || service->leaving)
+    if (service->goal != GOAL_UP || service->leaving != STAYING)
         return false;
     return is_falling(service) ||
            (is_ending(service) && policy_restarts(&service->plan.policy, well));
@@ -270,7 +270,8 @@ enum service_goal service_find_goal(const struct service *service)
         return GOAL_DOWN;
     if (!status_is_active(status))
         return GOAL_ENDED;
-    return !down || service->start_due || service_will_restart(service) ? GOAL_UP : GOAL_ENDED;
+    return !down || service->due == DUE_START || service_will_restart(service) ? GOAL_UP
+                                                                               : GOAL_ENDED;
 }
 
 /* --- asked for ---------------------------------------------------------------------------- */
@@ -278,7 +279,7 @@ enum service_goal service_find_goal(const struct service *service)
 static void begin_service_start(struct service *service)
 {
     if (service->routine) { /* cleaning up */
-        service->start_due = true;
+        service->due = DUE_START;
         return;
     }
     service->record.restarts = service->record.restarts_since_healthy = 0;
@@ -306,7 +307,7 @@ static void start_without_pause(struct service *service)
 
 static void start_when_down(struct service *service)
 {
-    service->start_due = true;
+    service->due = DUE_START;
 }
 
 /* The result of its last check is cleared with the service: save it. */
@@ -335,7 +336,7 @@ static void speed_up_stop(struct service *service)
 {
     struct world *world = engine_world(service->engine);
 
-    if (service->hook.active && service->stop_signal == SIGKILL)
+    if (hook_is_active(&service->hook) && service->stop_signal == SIGKILL)
         hook_cancel(service);
     if (service->stop_signal == 0 || !routine_waits_for_end(service))
         return;
@@ -349,14 +350,13 @@ static void speed_up_stop(struct service *service)
 static void stop_before_running(struct service *service)
 {
     service_because(service, "stop requested%s", engine_asker(service->engine));
-    if (service->going_down) {
-        service->leaving = true;
+    if (service->leaving == LEAVING_TO_RESTART) {
         service_enter(service, STATUS_STOPPING);
         speed_up_stop(service);
-    } else if (service->alive) {
+    } else if (service->tree != TREE_EMPTY) {
         routine_begin(service, &routine_stop);
-    } else if (service->hook.active || service->asking) {
-        service->leaving = true;
+    } else if (hook_is_active(&service->hook) || service->asking) {
+        service->leaving = LEAVING;
         service_enter(service, STATUS_STOPPING);
         routine_begin(service, &routine_halt);
     } else {
@@ -379,7 +379,7 @@ static void restart_for_files(struct service *service)
 
 static void begin_cleanup(struct service *service)
 {
-    service->clean_due = false;
+    service->due = DUE_NOTHING;
     routine_begin(service, &routine_cleanup);
 }
 
@@ -388,14 +388,15 @@ static void begin_cleanup(struct service *service)
 static bool is_service_blocked(const struct service *service)
 {
     for (size_t i = 0; i < service->dependent_count; i++)
-        if (service->dependents[i]->owner->leaving)
+        if (service->dependents[i]->owner->leaving != STAYING)
             return true;
     return false;
 }
 
 static void continue_turn(struct service *service)
 {
-    if (routine_waits_for_turn(service) && !(service->leaving && is_service_blocked(service)))
+    if (routine_waits_for_turn(service) &&
+        !(service->leaving != STAYING && is_service_blocked(service)))
         routine_continue(service);
 }
 
@@ -434,7 +435,7 @@ static void restart_edge_timeouts(struct service *service)
 /* If the process has ended, the policy decides; a restart then waits for the edge. */
 static void follow_restart(struct service *service)
 {
-    if (service->exited)
+    if (service->tree != TREE_RUNNING)
         return;
     service->restart_cause = RESTART_PROPAGATED;
     routine_begin(service, &routine_restart);
@@ -445,9 +446,9 @@ static void follow_restart_early(struct service *service)
 {
     if (routine_waits_for_edges(service))
         edge_begin(service);
-    else if (service->going_down || routine_will_wait_for_edges(service))
+    else if (service->leaving == LEAVING_TO_RESTART || routine_will_wait_for_edges(service))
         return;
-    else if (service->alive)
+    else if (service->tree != TREE_EMPTY)
         follow_restart(service);
     else
         routine_begin(service, &routine_rewait);
@@ -466,7 +467,7 @@ static void kill_leftovers(struct service *service)
 /* During a stop, leftover processes may use the rest of the grace period. */
 static void kill_leftovers_unless_leaving(struct service *service)
 {
-    if (!service->going_down)
+    if (service->leaving != LEAVING_TO_RESTART)
         kill_leftovers(service);
 }
 

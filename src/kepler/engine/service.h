@@ -80,6 +80,27 @@ enum edge_wait {
     EDGE_MET,   /* it held; later changes have no effect */
 };
 
+/* The processes of a service. */
+enum service_tree {
+    TREE_EMPTY,
+    TREE_RUNNING,
+    TREE_LEFTOVERS, /* the main process has ended, others of its tree have not */
+};
+
+/* On its way down? Dependencies that stop as well wait for that. */
+enum service_leaving {
+    STAYING,
+    LEAVING,
+    LEAVING_TO_RESTART, /* the first half of a restart: the old process ends */
+};
+
+/* To be done once it is down. */
+enum service_due {
+    DUE_NOTHING,
+    DUE_START,
+    DUE_CLEANUP, /* pre_cleanup, once all services of the stop are down */
+};
+
 struct service_edge {
     struct service *owner;
     struct service *target;
@@ -151,13 +172,10 @@ struct service {
     struct health health;
     struct timer pause, grace;
 
-    bool alive;        /* the tree is not empty */
-    bool exited;       /* the main process has ended */
+    enum service_tree tree;
+    enum service_leaving leaving;
+    enum service_due due;
     bool up;           /* checks and watches are on */
-    bool leaving;      /* stopping: its dependencies wait for that */
-    bool going_down;   /* a restart that is still stopping */
-    bool start_due;    /* start once it is down */
-    bool clean_due;    /* run pre_cleanup once all services of the stop are down */
     bool start_failed; /* the last restart attempt did not reach a process */
     bool keep_logs;    /* for the current stop: keep lines */
     bool no_deps;      /* for the current start */

@@ -40,7 +40,7 @@ static void print_turn(const struct service *service, struct buf *out)
     for (size_t i = 0; i < service->dependent_count; i++) {
         const struct service *dependent = service->dependents[i]->owner;
 
-        if (!dependent->leaving)
+        if (dependent->leaving == STAYING)
             continue;
         buf_printf(out, "%s%s", comma, dependent->config->name);
         comma = ", ";
@@ -63,7 +63,7 @@ static struct value doing_value(struct arena *arena, const struct service *servi
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
 
-    if (service->hook.active)
+    if (hook_is_active(&service->hook))
         buf_printf(&out, "running hook %s, step %zu", hook_phase_name(service->hook.phase),
                    service->hook.step + 1);
     else if (service->asking)

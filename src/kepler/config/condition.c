@@ -131,7 +131,7 @@ bool condition_codes_match(const struct condition_codes *codes, int64_t code)
     return false;
 }
 
-/* --- does it hold --------------------------------------------------------------------- */
+/* --- evaluation ----------------------------------------------------------------------- */
 
 static bool exited_with_zero(const struct condition_facts *facts)
 {

@@ -16,7 +16,7 @@
 /* All authorizers of one call. */
 #define TIME_MAX (5 * CLOCK_SECOND)
 
-/* --- what they are asked ---------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static void put_strs(struct call *call, struct value_map *map, const char *key,
                      struct param_strs strs)
@@ -137,7 +137,7 @@ static struct value caller_value(struct call *call)
     return value_map(map);
 }
 
-/* --- what they say ---------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
 struct question {
     struct value code, lua;

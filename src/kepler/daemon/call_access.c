@@ -26,7 +26,7 @@
 /* Maximum configs of a list whose authorizers run. */
 #define LIST_MAX 100
 
-/* --- what is judged --------------------------------------------------------------------------- */
+/* --- the subject ------------------------------------------------------------------------------ */
 
 struct subject {
     struct authorization_config config;
@@ -121,7 +121,7 @@ static int check_caller_level(const struct acl_caller *caller, const struct subj
                : 0;
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- the requested rights --------------------------------------------------------------------- */
 
 /* Waiting for an end needs another right than waiting for a start. */
 static uint64_t needed_rights(const struct call *call)

@@ -99,7 +99,7 @@ static void link_dependents(struct engine *engine)
         }
 }
 
-/* --- what the world says -------------------------------------------------------------------- */
+/* --- events of the world -------------------------------------------------------------------- */
 
 static void on_service_exited(void *self, uint32_t index, struct process_status status)
 {
@@ -552,7 +552,7 @@ size_t engine_restart(struct engine *engine, struct engine_set set, unsigned fla
     return count;
 }
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- queries ----------------------------------------------------------------------------- */
 
 size_t engine_count(const struct engine *engine)
 {

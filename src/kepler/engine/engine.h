@@ -69,7 +69,7 @@ size_t engine_restart(struct engine *engine, struct engine_set set, unsigned fla
 /* Drains the queue of changes. */
 void engine_step(struct engine *engine);
 
-/* --- asking ------------------------------------------------------------------------ */
+/* --- queries ----------------------------------------------------------------------- */
 
 size_t engine_count(const struct engine *engine);
 const struct service *engine_get(const struct engine *engine, uint32_t index);

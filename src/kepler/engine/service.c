@@ -51,7 +51,7 @@
 
 typedef void action_fn(struct service *service);
 
-/* --- words ------------------------------------------------------------------------------ */
+/* --- texts ------------------------------------------------------------------------------ */
 
 /* Reasons end up on other users' terminals, root's among them. They come from files, scripts and
  * clients of any user, so control sequences are stripped. */
@@ -274,7 +274,7 @@ enum service_goal service_find_goal(const struct service *service)
                                                                                : GOAL_ENDED;
 }
 
-/* --- asked for ---------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------- */
 
 static void begin_service_start(struct service *service)
 {

@@ -50,7 +50,7 @@ struct evaluation {
     struct err err;
 };
 
-/* --- is there anything to evaluate ------------------------------------------------------------ */
+/* --- detecting expressions -------------------------------------------------------------------- */
 
 static bool is_value_computed(const struct value *v)
 {
@@ -95,7 +95,7 @@ void evaluate_begin(struct real_world *real)
         (struct shared_resolver){ .resolver = resolver_new(real->options.config), .users = 1 };
 }
 
-/* --- what expressions see --------------------------------------------------------------------- */
+/* --- the variables of expressions ------------------------------------------------------------- */
 
 static struct resolve_facts make_resolve_facts(struct real_service *own)
 {

@@ -43,7 +43,7 @@ void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_e
                                .cgroup = CGROUP_NONE };
 }
 
-/* --- who is known ------------------------------------------------------------------------ */
+/* --- known processes --------------------------------------------------------------------- */
 
 static struct str make_pid_key(const pid_t *pid)
 {

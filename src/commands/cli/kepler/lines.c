@@ -82,7 +82,7 @@ static void print_kepler_line(struct kepler_lines *lines, const struct log_line 
     log_line_print(line, lines->form, lines->color ? &paint : NULL, out);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all lines -------------------------------------------------------------------------------- */
 
 void kepler_lines_init(struct kepler_lines *lines, enum log_line_form form, bool color)
 {

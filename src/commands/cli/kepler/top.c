@@ -156,7 +156,7 @@ static void take_action(struct top *top, const struct message *reply)
                         message_text(reply, "message", "the daemon gave no reason"));
 }
 
-/* --- what the daemon says --- */
+/* --- replies of the daemon --- */
 
 /* Only what the page is about. */
 static struct value choose_services(struct top *top, struct arena *arena, const struct value *all)

@@ -9,7 +9,7 @@
 #include "core/sys/clock.h"
 #include "test.h"
 
-/* A question of alice, who wants to start. */
+/* A start request from alice. */
 static int ask_with(const char *lua, const char *code, bool *ret_agrees, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

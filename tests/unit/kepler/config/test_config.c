@@ -10,7 +10,7 @@
 
 #define PATH "/srv/app/kepler.yaml"
 
-/* What a case loads. */
+/* The config of a case. */
 struct run {
     struct arena arena;
     struct diags diags;

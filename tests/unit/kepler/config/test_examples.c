@@ -1,4 +1,4 @@
-/* Every file of examples/kepler, with real processes, until all of it is ready. */
+/* Every file of examples/kepler, with real processes, until everything is ready. */
 #include "kepler/config/config.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@
 static struct home home;
 static atomic_bool second_ran, answered_late;
 
-/* A daemon that sends who asks away, but not before another worker has done something. */
+/* A daemon that refuses its client, but only after another worker has run. */
 static void *serve(void *arg)
 {
     const int64_t deadline = clock_real() + PATIENCE;

@@ -82,7 +82,7 @@ static void flush(struct desk *desk)
     }
 }
 
-/* What the store holds, "text\n" for each line. */
+/* The stored lines, "text\n" for each. */
 static const char *stored(const struct desk *desk)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -220,7 +220,7 @@ TEST(output_of_one_program_precedes_that_of_the_next)
     stall_begin(&desk);
     put(main_fd, "service\n");
     held = feed(&desk, &hook);
-    put(held, "first hook\n"); /* somebody keeps its pipe open */
+    put(held, "first hook\n"); /* another process keeps its pipe open */
     for (int i = 0; i < 2; i++) {
         int fd = feed(&desk, &hook);
 
@@ -305,7 +305,7 @@ TEST(a_stalled_disk_only_blocks_the_writers)
     for (int i = 0; i < count; i++)
         buf_printf(&want, "%08d\n", i);
     buf_add_text(&want, "note\n");
-    CHECK_STR(stored(&desk), buf_text(&want)); /* and nothing of it is lost */
+    CHECK_STR(stored(&desk), buf_text(&want)); /* and nothing is lost */
     (void)close(fd);
     close_desk(&desk);
 }

@@ -244,7 +244,7 @@ TEST(a_sweep_keeps_locked_groups)
         struct stat ours, there;
 
         if (stale_process_own_group(&group, parent.path, name, &err) < 0)
-            continue; /* it says that it was removed too often */
+            continue; /* the error reports repeated removal */
         for (int looks = 0; looks < 5; looks++) {
             (void)sched_yield();
             CHECK_INT(fstat(group.fd, &ours), 0);

@@ -32,11 +32,11 @@
 #define FAKE_START  (1000 * CLOCK_SECOND)
 #define FAKE_TRACES ((size_t)1 << 20)
 
-/* What a slow service has asked for. */
+/* The pending evaluation of a slow service. */
 enum fake_question { FAKE_NOTHING, FAKE_PLAN, FAKE_STEP, FAKE_OUTPUTS };
 
 struct fake_service {
-    bool talkative; /* its checks say why they fail */
+    bool talkative; /* its checks report why they fail */
     bool slow;
     enum fake_question question;
     bool answering; /* an answer is on its way */
@@ -380,7 +380,7 @@ FAKE void fake_kill(struct world *world, uint32_t service)
     struct fake_service *state = &fake->services[service];
 
     if (state->main_ended && !state->leftovers && !state->stubborn) {
-        state->emptying = true; /* nobody left to kill */
+        state->emptying = true; /* no process left to kill */
         return;
     }
     buf_printf(&fake->acts, "kill %s; ", fake_name(fake, service));
@@ -514,7 +514,7 @@ FAKE struct world_state fake_find_state(struct world *world, uint32_t service, c
                                  state->success ? "" : "failed in its last run" };
 }
 
-/* The state ran: those who watch hear of it. */
+/* The state ran: notifies watchers. */
 FAKE void fake_run_state(struct fake *fake, struct str name, bool success, bool changed)
 {
     void **place = map_place(&fake->states, name);

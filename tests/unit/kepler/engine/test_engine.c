@@ -1,5 +1,5 @@
 /*
- * Plays: services, what happens to them, and what comes of it. The language of the
+ * Plays: services, events, and their results. The language of the
  * section "play" is the table at the end; the services are described as in fake.h.
  */
 #include "kepler/engine/engine.h"
@@ -97,7 +97,7 @@ static void do_die(struct play *play)
     fake_settle(play->fake);
 }
 
-/* Likewise, and nothing of their trees is left. */
+/* The same, with all of their trees. */
 static void do_crash(struct play *play)
 {
     for (size_t i = 1; i < play->count; i++) {
@@ -138,7 +138,7 @@ static void do_files(struct play *play)
         buf_add_text(play->out, "no file is watched\n");
 }
 
-/* What a slow service has asked for is evaluated. */
+/* Completes the pending evaluation of a slow service. */
 static void do_answer(struct play *play)
 {
     struct fake_service *state = &play->fake->services[service_of(play)];
@@ -253,11 +253,11 @@ static const struct {
     { "crash",   do_crash },   /* SERVICE...: likewise, with all of their trees */
     { "check",   do_check },   /* SERVICE pass|fail: the running check ends */
     { "hook",    do_hook },    /* SERVICE CODE: the held hook ends */
-    { "answer",  do_answer },  /* SERVICE: what it has asked for is evaluated */
+    { "answer",  do_answer },  /* SERVICE: its pending evaluation completes */
     { "files",   do_files },   /* SERVICE: a watched file changes */
     { "state",   do_state },   /* NAME changed|unchanged|failed: it ran */
     { "wait",    do_wait },    /* SECONDS */
-    { "set",     do_set },     /* SERVICE spawn-fails|hold|fine: from now on */
+    { "set",     do_set },     /* SERVICE spawn-fails|hold|fine: takes effect at once */
     { "show",    do_show },    /* print the status of all */
     { "acts",    do_acts },    /* print what the engine has done since the last time */
     { "changes", do_changes }, /* print the changes of status since the last time */
@@ -266,7 +266,7 @@ static const struct {
     { "down",    do_down },    /* [SERVICE...] */
     { "settled", do_settled }, /* [SERVICE...] */
     { "why",     do_why },     /* SERVICE */
-    { "as",      do_as },      /* WHO: asks from now on */
+    { "as",      do_as },      /* WHO: sends the following requests */
     { "count",   do_count },   /* SERVICE */
 };
 /* clang-format on */

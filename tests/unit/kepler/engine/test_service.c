@@ -49,7 +49,7 @@ TEST(the_table_of_unreachable_conditions_holds_in_all_cells)
     }
 }
 
-/* An exit that the policy undoes satisfies nobody. `code` -1 is a stop by hand. */
+/* An exit followed by a policy restart meets no condition. `code` -1 is a manual stop. */
 static const struct {
     const char *policy;
     int code;

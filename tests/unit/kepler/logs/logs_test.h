@@ -2,7 +2,7 @@
  * logs_test - for the tests of logs/: what a folder of segments holds, as text.
  *
  * Each line is "seq source[!] flags|text": "!" is stderr, flags are + (continues),
- * ~ (open) and ? (tells of a loss).
+ * ~ (open) and ? (reports a loss).
  */
 #ifndef TESTS_UNIT_KEPLER_LOGS_LOGS_TEST_H
 #define TESTS_UNIT_KEPLER_LOGS_LOGS_TEST_H
@@ -35,7 +35,7 @@ static inline void show_line(const struct log_line *line, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-/* What is left to read. */
+/* The lines left to read. */
 static inline const char *read_rest(struct log_reader *reader)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

@@ -329,7 +329,7 @@ TEST(a_service_cannot_forge_a_block_to_be_found_after_damage)
     write_lines(store, "web", "true\n");
     path = part_path(folder, 1, SEGMENT_PART_LOG);
     whole = file_bytes(path);
-    /* The block of another file, whose salt it knows, as text of a line. */
+    /* A block with the salt of a known file, as the text of a line. */
     bytes = arena_alloc(&arena, whole.n);
     memcpy(bytes, whole.p + SEGMENT_HEADER_SIZE, whole.n - SEGMENT_HEADER_SIZE);
     log_store_free((log_source_free(source), store));
@@ -399,7 +399,7 @@ static void add_old_block(struct buf *out, uint64_t seq, const char *service, co
     buf_add_str(out, buf_view(&body));
 }
 
-/* Two blocks of the format before, and what else `tail` says. */
+/* Two blocks in the previous format, followed by `tail`. */
 static const char *old_segment(const char *tail)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

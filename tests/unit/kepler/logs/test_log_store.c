@@ -16,7 +16,7 @@
 #include "core/sys/fs.h"
 #include "wait.h"
 
-/* What the limit does not count: indexes, and the small files beside. */
+/* Files that do not count towards the limit: indexes and other small files. */
 #define INDEX_ROOM ((uint64_t)16 << 10)
 
 static uint64_t folder_size(const char *folder)
@@ -369,7 +369,7 @@ TEST(a_reader_keeps_its_place_while_segments_are_removed)
 
 /* --- a full disk ------------------------------------------------------------------------ */
 
-/* Adds up what the lines that tell of losses say, and counts all others. */
+/* Adds up the reported losses, and counts all other lines. */
 static void count_losses(const char *folder, uint64_t *ret_lost, uint64_t *ret_stored)
 {
     const struct log_line *line;
@@ -399,7 +399,7 @@ TEST(a_full_disk_loses_lines_counts_them_and_never_blocks)
     struct log_store *store;
 
     CHECK_INT(fs_mkdirs(folder, 0700, &err), 0);
-    /* In a name space of its own, which ends with this process. */
+    /* In a separate namespace, which ends with this process. */
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("none", folder, "tmpfs", 0, "size=2m") < 0) {
         print_message("skipped: cannot mount a small tmpfs here\n");
@@ -488,7 +488,7 @@ TEST(a_file_size_limit_begins_another_segment)
 
 /* --- an end without a goodbye --------------------------------------------------------- */
 
-/* Writes numbered lines, and tells through the pipe how many a flush has acknowledged. */
+/* Writes numbered lines, and reports through the pipe how many a flush has acknowledged. */
 static void write_until_killed(const char *folder, uint64_t from, int told)
 {
     struct log_store *store =

@@ -35,7 +35,7 @@ static const char *get(const struct seen *seen, const char *key)
     return value ? value->s.p : NULL;
 }
 
-/* The stream, in pieces of every size, and what passes of it. */
+/* Feeds the stream in pieces of every size; returns the bytes that pass. */
 static const struct {
     const char *stream, *passed, *key, *value;
 } cases[] = {

@@ -116,7 +116,7 @@ static const struct config_edge *find_edge(const struct config *config, uint32_t
 }
 
 /* In the words of the file: "a -> b" when a depends on b, which is against the graph's way. */
-static void tell_cycle(struct config_reader *r, const struct cycle *cycle)
+static void report_service_cycle(struct config_reader *r, const struct cycle *cycle)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct config *config = r->config;
@@ -162,6 +162,6 @@ int config_check_graph(struct config_reader *r)
     }
     count = cycle_find(r->arena, dag, CYCLES_MAX, cycles);
     for (size_t i = 0; i < count; i++)
-        tell_cycle(r, &cycles[i]);
+        report_service_cycle(r, &cycles[i]);
     return -1;
 }

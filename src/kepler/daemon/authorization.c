@@ -100,7 +100,7 @@ static void put_wait(struct call *call, struct value_map *map)
 }
 
 /* The `request` that authorizers see. */
-static struct value request_value(struct call *call)
+static struct value make_request_value(struct call *call)
 {
     static void (*const put[REQUEST_KINDS])(struct call * call, struct value_map * map) = {
         [REQUEST_LIST] = put_ask,        [REQUEST_STATUS] = put_ask, [REQUEST_START] = put_start,
@@ -119,7 +119,7 @@ static struct value request_value(struct call *call)
 }
 
 /* The `caller` that authorizers see. */
-static struct value caller_value(struct call *call)
+static struct value make_caller_value(struct call *call)
 {
     const struct acl_caller *caller = &call->caller;
     struct value_map *map = value_map_new(&call->arena, 5);
@@ -145,7 +145,7 @@ struct question {
 };
 
 /* The result of one config's authorizers. */
-struct opinion {
+struct authorizer_decision {
     const char *path;
     uint64_t serial;
     VEC(struct question) questions;
@@ -161,12 +161,12 @@ struct authorization {
     authorization_fn *heard;
     struct arena arena;
     struct value request, caller;
-    VEC(struct opinion) opinions;
+    VEC(struct authorizer_decision) decisions;
     uid_t uid;
     bool done;
 };
 
-static void drop_hearing(struct authorization *authorization)
+static void drop_authorization(struct authorization *authorization)
 {
     arena_done(&authorization->arena);
     free(authorization);
@@ -177,12 +177,12 @@ void authorization_free(struct authorization *authorization)
     if (!authorization)
         return;
     if (authorization->done)
-        drop_hearing(authorization);
+        drop_authorization(authorization);
     else
         authorization->call = NULL;
 }
 
-static struct authorization *need_hearing(struct call *call)
+static struct authorization *ensure_authorization(struct call *call)
 {
     if (!call->authorization) {
         call->authorization = mem_zalloc(sizeof(*call->authorization));
@@ -196,10 +196,10 @@ static struct authorization *need_hearing(struct call *call)
 void authorization_add(struct call *call, const struct authorization_config *config,
                        const struct acl_verdict *verdict)
 {
-    struct authorization *authorization = need_hearing(call);
+    struct authorization *authorization = ensure_authorization(call);
     struct arena *arena = &authorization->arena;
-    struct opinion opinion = { .path = arena_strdup(arena, config->path),
-                               .serial = config->serial };
+    struct authorizer_decision decision = { .path = arena_strdup(arena, config->path),
+                                            .serial = config->serial };
 
     VEC_EACH (&verdict->authorizers, one) {
         struct question question = { .code = value_copy(arena, one->code),
@@ -207,30 +207,31 @@ void authorization_add(struct call *call, const struct authorization_config *con
 
         if (one->lua)
             question.lua = value_copy(arena, one->lua);
-        VEC_PUSH_IN(arena, &opinion.questions, question);
+        VEC_PUSH_IN(arena, &decision.questions, question);
     }
-    VEC_PUSH_IN(arena, &authorization->opinions, opinion);
+    VEC_PUSH_IN(arena, &authorization->decisions, decision);
 }
 
 size_t authorization_count(const struct call *call)
 {
-    return call->authorization ? call->authorization->opinions.n : 0;
+    return call->authorization ? call->authorization->decisions.n : 0;
 }
 
 enum authorization_answer authorization_answer(const struct call *call,
                                                const struct authorization_config *config)
 {
     if (call->authorization && call->authorization->done)
-        VEC_EACH (&call->authorization->opinions, opinion)
-            if (opinion->serial == config->serial && strcmp(opinion->path, config->path) == 0)
-                return opinion->agrees ? AUTHORIZATION_AGREES : AUTHORIZATION_REFUSES;
+        VEC_EACH (&call->authorization->decisions, decision)
+            if (decision->serial == config->serial && strcmp(decision->path, config->path) == 0)
+                return decision->agrees ? AUTHORIZATION_AGREES : AUTHORIZATION_REFUSES;
     return AUTHORIZATION_NONE;
 }
 
-static void ask_config(struct authorization *authorization, struct opinion *opinion)
+static void run_config_authorizers(struct authorization *authorization,
+                                   struct authorizer_decision *decision)
 {
-    opinion->agrees = true;
-    VEC_EACH (&opinion->questions, one) {
+    decision->agrees = true;
+    VEC_EACH (&decision->questions, one) {
         const struct authorizer_question question = { .code = &one->code,
                                                       .lua = one->has_lua ? &one->lua : NULL,
                                                       .request = &authorization->request,
@@ -238,10 +239,10 @@ static void ask_config(struct authorization *authorization, struct opinion *opin
         int64_t begun = clock_real();
         bool agrees = false;
 
-        opinion->failed = authorizer_ask(&question, &agrees, &opinion->err) < 0;
-        opinion->slow = opinion->slow || clock_real() - begun > AUTHORIZER_TIME_SLOW;
-        opinion->agrees = agrees && !opinion->failed;
-        if (!opinion->agrees)
+        decision->failed = authorizer_ask(&question, &agrees, &decision->err) < 0;
+        decision->slow = decision->slow || clock_real() - begun > AUTHORIZER_TIME_SLOW;
+        decision->agrees = agrees && !decision->failed;
+        if (!decision->agrees)
             return;
     }
 }
@@ -253,39 +254,40 @@ static void run_authorizers(struct background_task *background_task)
         container_of(background_task, struct authorization, background_task);
     int64_t end = clock_after(clock_real(), TIME_MAX);
 
-    VEC_EACH (&authorization->opinions, opinion)
+    VEC_EACH (&authorization->decisions, decision)
         if (clock_real() < end)
-            ask_config(authorization, opinion);
+            run_config_authorizers(authorization, decision);
 }
 
 /* The error text is for the owner, and may reveal more than the caller may know. */
-static void log_opinion(const struct authorization *authorization, const struct opinion *opinion)
+static void log_decision(const struct authorization *authorization,
+                         const struct authorizer_decision *decision)
 {
-    if (opinion->failed)
-        log_warning("authorizer failed: refused config=%s uid=%u error=%s", opinion->path,
-                    authorization->uid, opinion->err.text);
-    else if (!opinion->agrees)
-        log_info("authorizer refused config=%s uid=%u", opinion->path, authorization->uid);
-    if (opinion->slow)
+    if (decision->failed)
+        log_warning("authorizer failed: refused config=%s uid=%u error=%s", decision->path,
+                    authorization->uid, decision->err.text);
+    else if (!decision->agrees)
+        log_info("authorizer refused config=%s uid=%u", decision->path, authorization->uid);
+    if (decision->slow)
         log_warning("authorizer took more than %lld ms config=%s",
-                    (long long)(AUTHORIZER_TIME_SLOW / CLOCK_MS), opinion->path);
+                    (long long)(AUTHORIZER_TIME_SLOW / CLOCK_MS), decision->path);
 }
 
-static void on_heard(struct background_task *background_task)
+static void on_authorizers_done(struct background_task *background_task)
 {
     struct authorization *authorization =
         container_of(background_task, struct authorization, background_task);
 
     authorization->done = true;
-    VEC_EACH (&authorization->opinions, opinion)
-        log_opinion(authorization, opinion);
+    VEC_EACH (&authorization->decisions, decision)
+        log_decision(authorization, decision);
     if (authorization->call)
         authorization->heard(authorization->call);
     else
-        drop_hearing(authorization);
+        drop_authorization(authorization);
 }
 
-static size_t count_hearings(const struct call *call)
+static size_t count_authorizations(const struct call *call)
 {
     size_t count = 0;
 
@@ -299,7 +301,7 @@ void authorization_begin(struct call *call, authorization_fn *heard)
 {
     struct authorization *authorization = call->authorization;
 
-    if (count_hearings(call) > AUTHORIZATION_MAX) {
+    if (count_authorizations(call) > AUTHORIZATION_MAX) {
         authorization->done = true;
         call_refuse(call, MESSAGE_ERROR,
                     "%d of your requests are waiting for authorizers: try again",
@@ -307,10 +309,10 @@ void authorization_begin(struct call *call, authorization_fn *heard)
         return;
     }
     authorization->heard = heard;
-    authorization->request = request_value(call);
+    authorization->request = make_request_value(call);
     authorization->request = value_copy(&authorization->arena, &authorization->request);
-    authorization->caller = caller_value(call);
+    authorization->caller = make_caller_value(call);
     authorization->caller = value_copy(&authorization->arena, &authorization->caller);
     background_task_begin(&call->daemon->judges, &authorization->background_task, run_authorizers,
-                          on_heard);
+                          on_authorizers_done);
 }

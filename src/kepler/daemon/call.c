@@ -290,7 +290,7 @@ static void put_reply_value(struct arena *arena, struct value_map *map, const ch
     value_map_set(arena, map, value_text(key), v);
 }
 
-static void tell_status(struct call *call, const struct service *service)
+static void send_status_event(struct call *call, const struct service *service)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
@@ -362,7 +362,7 @@ void call_watch(struct call *call)
         if (!is_concerned(call, i) ||
             (!status_is_active(service_status(service)) && is_call_target(call, i)))
             continue;
-        tell_status(call, service);
+        send_status_event(call, service);
         if (replay && readiness_is_unhandled(service))
             report_call_failure(call, service);
     }
@@ -388,11 +388,11 @@ void call_tell(struct call *call, const struct engine_event *event)
     const struct service *service = engine_get(call->project->engine, event->service);
 
     if (call->progress && event->kind == EVENT_STATUS)
-        tell_status(call, service);
+        send_status_event(call, service);
     if (!call->watching || !is_concerned(call, event->service))
         return;
     switch (event->kind) {
-    case EVENT_STATUS: tell_status(call, service); return;
+    case EVENT_STATUS: send_status_event(call, service); return;
     case EVENT_HOOK_STARTED:
     case EVENT_HOOK_COMPLETED:
     case EVENT_HOOK_FAILED: report_call_hook(call, event, hooks[event->kind]); return;
@@ -404,7 +404,7 @@ void call_tell(struct call *call, const struct engine_event *event)
 }
 
 /* Send all output before the end. */
-static void tell_rest(struct call *call)
+static void send_settled_events(struct call *call)
 {
     struct engine *engine = call->project->engine;
 
@@ -446,7 +446,7 @@ void call_look(struct call *call)
         return;
     }
     if (call->watching)
-        tell_rest(call);
+        send_settled_events(call);
 }
 
 void call_pump(struct call *call)

@@ -86,7 +86,7 @@ static size_t count_clients(const struct daemon *daemon, uid_t uid)
     return count;
 }
 
-static size_t count_strangers(const struct daemon *daemon)
+static size_t count_non_members(const struct daemon *daemon)
 {
     size_t count = 0;
 
@@ -112,7 +112,7 @@ static const char *find_client_refusal(struct client *client)
     refusal = client_refusal(client, NULL, &arena, &ignored);
     client->stranger = refusal != NULL;
     if (refusal && daemon->tokens.first && count <= DAEMON_CLIENTS_STRANGER_MAX &&
-        count_strangers(daemon) <= DAEMON_CLIENTS_STRANGERS_MAX)
+        count_non_members(daemon) <= DAEMON_CLIENTS_STRANGERS_MAX)
         return NULL;
     return refusal;
 }

@@ -56,7 +56,7 @@ void daemon_pump(struct daemon *daemon, const struct project *project)
 }
 
 /* Followers get the last lines. */
-static void tell_last_lines(struct daemon *daemon, struct project *project)
+static void send_last_lines(struct daemon *daemon, struct project *project)
 {
     capture_flush_wait(&project->capture);
     for (struct call *call = daemon->calls; call; call = call->next)
@@ -66,7 +66,7 @@ static void tell_last_lines(struct daemon *daemon, struct project *project)
 
 void daemon_unload(struct daemon *daemon, struct project *project)
 {
-    tell_last_lines(daemon, project);
+    send_last_lines(daemon, project);
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project) {
             call->project = NULL;
@@ -95,7 +95,7 @@ void daemon_tell_data(struct daemon *daemon, const struct project *project)
         }
 }
 
-static void on_pump(struct timer *timer)
+static void on_pump_due(struct timer *timer)
 {
     struct daemon *daemon = container_of(timer, struct daemon, pump);
 
@@ -106,14 +106,14 @@ static void on_pump(struct timer *timer)
 void daemon_pump_soon(struct daemon *daemon)
 {
     if (!timer_is_set(&daemon->pump))
-        timer_set(loop_timers(daemon->loop), &daemon->pump, clock_now(), on_pump);
+        timer_set(loop_timers(daemon->loop), &daemon->pump, clock_now(), on_pump_due);
 }
 
 /* --- the list of children --------------------------------------------------------------------- */
 
 /* Each start adds one line to the list, so it needs no polling and no timer: an idle daemon never
  * wakes. */
-static void trim_births(struct daemon *daemon)
+static void trim_process_list(struct daemon *daemon)
 {
     uint64_t lines = daemon->trees.started - daemon->started;
     struct err err;
@@ -135,7 +135,7 @@ static void trim_births(struct daemon *daemon)
 /* --- after each turn ------------------------------------------------------------------------- */
 
 /* A call may finish, and remove others and the project: begin again after each. */
-static void ask_calls(struct daemon *daemon, const struct project *project)
+static void step_project_calls(struct daemon *daemon, const struct project *project)
 {
     uint64_t pass = ++daemon->passes, unloaded = daemon->unloaded;
     struct call *call = daemon->calls;
@@ -176,7 +176,7 @@ static bool has_orphans(const struct daemon *daemon)
 
 /* Calls without a project that wait for something (the end of all services) are stepped each time.
  */
-static void ask_others(struct daemon *daemon)
+static void step_other_calls(struct daemon *daemon)
 {
     uint64_t pass = ++daemon->passes;
     struct call *call = daemon->calls;
@@ -219,10 +219,10 @@ static void check_daemon_end(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry) {
         struct project *project = entry->value;
 
-        tell_last_lines(daemon, project);
+        send_last_lines(daemon, project);
         project_save(project);
     }
-    ask_others(daemon);
+    step_other_calls(daemon);
     loop_stop(daemon->loop);
 }
 
@@ -232,12 +232,12 @@ static void on_daemon_step(void *self)
     struct project *project;
 
     while ((project = take_settled(daemon)) || has_orphans(daemon))
-        ask_calls(daemon, project);
+        step_project_calls(daemon, project);
     MAP_EACH (&daemon->projects, entry)
         if (((struct project *)entry->value)->changed)
             project_save_later(entry->value);
-    trim_births(daemon);
-    ask_others(daemon);
+    trim_process_list(daemon);
+    step_other_calls(daemon);
     check_daemon_end(daemon);
 }
 
@@ -278,14 +278,15 @@ static void on_daemon_signal(void *self, int signo)
 
 static void on_client_connected(struct watch *watch, uint32_t events);
 
-static void on_door(struct timer *timer)
+static void on_accept_due(struct timer *timer)
 {
     struct daemon *daemon = container_of(timer, struct daemon, door);
     struct err err;
 
     if (watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ,
                     on_client_connected, &err) < 0)
-        timer_set(loop_timers(daemon->loop), timer, clock_after(clock_now(), DOOR_PAUSE), on_door);
+        timer_set(loop_timers(daemon->loop), timer, clock_after(clock_now(), DOOR_PAUSE),
+                  on_accept_due);
 }
 
 void daemon_hold_door(struct daemon *daemon)
@@ -297,15 +298,15 @@ void daemon_hold_door(struct daemon *daemon)
 void daemon_release_door(struct daemon *daemon)
 {
     if (--daemon->recovering == 0)
-        on_door(&daemon->door);
+        on_accept_due(&daemon->door);
 }
 
 /* Clients wait in the kernel's queue; polling it would not help them. */
-static void close_door(struct daemon *daemon)
+static void pause_accepting(struct daemon *daemon)
 {
     watch_stop(&daemon->listen_watch);
     timer_set(loop_timers(daemon->loop), &daemon->door, clock_after(clock_now(), DOOR_PAUSE),
-              on_door);
+              on_accept_due);
 }
 
 static void on_client_connected(struct watch *watch, uint32_t events)
@@ -315,7 +316,7 @@ static void on_client_connected(struct watch *watch, uint32_t events)
 
     (void)events;
     if (daemon->client_count >= DAEMON_CLIENTS_MAX) {
-        close_door(daemon);
+        pause_accepting(daemon);
         return;
     }
     fd = accept4(daemon->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -323,7 +324,7 @@ static void on_client_connected(struct watch *watch, uint32_t events)
         client_new(daemon, fd);
     } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
         log_error("client cannot be accepted errno=%d", errno);
-        close_door(daemon);
+        pause_accepting(daemon);
     }
 }
 
@@ -341,7 +342,7 @@ static void write_daemon_pid(struct daemon *daemon)
 }
 
 /* Members are looked up when they connect; a missing group is reported now. */
-static void tell_group(void)
+static void report_missing_group(void)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct account_group *group;
@@ -360,7 +361,7 @@ int daemon_listen(struct daemon *daemon, struct err *err)
         watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ,
                     on_client_connected, err) < 0)
         return -1;
-    tell_group();
+    report_missing_group();
     log_info("daemon listens socket=%s pid=%d", daemon->home.socket, (int)getpid());
     return 0;
 }
@@ -461,7 +462,7 @@ static int make_group(struct daemon *daemon, struct err *err)
 }
 
 /* Sessions: ends stale processes of an earlier daemon, and lists all that we start. */
-static int make_births(struct daemon *daemon, struct err *err)
+static int open_process_list(struct daemon *daemon, struct err *err)
 {
     size_t killed;
 
@@ -503,7 +504,7 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
     if (!daemon->loop)
         return -1;
     write_daemon_pid(daemon);
-    if (make_group(daemon, err) < 0 || make_births(daemon, err) < 0 ||
+    if (make_group(daemon, err) < 0 || open_process_list(daemon, err) < 0 ||
         watch_daemon_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
         log_thread_start(&daemon->log_thread, daemon->loop, err) < 0 ||

@@ -74,7 +74,7 @@ static void answer_rights(struct call *call, const struct acl_caller *caller,
 }
 
 /* Rules name users: only root and the owner may see them. */
-static bool may_ask_about_others(const struct call *call, const struct call_access_report *own)
+static bool may_query_others(const struct call *call, const struct call_access_report *own)
 {
     return call->caller.kind == ACL_ROOT || (call->caller.kind == ACL_MEMBER && own->owned &&
                                              own->owner == call->caller.uid && !own->obstacle);
@@ -113,7 +113,7 @@ void handle_rights(struct call *call)
         call_refuse(call, MESSAGE_ERROR,
                     "'%s' is not loaded: its first start sets the owner and the rules",
                     args->config);
-    else if (args->user && may_ask_about_others(call, &own))
+    else if (args->user && may_query_others(call, &own))
         answer_about(call, args->user);
     else if (own.obstacle)
         call_refuse(call, MESSAGE_DENIED, "%s", own.obstacle);

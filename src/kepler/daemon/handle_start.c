@@ -108,7 +108,7 @@ static struct value answer_body(struct call *call, const char *message)
     return body;
 }
 
-static const char *start_words(struct call *call, size_t started)
+static const char *describe_start(struct call *call, size_t started)
 {
     if (call->project->config->service_count == 0)
         return arena_printf(&call->arena, "No services in '%s'", call->project->path);
@@ -132,7 +132,7 @@ static void warn_if_stale(struct call *call, struct value *body)
 /* All services being started count as started: nothing waits for them. */
 static struct value start_body(struct call *call)
 {
-    struct value body = answer_body(call, start_words(call, call->count));
+    struct value body = answer_body(call, describe_start(call, call->count));
     struct value_list *warnings = value_get(&body, "warnings")->list;
 
     if (call->warning)
@@ -162,7 +162,7 @@ static struct value_list *find_startable(struct call *call, unsigned flags)
 
 /* Reports the named services that did not start; returns how many. A service that ran and ended did
  * start. */
-static size_t add_fallen(struct call *call, struct value_list *errors)
+static size_t add_failed_starts(struct call *call, struct value_list *errors)
 {
     static const char *const words[STATUSES] = { [STATUS_SKIPPED] = "was skipped",
                                                  [STATUS_FAILED] = "failed",
@@ -204,10 +204,11 @@ static void step_started(struct call *call)
         return;
     body = start_body(call);
     errors = value_list_new(&call->arena, 0);
-    fallen = add_fallen(call, errors);
+    fallen = add_failed_starts(call, errors);
     value_map_set(&call->arena, body.map, value_text("errors"), value_list(errors));
-    value_map_set(&call->arena, body.map, value_text("message"),
-                  value_text(start_words(call, fallen < call->count ? call->count - fallen : 0)));
+    value_map_set(
+        &call->arena, body.map, value_text("message"),
+        value_text(describe_start(call, fallen < call->count ? call->count - fallen : 0)));
     call_finish(call, body);
 }
 
@@ -464,7 +465,7 @@ static const struct service *find_failed_restart(const struct call *call)
     return NULL;
 }
 
-static const char *fall_words(const struct service *fallen)
+static const char *describe_failed_restart(const struct service *fallen)
 {
     return service_status(fallen) == STATUS_STOPPED ? "it was stopped during the restart"
                                                     : buf_text(&fallen->reason);
@@ -506,7 +507,7 @@ static void step_restart(struct call *call)
         keep_following(call, body);
     else if (fallen)
         call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
-                    fallen->config->name, fall_words(fallen));
+                    fallen->config->name, describe_failed_restart(fallen));
     else
         call_finish(call, body);
 }

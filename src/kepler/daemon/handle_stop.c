@@ -18,7 +18,7 @@
 /* --- stop ----------------------------------------------------------------------------------- */
 
 /* The client gets the last lines before the end: Ctrl+C in the foreground is a stop. */
-static bool is_heard(struct call *call)
+static bool are_last_lines_sent(struct call *call)
 {
     if (call->ticket == 0)
         call->ticket = capture_flush(&call->project->capture);
@@ -39,7 +39,7 @@ static void step_stop(struct call *call)
     const char *folder;
     struct err err;
 
-    if (project && (!engine_is_stopped(project->engine, call->set) || !is_heard(call)))
+    if (project && (!engine_is_stopped(project->engine, call->set) || !are_last_lines_sent(call)))
         return;
     call->step = NULL;
     if (project && args->clean && args->services.n == 0) {

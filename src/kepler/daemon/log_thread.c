@@ -9,7 +9,7 @@
 
 #define STACK_SIZE ((size_t)256 << 10)
 
-static void *run_scribe(void *self)
+static void *run_log_thread(void *self)
 {
     struct log_thread *log_thread = self;
 
@@ -28,7 +28,7 @@ int log_thread_start(struct log_thread *log_thread, struct loop *loop, struct er
         goto no_loop;
     if (loop_messages_open(&log_thread->out, loop, err) < 0)
         goto no_in;
-    errnum = thread_start(&log_thread->thread, STACK_SIZE, run_scribe, log_thread);
+    errnum = thread_start(&log_thread->thread, STACK_SIZE, run_log_thread, log_thread);
     if (errnum != 0) {
         err_sys(err, errnum, "start the log thread");
         goto no_out;

@@ -398,7 +398,7 @@ static int count_span(struct log_tail *tail, const struct segment_span *span, st
 }
 
 /* Seeks before the last `count` lines of the block. */
-static int stand_in(struct log_tail *tail, const struct counted *block, struct err *err)
+static int seek_in_block(struct log_tail *tail, const struct counted *block, struct err *err)
 {
     struct log_reader *reader = tail->reader;
     uint64_t skip = tail->found - tail->wanted;
@@ -428,7 +428,7 @@ static int tail_of_segment(struct log_tail *tail, struct err *err)
         for (size_t b = tail->blocks.n; b-- > 0;) {
             tail->found += tail->blocks.p[b].lines;
             if (tail->found >= tail->wanted)
-                return stand_in(tail, &tail->blocks.p[b], err);
+                return seek_in_block(tail, &tail->blocks.p[b], err);
         }
     }
     return 0;

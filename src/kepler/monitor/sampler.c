@@ -17,7 +17,7 @@
 #define ELAPSED_MIN (10 * CLOCK_MS)
 
 /* One sample. */
-struct look {
+struct usage_sample {
     struct sampler *sampler;
     struct arena *arena;
     int64_t now, boot, tick; /* clock_real; nanoseconds since boot; nanoseconds of a tick */
@@ -37,7 +37,7 @@ static int compare_processes(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* The same process at the last look; NULL: it was not there. */
+/* The same process in the last sample; NULL: it is new. */
 static const struct sampler_process *find_seen_process(const struct sampler *sampler,
                                                        const struct sampler_process *process)
 {
@@ -49,21 +49,21 @@ static const struct sampler_process *find_seen_process(const struct sampler *sam
     return found && found->start == process->start ? found : NULL;
 }
 
-static double find_cpu(const struct look *look, const struct sampler_process *process)
+static double find_cpu(const struct usage_sample *sample, const struct sampler_process *process)
 {
-    const struct sampler_process *before = find_seen_process(look->sampler, process);
+    const struct sampler_process *before = find_seen_process(sample->sampler, process);
     const uint64_t since = before && before->ticks <= process->ticks ? before->ticks : 0;
-    int64_t elapsed = before ? look->now - look->sampler->looked
-                             : look->boot - (int64_t)process->start * look->tick;
+    int64_t elapsed = before ? sample->now - sample->sampler->looked
+                             : sample->boot - (int64_t)process->start * sample->tick;
 
     if (elapsed < ELAPSED_MIN)
         elapsed = ELAPSED_MIN;
-    return 100.0 * (double)(process->ticks - since) * (double)look->tick / (double)elapsed;
+    return 100.0 * (double)(process->ticks - since) * (double)sample->tick / (double)elapsed;
 }
 
 /* --- the processes of a service ------------------------------------------------------------- */
 
-static void add_process_usage(struct look *look, pid_t pid, struct usage_metric *metric)
+static void add_process_usage(struct usage_sample *sample, pid_t pid, struct usage_metric *metric)
 {
     struct sampler_process process;
     struct child_registry_stat stat;
@@ -71,15 +71,16 @@ static void add_process_usage(struct look *look, pid_t pid, struct usage_metric 
     if (!child_registry_read_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
         return; /* it has ended */
     process = (struct sampler_process){ pid, stat.start, stat.ticks };
-    metric->cpu_percent += find_cpu(look, &process);
+    metric->cpu_percent += find_cpu(sample, &process);
     metric->memory_rss += (int64_t)stat.resident_pages * sysconf(_SC_PAGESIZE);
     metric->memory_vss += (int64_t)stat.virtual_bytes;
     if (metric->pids.list->count < METRIC_PIDS_MAX)
-        value_list_push(look->arena, metric->pids.list, value_int(pid));
-    VEC_PUSH(&look->next.seen, process);
+        value_list_push(sample->arena, metric->pids.list, value_int(pid));
+    VEC_PUSH(&sample->next.seen, process);
 }
 
-static void add_group_usage(struct look *look, const char *path, struct usage_metric *metric)
+static void add_group_usage(struct usage_sample *sample, const char *path,
+                            struct usage_metric *metric)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct cgroup group = { (char *)(uintptr_t)path, -1, -1 };
@@ -89,20 +90,20 @@ static void add_group_usage(struct look *look, const char *path, struct usage_me
     if (cgroup_list(&group, &arena, &pids, &ignored) < 0)
         return;
     VEC_EACH (&pids.list, pid)
-        add_process_usage(look, *pid, metric);
+        add_process_usage(sample, *pid, metric);
 }
 
-static void add_family(struct look *look, pid_t main, struct usage_metric *metric)
+static void add_tree_usage(struct usage_sample *sample, pid_t main, struct usage_metric *metric)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct descendants_pids pids;
 
     if (main == 0)
         return;
-    add_process_usage(look, main, metric);
+    add_process_usage(sample, main, metric);
     descendants_list(main, &arena, &pids);
     VEC_EACH (&pids.list, pid)
-        add_process_usage(look, *pid, metric);
+        add_process_usage(sample, *pid, metric);
 }
 
 /* --- all services --------------------------------------------------------------------------- */
@@ -118,11 +119,11 @@ static int64_t read_boottime(void)
 void sampler_take(struct sampler *sampler, const struct sampler_target *targets, size_t count,
                   struct arena *arena, struct usage_metrics *ret_metrics)
 {
-    struct look look = { .sampler = sampler,
-                         .arena = arena,
-                         .now = clock_real(),
-                         .boot = read_boottime(),
-                         .tick = CLOCK_SECOND / sysconf(_SC_CLK_TCK) };
+    struct usage_sample sample = { .sampler = sampler,
+                                   .arena = arena,
+                                   .now = clock_real(),
+                                   .boot = read_boottime(),
+                                   .tick = CLOCK_SECOND / sysconf(_SC_CLK_TCK) };
     const int64_t wall = clock_wall() / CLOCK_MS;
 
     *ret_metrics = (struct usage_metrics){ VEC_INIT };
@@ -132,16 +133,17 @@ void sampler_take(struct sampler *sampler, const struct sampler_target *targets,
                                        .pids = value_list(value_list_new(arena, 4)) };
 
         if (targets[i].cgroup)
-            add_group_usage(&look, targets[i].cgroup, &metric);
+            add_group_usage(&sample, targets[i].cgroup, &metric);
         else
-            add_family(&look, targets[i].pid, &metric);
+            add_tree_usage(&sample, targets[i].pid, &metric);
         metric.cpu_percent = round(metric.cpu_percent * 100.0) / 100.0;
         if (metric.pids.list->count > 0)
             VEC_PUSH_IN(arena, &ret_metrics->list, metric);
     }
-    if (look.next.seen.n > 1)
-        qsort(look.next.seen.p, look.next.seen.n, sizeof(look.next.seen.p[0]), compare_processes);
+    if (sample.next.seen.n > 1)
+        qsort(sample.next.seen.p, sample.next.seen.n, sizeof(sample.next.seen.p[0]),
+              compare_processes);
     sampler_done(sampler);
-    *sampler = look.next;
-    sampler->looked = look.now;
+    *sampler = sample.next;
+    sampler->looked = sample.now;
 }

@@ -324,7 +324,7 @@ static void on_files(struct filewatch *watch, const char *path)
     events->files_changed(events->self, own->index, path);
 }
 
-static void tell_unwatched(struct real_service *own, struct err err)
+static void report_unwatched(struct real_service *own, struct err err)
 {
     (void)err_wrap(&err, "'restart.watch' does not see all changes");
     write_service_note(&own->real->world, own->index, HOOK_PHASES, WORLD_ERROR, err.text);
@@ -332,7 +332,7 @@ static void tell_unwatched(struct real_service *own, struct err err)
 
 static void on_files_failed(struct filewatch *watch, const struct err *err)
 {
-    tell_unwatched(container_of(watch, struct real_service, files), *err);
+    report_unwatched(container_of(watch, struct real_service, files), *err);
 }
 
 static void watch_service_files(struct world *world, uint32_t service)
@@ -352,7 +352,7 @@ static void watch_service_files(struct world *world, uint32_t service)
 
     if (rights_load(&arena, owner->uid, owner->gid, &rights, &err) < 0 ||
         filewatch_start(&own->files, own->real->options.files, &wish, &err) < 0)
-        tell_unwatched(own, err);
+        report_unwatched(own, err);
 }
 
 static void unwatch_files(struct world *world, uint32_t service)

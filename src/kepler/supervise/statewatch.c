@@ -60,7 +60,7 @@ static void free_round(struct round *round)
     free(round);
 }
 
-static int ask_some(struct round *round, size_t from, struct err *err)
+static int check_some_states(struct round *round, size_t from, struct err *err)
 {
     const size_t left = round->names.n - from;
     const struct param_strs names = { left < STANDING_NAMES_MAX ? left : STANDING_NAMES_MAX,
@@ -79,7 +79,7 @@ static void check_watched_states(struct background_task *background_task)
     struct round *round = container_of(background_task, struct round, background_task);
 
     for (size_t from = 0; from < round->names.n && !round->failed; from += STANDING_NAMES_MAX)
-        round->failed = ask_some(round, from, &round->err) < 0;
+        round->failed = check_some_states(round, from, &round->err) < 0;
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -92,7 +92,8 @@ static int64_t to_wall(struct value_time time)
 }
 
 /* Has the answer changed? */
-static bool set_heard(struct watched *state, bool success, int64_t changed, const char *words)
+static bool set_watched_status(struct watched *state, bool success, int64_t changed,
+                               const char *words)
 {
     if (state->success == success && state->changed == changed &&
         strcmp(buf_text(&state->words), words) == 0)
@@ -104,8 +105,8 @@ static bool set_heard(struct watched *state, bool success, int64_t changed, cons
     return true;
 }
 
-static bool hear_answer(const struct statewatch *watch, struct watched *state,
-                        const struct standing_answer *answer)
+static bool take_state_answer(const struct statewatch *watch, struct watched *state,
+                              const struct standing_answer *answer)
 {
     AUTO_BUF struct buf words = BUF_INIT(WORDS_MAX);
 
@@ -114,25 +115,26 @@ static bool hear_answer(const struct statewatch *watch, struct watched *state,
     else if (!answer->success)
         buf_printf(&words, FAILED_LAST "%s%s", watch->told && answer->error[0] ? ": " : "",
                    watch->told ? answer->error : "");
-    return set_heard(state, answer->known && answer->success, to_wall(answer->changed),
-                     buf_text(&words));
+    return set_watched_status(state, answer->known && answer->success, to_wall(answer->changed),
+                              buf_text(&words));
 }
 
-static bool hear_trouble(struct watched *state, const char *trouble)
+static bool take_state_failure(struct watched *state, const char *trouble)
 {
     AUTO_BUF struct buf words = BUF_INIT(WORDS_MAX);
 
     buf_printf(&words, "cannot be checked: %s", trouble);
-    return set_heard(state, false, state->changed, buf_text(&words));
+    return set_watched_status(state, false, state->changed, buf_text(&words));
 }
 
 /* States whose answer has changed, by name. */
-static void hear_round(struct statewatch *watch, const struct round *round, struct map *changed)
+static void take_round_results(struct statewatch *watch, const struct round *round,
+                               struct map *changed)
 {
     for (size_t i = 0; i < round->names.n; i++) {
         struct watched *state = map_find(&watch->names, str_from(round->names.p[i]));
-        const bool differs = round->failed ? hear_trouble(state, round->err.text)
-                                           : hear_answer(watch, state, &round->answers.p[i]);
+        const bool differs = round->failed ? take_state_failure(state, round->err.text)
+                                           : take_state_answer(watch, state, &round->answers.p[i]);
 
         if (differs)
             (void)map_set(changed, str_from(state->name), state);
@@ -147,7 +149,7 @@ static bool waits_for_any(const struct config_service *service, const struct map
     return false;
 }
 
-static void tell_watchers(struct statewatch *watch, const struct map *changed)
+static void notify_watchers(struct statewatch *watch, const struct map *changed)
 {
     const struct config *config = watch->options.config;
 
@@ -168,8 +170,8 @@ static void on_states_checked(struct background_task *background_task)
 
     if (watch) {
         watch->round = NULL;
-        hear_round(watch, round, &changed);
-        tell_watchers(watch, &changed);
+        take_round_results(watch, round, &changed);
+        notify_watchers(watch, &changed);
         plan_round(watch, STATEWATCH_INTERVAL);
     }
     free_round(round);

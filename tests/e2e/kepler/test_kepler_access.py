@@ -307,7 +307,7 @@ def test_hooks_and_checks_get_the_token_and_it_is_never_shown(home):
             run: "exec sleep 1000"
             permissions: [status]
             hooks: {pre_start: {run: "echo $KEPLER_TOKEN > hook"}, post_stop: {run: "echo $KEPLER_TOKEN > last"}}
-            healthcheck: {run: "echo $KEPLER_TOKEN > check", interval: 50ms}
+            healthcheck: {run: "echo $KEPLER_TOKEN > next; mv next check", interval: 50ms}
         """)
     home.start("--wait", file=file, user="alice")
     token = variables_of(home.wait_for("web", "healthy", file=file)["pid"])["KEPLER_TOKEN"]

@@ -17,7 +17,8 @@
 #define EVENT_MAX     ((size_t)1 << 20)
 #define EVENT_VERSION 1
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_announcement_stored(void *self, const struct nats_error *error,
+                                   const struct nats_stored_ack *ack)
 {
     (void)self;
     (void)ack;
@@ -25,7 +26,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         log_warning("event cannot be stored error=%s", error->text);
 }
 
-static struct nats_publisher *publisher_of(struct master *master)
+static struct nats_publisher *get_event_publisher(struct master *master)
 {
     if (!master->events)
         master->events = nats_publisher_new(
@@ -34,8 +35,8 @@ static struct nats_publisher *publisher_of(struct master *master)
 }
 
 /* The stream takes an id once, and reactions to it are the same ones however often it comes. */
-static void print_id(const struct announcement *announcement, int64_t now,
-                     char text[static KSUID_SIZE])
+static void print_announcement_id(const struct announcement *announcement, int64_t now,
+                                  char text[static KSUID_SIZE])
 {
     unsigned char digest[SHA256_SIZE];
     struct ksuid id = { .seconds = announcement->seconds };
@@ -68,15 +69,15 @@ int announce_event(struct master *master, const struct announcement *announcemen
         .depth = announcement->depth,
     };
 
-    print_id(announcement, now, id);
+    print_announcement_id(announcement, now, id);
     if (event_print_subject(&subject, SUBJECT_EVENT_MASTER, NULL, event.tag, err) < 0 ||
         record_encode(&bytes, &event_type, &event, err) < 0)
         return -1;
-    return nats_publisher_send(publisher_of(master),
+    return nats_publisher_send(get_event_publisher(master),
                                &(struct nats_store){ .subject = buf_view(&subject),
                                                      .payload = buf_view(&bytes),
                                                      .id = str_from(id) },
-                               announcement->stored ? announcement->stored : on_stored,
+                               announcement->stored ? announcement->stored : on_announcement_stored,
                                announcement->stored ? announcement->self : master, err);
 }
 

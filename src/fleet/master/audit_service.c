@@ -20,7 +20,7 @@ struct auditor {
     struct nats_sub *notices;
 };
 
-static void on_notice(void *self, const struct nats_msg *msg)
+static void on_audit_notice(void *self, const struct nats_msg *msg)
 {
     const struct auditor *auditor = self;
     const struct audit_notice_reply reply = { .master = auditor->master->id };
@@ -61,7 +61,7 @@ static int start_auditor(void *self, struct err *err)
         nats_sub_new(auditor->master->js.conn,
                      &(struct nats_sub_options){ .subject = subject_template(SUBJECT_AUDIT_NOTICE),
                                                  .queue = subject_queue(SUBJECT_AUDIT_NOTICE),
-                                                 .message = on_notice,
+                                                 .message = on_audit_notice,
                                                  .self = auditor },
                      err);
     return auditor->notices ? 0 : -1;

@@ -31,7 +31,7 @@ struct bus_probe_call {
 
 static void probe_bus(struct timer *timer);
 
-static struct nats_kv open_bucket(const struct bus_probe *probe)
+static struct nats_kv get_probe_bucket(const struct bus_probe *probe)
 {
     struct nats_kv kv = { .js = probe->js,
                           .bucket = store_bucket_name(STORE_LEASES),
@@ -94,8 +94,8 @@ static void end_item(struct bus_probe_call *call, const struct nats_error *error
         look_at_item(call);
 }
 
-static void on_stream(void *self, const struct nats_error *error,
-                      const struct nats_stream_info *info)
+static void on_probed_stream(void *self, const struct nats_error *error,
+                             const struct nats_stream_info *info)
 {
     end_item(self, error, info ? info->reply : NULL);
 }
@@ -127,7 +127,8 @@ static void look_at_item(struct bus_probe_call *call)
         end_look(call, err.text, false);
 }
 
-static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_probe_read(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
 {
     struct bus_probe_call *call = self;
 
@@ -142,12 +143,13 @@ static void on_read(void *self, const struct nats_error *error, const struct nat
 
 static void read_stamp(struct bus_probe_call *call)
 {
-    const struct nats_kv kv = open_bucket(call->probe);
+    const struct nats_kv kv = get_probe_bucket(call->probe);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
     call->stored = clock_now();
-    if (nats_kv_get(&kv, arena_printf(&arena, KEY, call->probe->name), on_read, call, &err) < 0)
+    if (nats_kv_get(&kv, arena_printf(&arena, KEY, call->probe->name), on_probe_read, call, &err) <
+        0)
         end_look(call, err.text, false);
 }
 
@@ -185,15 +187,15 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
 static void probe_bus(struct timer *timer)
 {
     struct bus_probe *probe = container_of(timer, struct bus_probe, timer);
-    const struct nats_kv kv = open_bucket(probe);
+    const struct nats_kv kv = get_probe_bucket(probe);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct bus_probe_call *call = mem_zalloc(sizeof(*call));
     struct err err;
 
     *call = (struct bus_probe_call){ .probe = probe, .sent = clock_now() };
     probe->call = call;
-    if (nats_kv_put(&kv, arena_printf(&arena, KEY, probe->name), STR("1"), on_written, call, &err) <
-        0)
+    if (nats_kv_put(&kv, arena_printf(&arena, KEY, probe->name), STR("1"), on_probe_written, call,
+                    &err) < 0)
         end_look(call, err.text, false);
 }
 

@@ -158,7 +158,7 @@ static void check_advertised(struct arena *arena, const char *url, const struct 
 }
 
 /* Every group, with those that it names. */
-static void check_groups(struct arena *arena, const struct value *groups, struct diags *diags)
+static void check_peel_groups(struct arena *arena, const struct value *groups, struct diags *diags)
 {
     for (size_t i = 0; groups && i < groups->map->count; i++) {
         const struct value *name = &groups->map->pairs[i].key;
@@ -202,8 +202,8 @@ static void check_bytes(const struct master_conf *conf, const struct value *give
                          "'jetstream_max_bytes' must be 0 or 256MiB at least");
 }
 
-static void check_conf(struct arena *arena, void *values, const struct value *given,
-                       struct diags *diags)
+static void check_master_conf(struct arena *arena, void *values, const struct value *given,
+                              struct diags *diags)
 {
     struct master_conf *conf = values;
     struct export_confs exports;
@@ -213,7 +213,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
         (void)value_diag(diags, value_point(given, "nats_url"), "'nats_url': %s", err.text);
     check_address(conf->health_addr, "health_addr", given, diags);
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
-    check_groups(arena, conf->nodegroups, diags);
+    check_peel_groups(arena, conf->nodegroups, diags);
     check_bytes(conf, given, diags);
     place_kept(arena, conf);
     (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
@@ -238,17 +238,17 @@ const struct daemon_conf master_daemon_conf = {
     .rows = rows,
     .size = sizeof(struct master_conf),
     .lenient = true,
-    .check = check_conf,
+    .check = check_master_conf,
 };
 
-static const char *text_at(const struct master_conf *conf, size_t offset)
+static const char *get_conf_text(const struct master_conf *conf, size_t offset)
 {
     const char *const *field = (const char *const *)(const void *)((const char *)conf + offset);
 
     return *field ? *field : "";
 }
 
-static int64_t number_at(const struct master_conf *conf, size_t offset)
+static int64_t get_conf_number(const struct master_conf *conf, size_t offset)
 {
     return *(const int64_t *)(const void *)((const char *)conf + offset);
 }
@@ -257,11 +257,12 @@ const char *master_conf_restart_key(const struct master_conf *before,
                                     const struct master_conf *after)
 {
     for (size_t i = 0; i < ARRAY_LEN(fixed_texts); i++)
-        if (strcmp(text_at(before, fixed_texts[i].offset), text_at(after, fixed_texts[i].offset)) !=
-            0)
+        if (strcmp(get_conf_text(before, fixed_texts[i].offset),
+                   get_conf_text(after, fixed_texts[i].offset)) != 0)
             return fixed_texts[i].key;
     for (size_t i = 0; i < ARRAY_LEN(fixed_numbers); i++)
-        if (number_at(before, fixed_numbers[i].offset) != number_at(after, fixed_numbers[i].offset))
+        if (get_conf_number(before, fixed_numbers[i].offset) !=
+            get_conf_number(after, fixed_numbers[i].offset))
             return fixed_numbers[i].key;
     if (before->reactor_enabled != after->reactor_enabled)
         return "reactor.enabled";

@@ -51,9 +51,9 @@ static void end_erasure(struct erasure *erasure)
     free(erasure);
 }
 
-static void erase(struct timer *timer);
+static void erase_next(struct timer *timer);
 
-static void erase_later(struct erasure *erasure, const char *why)
+static void arm_eraser(struct erasure *erasure, const char *why)
 {
     log_warning("key cannot be removed bucket=%s key=%s error=%s", erasure->kv.bucket, erasure->key,
                 why);
@@ -61,25 +61,26 @@ static void erase_later(struct erasure *erasure, const char *why)
         end_erasure(erasure);
     else
         timer_set(loop_timers(erasure->eraser->loop), &erasure->timer,
-                  clock_after(clock_now(), PAUSE_NS), erase);
+                  clock_after(clock_now(), PAUSE_NS), erase_next);
 }
 
 static void finish_try(struct erasure *erasure, const struct nats_error *error)
 {
     erasure->is_asked = false;
     if (erasure->eraser && error && error->fault != NATS_FAULT_CANCELED)
-        erase_later(erasure, error->text);
+        arm_eraser(erasure, error->text);
     else
         end_erasure(erasure);
 }
 
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+static void on_key_erased(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
     finish_try(self, error);
 }
 
-static void on_key(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_erasable_key(void *self, const struct nats_error *error,
+                            const struct nats_kv_entry *entry)
 {
     struct erasure *erasure = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -91,7 +92,7 @@ static void on_key(void *self, const struct nats_error *error, const struct nats
                       arena_strndup(&arena, entry->key.p, entry->key.n));
 }
 
-static void erase(struct timer *timer)
+static void erase_next(struct timer *timer)
 {
     struct erasure *erasure = container_of(timer, struct erasure, timer);
     struct err err;
@@ -99,12 +100,12 @@ static void erase(struct timer *timer)
 
     erasure->is_asked = true;
     result = erasure->is_pattern
-                 ? nats_kv_keys(&erasure->kv, erasure->key, on_key, erasure, &err)
-                 : nats_kv_purge(&erasure->kv, erasure->key, 0, on_purged, erasure, &err);
+                 ? nats_kv_keys(&erasure->kv, erasure->key, on_erasable_key, erasure, &err)
+                 : nats_kv_purge(&erasure->kv, erasure->key, 0, on_key_erased, erasure, &err);
     if (result == 0)
         return;
     erasure->is_asked = false;
-    erase_later(erasure, err.text);
+    arm_eraser(erasure, err.text);
 }
 
 static void add_erasure(struct eraser *eraser, const struct nats_kv *kv, const char *key,
@@ -122,7 +123,7 @@ static void add_erasure(struct eraser *eraser, const struct nats_kv *kv, const c
         erasure->next->back = &erasure->next;
     eraser->first = erasure;
     eraser->count++;
-    erase(&erasure->timer);
+    erase_next(&erasure->timer);
 }
 
 void eraser_remove(struct eraser *eraser, const struct nats_kv *kv, const char *key)
@@ -135,7 +136,7 @@ void eraser_remove_all(struct eraser *eraser, const struct nats_kv *kv, const ch
     add_erasure(eraser, kv, pattern, true);
 }
 
-static struct nats_kv open_bucket(const struct nats_js *js, enum store_bucket bucket)
+static struct nats_kv get_erased_bucket(const struct nats_js *js, enum store_bucket bucket)
 {
     return (struct nats_kv){ .js = *js,
                              .bucket = store_bucket_name(bucket),
@@ -145,11 +146,11 @@ static struct nats_kv open_bucket(const struct nats_js *js, enum store_bucket bu
 void eraser_remove_peel(struct eraser *eraser, const struct nats_js *js, const char *peel)
 {
     static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
-    const struct nats_kv basket = open_bucket(js, STORE_BASKET);
+    const struct nats_kv basket = get_erased_bucket(js, STORE_BASKET);
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(buckets); i++) {
-        const struct nats_kv kv = open_bucket(js, buckets[i]);
+        const struct nats_kv kv = get_erased_bucket(js, buckets[i]);
 
         eraser_remove(eraser, &kv, peel);
     }

@@ -25,7 +25,7 @@ struct lease_call {
     void *self;
 };
 
-static struct nats_kv bucket_of(const struct lease *lease)
+static struct nats_kv get_lease_bucket(const struct lease *lease)
 {
     /* of several who find the mark of one that was given up, one gets it; and renewals need no
      * more than the comparison, since only creates stand against them */
@@ -34,12 +34,12 @@ static struct nats_kv bucket_of(const struct lease *lease)
                              .settled = lease->revision == 0 };
 }
 
-static void on_timer(struct timer *timer);
+static void on_lease_timer(struct timer *timer);
 
-static void arm(struct lease *lease, int64_t wait)
+static void arm_lease(struct lease *lease, int64_t wait)
 {
     timer_set(loop_timers(nats_conn_loop(lease->js.conn)), &lease->timer,
-              clock_after(clock_now(), wait), on_timer);
+              clock_after(clock_now(), wait), on_lease_timer);
 }
 
 bool lease_is_held(const struct lease *lease)
@@ -47,7 +47,7 @@ bool lease_is_held(const struct lease *lease)
     return lease->revision && clock_now() < lease->good_until;
 }
 
-static void lose(struct lease *lease)
+static void lose_lease(struct lease *lease)
 {
     if (!lease->revision)
         return;
@@ -57,7 +57,7 @@ static void lose(struct lease *lease)
         lease->lost(lease);
 }
 
-static void hold(struct lease *lease, uint64_t revision, int64_t sent)
+static void hold_lease(struct lease *lease, uint64_t revision, int64_t sent)
 {
     bool is_new = !lease->revision;
 
@@ -72,7 +72,7 @@ static void hold(struct lease *lease, uint64_t revision, int64_t sent)
 }
 
 /* The call of a lease that was not stopped meanwhile; NULL: it was. */
-static struct lease *end_call(struct lease_call *call)
+static struct lease *end_lease_call(struct lease_call *call)
 {
     struct lease *lease = call->lease;
 
@@ -85,14 +85,14 @@ static struct lease *end_call(struct lease_call *call)
 /* Another attempt, later. */
 static void wait_for_next(struct lease *lease)
 {
-    arm(lease, lease_is_held(lease)
-                   ? LEASE_RENEW_NS
-                   : LEASE_RENEW_NS / 2 + (int64_t)(chance_number() % LEASE_RENEW_NS));
+    arm_lease(lease, lease_is_held(lease)
+                         ? LEASE_RENEW_NS
+                         : LEASE_RENEW_NS / 2 + (int64_t)(chance_number() % LEASE_RENEW_NS));
 }
 
 static void leave_to_other(struct lease *lease)
 {
-    lose(lease);
+    lose_lease(lease);
     if (lease->taken)
         lease->taken(lease);
     wait_for_next(lease);
@@ -112,13 +112,14 @@ static void replace_damage(struct lease *lease, uint64_t revision)
     }
     log_warning("lease '%s' was overwritten with an answer of a server: written again", lease->key);
     lease->damaged = revision;
-    arm(lease, 0);
+    arm_lease(lease, 0);
 }
 
 /* What is there in place of what was expected. */
-static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_lease_read(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
 {
-    struct lease *lease = end_call(self);
+    struct lease *lease = end_lease_call(self);
 
     if (!lease)
         return;
@@ -130,7 +131,7 @@ static void on_read(void *self, const struct nats_error *error, const struct nat
     leave_to_other(lease);
 }
 
-static void read_entry(struct lease *lease)
+static void read_lease_entry(struct lease *lease)
 {
     const struct nats_kv kv = { .js = lease->js,
                                 .bucket = store_bucket_name(STORE_LEASES),
@@ -140,56 +141,56 @@ static void read_entry(struct lease *lease)
 
     *call = (struct lease_call){ .lease = lease };
     lease->call = call;
-    if (nats_kv_get(&kv, lease->key, on_read, call, &err) < 0)
-        leave_to_other(end_call(call));
+    if (nats_kv_get(&kv, lease->key, on_lease_read, call, &err) < 0)
+        leave_to_other(end_lease_call(call));
 }
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_lease_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct lease_call *call = self;
     const int64_t sent = call->sent;
-    struct lease *lease = end_call(call);
+    struct lease *lease = end_lease_call(call);
 
     if (!lease)
         return;
     lease->damaged = 0;
     if (error && error->fault == NATS_FAULT_CONFLICT) {
-        read_entry(lease);
+        read_lease_entry(lease);
         return;
     }
     if (!error) {
         lease->damaged_since = 0;
-        hold(lease, revision, sent);
+        hold_lease(lease, revision, sent);
     } else if (clock_now() >= lease->good_until) {
-        lose(lease);
+        lose_lease(lease);
     }
     wait_for_next(lease);
 }
 
-static int write_entry(struct lease *lease, struct lease_call *call, struct err *err)
+static int write_lease_entry(struct lease *lease, struct lease_call *call, struct err *err)
 {
-    const struct nats_kv kv = bucket_of(lease);
+    const struct nats_kv kv = get_lease_bucket(lease);
     const struct str value = str_from(lease->holder);
     const uint64_t expected = lease->damaged ? lease->damaged : lease->revision;
 
-    return expected ? nats_kv_update(&kv, lease->key, value, expected, on_written, call, err)
-                    : nats_kv_create(&kv, lease->key, value, on_written, call, err);
+    return expected ? nats_kv_update(&kv, lease->key, value, expected, on_lease_written, call, err)
+                    : nats_kv_create(&kv, lease->key, value, on_lease_written, call, err);
 }
 
-static void on_timer(struct timer *timer)
+static void on_lease_timer(struct timer *timer)
 {
     struct lease *lease = container_of(timer, struct lease, timer);
     struct lease_call *call;
     struct err err;
 
     if (lease->revision && !lease_is_held(lease))
-        lose(lease);
-    arm(lease, LEASE_RENEW_NS);
+        lose_lease(lease);
+    arm_lease(lease, LEASE_RENEW_NS);
     if (lease->call)
         return;
     call = mem_zalloc(sizeof(*call));
     *call = (struct lease_call){ .lease = lease, .sent = clock_now() };
-    if (write_entry(lease, call, &err) == 0)
+    if (write_lease_entry(lease, call, &err) == 0)
         lease->call = call;
     else
         free(call);
@@ -198,10 +199,10 @@ static void on_timer(struct timer *timer)
 void lease_start(struct lease *lease)
 {
     lease->is_started = true;
-    arm(lease, 0);
+    arm_lease(lease, 0);
 }
 
-static void on_given_up(void *self, const struct nats_error *error, uint64_t revision)
+static void on_lease_given_up(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct lease_call *call = self;
 
@@ -214,7 +215,7 @@ static void on_given_up(void *self, const struct nats_error *error, uint64_t rev
 
 bool lease_stop(struct lease *lease, void (*fn)(void *self), void *self)
 {
-    const struct nats_kv kv = bucket_of(lease);
+    const struct nats_kv kv = get_lease_bucket(lease);
     struct lease_call *call;
     uint64_t revision = lease->revision;
     struct err err;
@@ -232,7 +233,7 @@ bool lease_stop(struct lease *lease, void (*fn)(void *self), void *self)
         return false;
     call = mem_zalloc(sizeof(*call));
     *call = (struct lease_call){ .fn = fn, .self = self };
-    if (nats_kv_delete(&kv, lease->key, revision, on_given_up, call, &err) == 0)
+    if (nats_kv_delete(&kv, lease->key, revision, on_lease_given_up, call, &err) == 0)
         return true;
     free(call);
     return false;

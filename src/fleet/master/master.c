@@ -23,7 +23,7 @@
 
 #define COMPONENT "master"
 
-static void set_problem(struct master *master, const char *text)
+static void set_master_problem(struct master *master, const char *text)
 {
     (void)snprintf(master->problem, sizeof(master->problem), "%s", text);
 }
@@ -46,16 +46,16 @@ static int open_services(struct master *master, const struct master_service *con
     return 0;
 }
 
-static void on_retry(struct timer *timer);
+static void on_master_retry(struct timer *timer);
 
-static void retry_later(struct master *master)
+static void retry_master_start(struct master *master)
 {
     timer_set(loop_timers(master->loop), &master->retry, clock_after(clock_now(), MASTER_RETRY_NS),
-              on_retry);
+              on_master_retry);
 }
 
 /* In order: one that cannot start yet holds up those after it, which may need it. */
-static void start_services(struct master *master)
+static void start_master_services(struct master *master)
 {
     for (size_t i = 0; i < master->service_count; i++) {
         struct master_running *running = &master->services[i];
@@ -67,7 +67,7 @@ static void start_services(struct master *master)
             log_warning("service cannot start, trying again service=%s error=%s",
                         running->service->name, err.text);
             (void)snprintf(running->problem, sizeof(running->problem), "%s", err.text);
-            retry_later(master);
+            retry_master_start(master);
             return;
         }
         running->is_started = true;
@@ -75,7 +75,7 @@ static void start_services(struct master *master)
     }
 }
 
-static void stop_services(struct master *master)
+static void stop_master_services(struct master *master)
 {
     for (size_t i = master->service_count; i-- > 0;) {
         struct master_running *running = &master->services[i];
@@ -107,7 +107,7 @@ void *master_find(const struct master *master, const struct master_service *serv
 
 /* --- health ------------------------------------------------------------------------- */
 
-static void check_service(const struct master_running *running, struct health_report *report)
+static void check_master_service(const struct master_running *running, struct health_report *report)
 {
     char message[HEALTH_TEXT_MAX] = "";
     enum health_status status = HEALTH_OK;
@@ -122,15 +122,15 @@ static void check_service(const struct master_running *running, struct health_re
     health_report_add(report, running->service->name, status, message);
 }
 
-static bool is_connected(const struct master *master)
+static bool is_master_connected(const struct master *master)
 {
     return master->link && nats_conn_state(link_conn(master->link)) == NATS_CONN_CONNECTED;
 }
 
-static void report_checks(void *self, struct health_report *report)
+static void report_master_checks(void *self, struct health_report *report)
 {
     const struct master *master = self;
-    bool connected = is_connected(master);
+    bool connected = is_master_connected(master);
 
     health_report_add(report, "nats", connected ? HEALTH_OK : HEALTH_DOWN,
                       connected ? NULL : master->problem);
@@ -140,17 +140,17 @@ static void report_checks(void *self, struct health_report *report)
                       : master->is_ready ? NULL
                                          : master->problem);
     for (size_t i = 0; i < master->service_count; i++)
-        check_service(&master->services[i], report);
+        check_master_service(&master->services[i], report);
 }
 
-static void measure(void *self, struct metrics *metrics)
+static void measure_master(void *self, struct metrics *metrics)
 {
-    metrics_set(metrics, MASTER_CONNECTED, is_connected(self) ? 1 : 0, NULL, NULL);
+    metrics_set(metrics, MASTER_CONNECTED, is_master_connected(self) ? 1 : 0, NULL, NULL);
 }
 
 /* --- the bus ------------------------------------------------------------------------ */
 
-static void on_ensured(void *self, const struct store_result *result)
+static void on_store_ensured(void *self, const struct store_result *result)
 {
     struct master *master = self;
 
@@ -160,28 +160,28 @@ static void on_ensured(void *self, const struct store_result *result)
     for (size_t i = 0; i < result->problem_count; i++)
         log_warning("bus is not prepared problem=%s", result->problems[i]);
     if (result->problem_count > 0) {
-        set_problem(master, result->problems[0]);
-        retry_later(master);
+        set_master_problem(master, result->problems[0]);
+        retry_master_start(master);
         return;
     }
     master->is_prepared = true;
     bus_probe_start(&master->probe);
 }
 
-static void stop(struct master *master);
+static void stop_master(struct master *master);
 
 /* The streams begin again, and so do we. */
-static void start_again(struct master *master)
+static void restart_services(struct master *master)
 {
     log_error("the bus has lost what it stored: starting again, to make and publish all of it");
     (void)snprintf(master->refusal, sizeof(master->refusal),
                    "the bus has lost what it stored; this master starts again");
     master->is_starting_again = true;
-    stop(master);
+    stop_master(master);
 }
 
 /* It can be written to: from now on its clock counts, too. */
-static void note_stored(struct master *master)
+static void note_bus_writable(struct master *master)
 {
     if (master->refusal[0])
         log_info("bus stores again");
@@ -191,19 +191,19 @@ static void note_stored(struct master *master)
     if (!master->is_ready)
         log_info("bus is prepared server=%s", nats_conn_server(link_conn(master->link)));
     master->is_ready = true;
-    start_services(master);
+    start_master_services(master);
 }
 
-static void on_probed(struct bus_probe *probe, const char *problem, bool is_lost)
+static void on_bus_probed(struct bus_probe *probe, const char *problem, bool is_lost)
 {
     struct master *master = container_of(probe, struct master, probe);
 
-    if (master->is_stopping || !is_connected(master))
+    if (master->is_stopping || !is_master_connected(master))
         return;
     if (is_lost) {
-        start_again(master);
+        restart_services(master);
     } else if (!problem) {
-        note_stored(master);
+        note_bus_writable(master);
     } else {
         if (!master->refusal[0])
             log_warning("bus does not store error=%s", problem);
@@ -223,23 +223,23 @@ static void ensure_store(struct master *master)
     if (store_ensure(&master->js,
                      &(struct store_options){ .replicas = master->conf.jetstream_replicas,
                                               .max_bytes = master->conf.jetstream_max_bytes },
-                     on_ensured, master, &err) < 0) {
+                     on_store_ensured, master, &err) < 0) {
         master->is_ensuring = false;
         log_error("bus cannot be prepared error=%s", err.text);
-        set_problem(master, err.text);
-        retry_later(master);
+        set_master_problem(master, err.text);
+        retry_master_start(master);
     }
 }
 
-static void on_retry(struct timer *timer)
+static void on_master_retry(struct timer *timer)
 {
     struct master *master = container_of(timer, struct master, retry);
 
-    if (is_connected(master))
+    if (is_master_connected(master))
         ensure_store(master);
 }
 
-static void on_connected(struct master *master)
+static void on_master_connected(struct master *master)
 {
     log_info("bus connected server=%s", nats_conn_server(link_conn(master->link)));
     if (master->was_connected)
@@ -248,22 +248,22 @@ static void on_connected(struct master *master)
     ensure_store(master);
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_master_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct master *master = container_of(listener, struct master, listener);
     const char *why = event->error ? event->error->text : "";
 
     switch (event->kind) {
-    case NATS_EVENT_CONNECTED: on_connected(master); break;
+    case NATS_EVENT_CONNECTED: on_master_connected(master); break;
     case NATS_EVENT_DISCONNECTED:
         metrics_add(master->metrics, MASTER_DISCONNECTS, 1, NULL, NULL);
         if (event->error && event->error->fault == NATS_FAULT_SLOW)
             metrics_add(master->metrics, MASTER_SLOW_CONSUMERS, 1, NULL, NULL);
-        set_problem(master, why);
+        set_master_problem(master, why);
         log_warning("bus disconnected, reconnecting error=%s", why);
         break;
     case NATS_EVENT_RETRY:
-        set_problem(master, why);
+        set_master_problem(master, why);
         log_debug("bus cannot be reached, trying again error=%s", why);
         break;
     case NATS_EVENT_ERROR:
@@ -314,15 +314,16 @@ static int connect_bus(struct master *master, struct err *err)
     master->js = (struct nats_js){ .conn = link_conn(master->link),
                                    .id_secret = { (const char *)master->id_secret,
                                                   sizeof(master->id_secret) } };
-    master->probe = (struct bus_probe){ .js = master->js, .name = master->id, .result = on_probed };
-    nats_listen(master->js.conn, &master->listener, on_event);
-    set_problem(master, "not connected yet");
+    master->probe =
+        (struct bus_probe){ .js = master->js, .name = master->id, .result = on_bus_probed };
+    nats_listen(master->js.conn, &master->listener, on_master_bus_event);
+    set_master_problem(master, "not connected yet");
     return 0;
 }
 
 /* --- configuration ------------------------------------------------------------------ */
 
-static void log_diags(const struct diags *diags, const char *words)
+static void log_conf_diags(const struct diags *diags, const char *words)
 {
     for (size_t i = 0; i < diags->list.n; i++) {
         AUTO_BUF struct buf text = BUF_INIT(LOG_TEXT_MAX);
@@ -349,7 +350,7 @@ static void use_conf(struct master *master, const struct master_conf *conf, stru
     log_info("configuration read again");
 }
 
-static void reload(struct master *master)
+static void reload_master(struct master *master)
 {
     struct arena arena = ARENA_INIT;
     struct master_conf conf = { 0 };
@@ -357,9 +358,9 @@ static void reload(struct master *master)
     int result =
         daemon_conf_read(&master_daemon_conf, &master->line, &arena, &conf, &diags, &warnings);
 
-    log_diags(&warnings, "configuration key ignored");
+    log_conf_diags(&warnings, "configuration key ignored");
     if (result < 0) {
-        log_diags(&diags, "configuration cannot be read");
+        log_conf_diags(&diags, "configuration cannot be read");
         log_error("configuration has errors, keeping the old one file=%s",
                   daemon_conf_file(&master_daemon_conf, &master->line));
         arena_done(&arena);
@@ -370,7 +371,7 @@ static void reload(struct master *master)
 
 /* --- stopping ----------------------------------------------------------------------- */
 
-static void on_deadline(struct timer *timer)
+static void on_stop_deadline(struct timer *timer)
 {
     struct master *master = container_of(timer, struct master, deadline);
 
@@ -378,7 +379,7 @@ static void on_deadline(struct timer *timer)
     loop_stop(master->loop);
 }
 
-static void on_flushed(void *self, const struct nats_error *error)
+static void on_master_flushed(void *self, const struct nats_error *error)
 {
     struct master *master = self;
 
@@ -386,23 +387,24 @@ static void on_flushed(void *self, const struct nats_error *error)
     loop_stop(master->loop);
 }
 
-static void flush(struct master *master)
+static void flush_master(struct master *master)
 {
     struct err err;
 
-    if (!is_connected(master) || nats_flush(master->js.conn, on_flushed, master, &err) < 0)
+    if (!is_master_connected(master) ||
+        nats_flush(master->js.conn, on_master_flushed, master, &err) < 0)
         loop_stop(master->loop);
 }
 
-static void stop(struct master *master)
+static void stop_master(struct master *master)
 {
     master->is_stopping = true;
     timer_clear(loop_timers(master->loop), &master->retry);
     bus_probe_stop(&master->probe);
     timer_set(loop_timers(master->loop), &master->deadline,
-              clock_after(clock_now(), MASTER_STOP_NS), on_deadline);
+              clock_after(clock_now(), MASTER_STOP_NS), on_stop_deadline);
     master_hold(master); /* until all of them have begun to stop */
-    stop_services(master);
+    stop_master_services(master);
     master_release(master);
 }
 
@@ -415,20 +417,20 @@ void master_release(struct master *master)
 {
     assert(master->holds > 0);
     if (--master->holds == 0 && master->is_stopping)
-        flush(master);
+        flush_master(master);
 }
 
-static void on_signal(void *self, int signo)
+static void on_master_signal(void *self, int signo)
 {
     struct master *master = self;
 
     if (signo == SIGHUP) {
-        reload(master);
+        reload_master(master);
     } else if (master->is_stopping) {
         loop_stop(master->loop);
     } else {
         log_info("stopping signal=%d", signo);
-        stop(master);
+        stop_master(master);
     }
 }
 
@@ -451,31 +453,31 @@ bool master_init(struct master *master, int argc, char *const *argv, int *ret_st
     return true;
 }
 
-static int listen_for_signals(struct master *master, struct err *err)
+static int listen_for_master_signals(struct master *master, struct err *err)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
     (void)sigaction(SIGPIPE, &ignore, NULL);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (loop_on_signal(master->loop, signals[i], on_signal, master, err) < 0)
+        if (loop_on_signal(master->loop, signals[i], on_master_signal, master, err) < 0)
             return -1;
     return 0;
 }
 
-static int open_all(struct master *master, const struct master_service *const *services,
-                    struct err *err)
+static int open_master_services(struct master *master, const struct master_service *const *services,
+                                struct err *err)
 {
     master->loop = loop_new(err);
-    if (!master->loop || listen_for_signals(master, err) < 0)
+    if (!master->loop || listen_for_master_signals(master, err) < 0)
         return -1;
     master->metrics = metrics_new(master_metrics, MASTER_METRICS);
     master->health = health_new(&(struct health_options){ .loop = master->loop,
                                                           .address = master->conf.health_addr,
                                                           .component = COMPONENT,
                                                           .version = ZESTER_VERSION,
-                                                          .checks = report_checks,
-                                                          .measure = measure,
+                                                          .checks = report_master_checks,
+                                                          .measure = measure_master,
                                                           .metrics = master->metrics,
                                                           .self = master },
                                 err);
@@ -490,7 +492,7 @@ int master_run(struct master *master, const struct master_service *const *servic
     struct err err;
 
     fd_limit_raise();
-    if (open_all(master, services, &err) < 0) {
+    if (open_master_services(master, services, &err) < 0) {
         log_error("master cannot start error=%s", err.text);
         return EXIT_FAILURE;
     }

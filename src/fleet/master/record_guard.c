@@ -116,7 +116,7 @@ static bool may_log(struct record_guard *guard)
 
 /* --- what is known ---------------------------------------------------------------------- */
 
-static struct record *take_record(struct ward *ward, struct str key)
+static struct record *take_guarded_record(struct ward *ward, struct str key)
 {
     struct record *record = map_find(&ward->records, key);
 
@@ -165,12 +165,12 @@ static void note_good(struct record *record, const struct nats_kv_entry *entry)
 }
 
 /* Entries of a bucket that forgets are gone without a word. */
-static bool is_over(const struct record *record)
+static bool is_record_expired(const struct record *record)
 {
     return record->ward->ttl && bus_time() - record->time >= record->ward->ttl;
 }
 
-static void forget_expired(struct ward *ward)
+static void forget_expired_records(struct ward *ward)
 {
     struct map_entry *entry, *next;
 
@@ -178,7 +178,7 @@ static void forget_expired(struct ward *ward)
         struct record *record = entry->value;
 
         next = map_next(&ward->records, entry);
-        if (record->value && is_over(record) && !record->is_busy) {
+        if (record->value && is_record_expired(record) && !record->is_busy) {
             drop_value(record);
             forget_record(record);
         }
@@ -187,7 +187,7 @@ static void forget_expired(struct ward *ward)
 
 /* --- putting it right ------------------------------------------------------------------- */
 
-static void on_retry(struct timer *timer)
+static void on_guard_retry(struct timer *timer)
 {
     struct record_guard *guard = container_of(timer, struct record_guard, retry);
 
@@ -196,11 +196,11 @@ static void on_retry(struct timer *timer)
             begin_repair(entry->value);
 }
 
-static void retry_later(struct record_guard *guard)
+static void arm_guard_retry(struct record_guard *guard)
 {
     if (guard->is_open)
         timer_set(loop_timers(guard->master->loop), &guard->retry,
-                  clock_after(clock_now(), RETRY_NS), on_retry);
+                  clock_after(clock_now(), RETRY_NS), on_guard_retry);
 }
 
 /* More may have come meanwhile. */
@@ -217,13 +217,13 @@ static void end_repair(struct record *record, bool is_done)
     if (is_done && record->damaged == record->began)
         record->damaged = 0;
     if (!is_done)
-        retry_later(guard);
+        arm_guard_retry(guard);
     else if (record->damaged)
         begin_repair(record);
     forget_record(record);
 }
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_guarded_record_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct record *record = self;
     struct ward *ward = record->ward;
@@ -282,7 +282,7 @@ static void repair_record(struct record *record)
     struct err err;
     int result;
 
-    if (record->value && is_over(record))
+    if (record->value && is_record_expired(record))
         drop_value(record);
     if (!record->is_newest_bad || is_of_its_master(record)) {
         end_repair(record, true);
@@ -290,9 +290,10 @@ static void repair_record(struct record *record)
     }
     if (record->value)
         result = nats_kv_update(&ward->kv, record->key, (struct str){ record->value, record->size },
-                                record->newest, on_written, record, &err);
+                                record->newest, on_guarded_record_written, record, &err);
     else if (record->revision || record->entries < ward->kv.history)
-        result = nats_kv_delete(&ward->kv, record->key, record->newest, on_written, record, &err);
+        result = nats_kv_delete(&ward->kv, record->key, record->newest, on_guarded_record_written,
+                                record, &err);
     else {
         report_lost(record);
         return;
@@ -329,7 +330,7 @@ static void begin_repair(struct record *record)
     if (!record->damaged || record->is_busy || !guard->is_open)
         return;
     if (guard->under_way >= WINDOW) {
-        retry_later(guard);
+        arm_guard_retry(guard);
         return;
     }
     record->began = record->damaged;
@@ -337,7 +338,7 @@ static void begin_repair(struct record *record)
     record->entries = 0;
     record->is_newest_bad = false;
     if (nats_kv_history(&ward->kv, record->key, on_history, record, &err) < 0) {
-        retry_later(guard);
+        arm_guard_retry(guard);
         return;
     }
     record->is_busy = true;
@@ -354,7 +355,7 @@ static void note_damage(struct ward *ward, const struct nats_kv_entry *entry)
         count_damage(ward, "kept");
         return;
     }
-    record = take_record(ward, entry->key);
+    record = take_guarded_record(ward, entry->key);
     if (!record)
         return;
     record->damaged = entry->revision;
@@ -362,7 +363,7 @@ static void note_damage(struct ward *ward, const struct nats_kv_entry *entry)
     forget_record(record);
 }
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_guarded_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct ward *ward = self;
     struct record *record;
@@ -373,9 +374,9 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     }
     if (ward->only_counts)
         return;
-    forget_expired(ward);
-    record =
-        ward->only_reads ? map_find(&ward->records, entry->key) : take_record(ward, entry->key);
+    forget_expired_records(ward);
+    record = ward->only_reads ? map_find(&ward->records, entry->key)
+                              : take_guarded_record(ward, entry->key);
     if (!record)
         return;
     if (!ward->only_reads)
@@ -385,7 +386,7 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     forget_record(record);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_guard_watch_failed(void *self, const struct nats_error *error)
 {
     const struct ward *ward = self;
 
@@ -395,7 +396,7 @@ static void on_failed(void *self, const struct nats_error *error)
 
 /* --- the service ------------------------------------------------------------------------ */
 
-static void *open_guard(struct master *master, struct err *err)
+static void *open_record_guard(struct master *master, struct err *err)
 {
     struct record_guard *guard = mem_zalloc(sizeof(*guard));
 
@@ -404,7 +405,7 @@ static void *open_guard(struct master *master, struct err *err)
     return guard;
 }
 
-static void stop_guard(void *self)
+static void stop_record_guard(void *self)
 {
     struct record_guard *guard = self;
 
@@ -416,7 +417,7 @@ static void stop_guard(void *self)
     }
 }
 
-static int open_ward(struct record_guard *guard, size_t number, struct err *err)
+static int open_guarded_bucket(struct record_guard *guard, size_t number, struct err *err)
 {
     struct ward *ward = &guard->wards[number];
     const enum store_bucket bucket = guarded[number].bucket;
@@ -433,27 +434,27 @@ static int open_ward(struct record_guard *guard, size_t number, struct err *err)
         &ward->kv,
         &(struct nats_kv_watch_options){ .pattern = guarded[number].pattern,
                                          .new_only = guarded[number].way == WARD_READS_NEW,
-                                         .entry = on_entry,
-                                         .failed = on_failed,
+                                         .entry = on_guarded_entry,
+                                         .failed = on_guard_watch_failed,
                                          .self = ward },
         err);
     return ward->watch ? 0 : -1;
 }
 
-static int start_guard(void *self, struct err *err)
+static int start_record_guard(void *self, struct err *err)
 {
     struct record_guard *guard = self;
 
     guard->is_open = true;
     for (size_t i = 0; i < ARRAY_LEN(guarded); i++)
-        if (open_ward(guard, i, err) < 0) {
-            stop_guard(guard);
+        if (open_guarded_bucket(guard, i, err) < 0) {
+            stop_record_guard(guard);
             return -1;
         }
     return 0;
 }
 
-static void free_guard(void *self)
+static void free_record_guard(void *self)
 {
     struct record_guard *guard = self;
 
@@ -471,8 +472,8 @@ static void free_guard(void *self)
 
 const struct master_service record_guard_service = {
     .name = "records",
-    .open = open_guard,
-    .start = start_guard,
-    .stop = stop_guard,
-    .free = free_guard,
+    .open = open_record_guard,
+    .start = start_record_guard,
+    .stop = stop_record_guard,
+    .free = free_record_guard,
 };

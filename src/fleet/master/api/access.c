@@ -56,8 +56,9 @@ static int check_direct(const struct api_asker *asker, struct err *why)
                    asker->user);
 }
 
-static enum policy_verdict decide(const struct api_asker *asker, enum api_act act,
-                                  const struct api_subject *subject, int64_t now, struct err *why)
+static enum policy_verdict decide_access(const struct api_asker *asker, enum api_act act,
+                                         const struct api_subject *subject, int64_t now,
+                                         struct err *why)
 {
     return policy_decide(asker->policy,
                          &(struct policy_question){
@@ -89,7 +90,7 @@ int api_may_begin(const struct api_asker *asker, enum api_act act, int64_t now, 
         return err_set(why, ERR_UNSUPPORTED, "nobody with a name may do this");
     if (asked->ground != POLICY_ROLE && asked->ground != POLICY_EVENT)
         return policy_check_role(asker->policy, asked, why);
-    return decide(asker, act, &nothing, now, why) == POLICY_ALLOWED ? 0 : -1;
+    return decide_access(asker, act, &nothing, now, why) == POLICY_ALLOWED ? 0 : -1;
 }
 
 enum policy_verdict api_may(const struct api_asker *asker, enum api_act act,
@@ -99,5 +100,5 @@ enum policy_verdict api_may(const struct api_asker *asker, enum api_act act,
         return POLICY_REFUSED;
     if (acts[act].stream || acts[act].is_direct)
         return POLICY_ALLOWED;
-    return decide(asker, act, subject, now, why);
+    return decide_access(asker, act, subject, now, why);
 }

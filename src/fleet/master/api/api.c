@@ -34,7 +34,7 @@ static void refuse_token(struct api_call *call, const char *reason)
 
 /* NULL: it is answered. Guesses cost a token of the address, and without one nothing is compared.
  */
-static const struct api_token *authenticate(struct api_call *call)
+static const struct api_token *find_call_token(struct api_call *call)
 {
     const struct str remote = str_from(call->request->remote);
     const int64_t wait = rate_wait(&call->api->failures, remote, call->began);
@@ -58,7 +58,7 @@ static const struct api_token *authenticate(struct api_call *call)
 
 /* --- what does it ask for? ---------------------------------------------------------- */
 
-static bool find_route(struct api_call *call)
+static bool find_call_route(struct api_call *call)
 {
     const struct api_match match =
         api_route_find(api_routes, &call->arena, call->request->method, call->request->path);
@@ -81,7 +81,7 @@ struct query {
     struct value map;
 };
 
-static void add_query(void *self, const char *key, const char *value)
+static void add_query_param(void *self, const char *key, const char *value)
 {
     struct query *query = self;
 
@@ -90,7 +90,7 @@ static void add_query(void *self, const char *key, const char *value)
 }
 
 /* All mistakes of both at once. */
-static bool read_request(struct api_call *call)
+static bool read_call_params(struct api_call *call)
 {
     struct query query = { &call->arena, value_map(value_map_new(&call->arena, 4)) };
     struct diags diags = DIAGS_INIT(&call->arena);
@@ -99,7 +99,7 @@ static bool read_request(struct api_call *call)
         api_fail(call, API_TOO_LARGE, "the body is larger than %zu bytes", HTTP_BODY_MAX);
         return false;
     }
-    http_query_each(call->request, add_query, &query);
+    http_query_each(call->request, add_query_param, &query);
     (void)api_route_read_query(call->route, &call->arena, &query.map, &call->query, &diags);
     (void)api_route_read_body(call->route, &call->arena, call->request->body, &call->body, &diags);
     if (diags_count(&diags) == 0)
@@ -108,7 +108,7 @@ static bool read_request(struct api_call *call)
     return false;
 }
 
-static bool has_room(struct api_call *call)
+static bool has_free_call(struct api_call *call)
 {
     if (!call->api->events)
         api_fail_later(call, "the bus is not connected yet");
@@ -122,12 +122,12 @@ static bool has_room(struct api_call *call)
 /* Whoever asks may do it, as far as that is known by now. */
 static void handle_call(struct api_call *call)
 {
-    if (read_request(call) && (call->route->is_open || has_room(call)))
+    if (read_call_params(call) && (call->route->is_open || has_free_call(call)))
         call->route->fn(call);
 }
 
-static void on_asker(void *self, enum asker_outcome outcome, const struct api_asker *asker,
-                     const char *problem)
+static void on_call_asker(void *self, enum asker_outcome outcome, const struct api_asker *asker,
+                          const char *problem)
 {
     struct api_call *call = self;
     struct err why;
@@ -145,20 +145,20 @@ static void on_asker(void *self, enum asker_outcome outcome, const struct api_as
     }
 }
 
-static void authorize(struct api_call *call)
+static void authorize_call(struct api_call *call)
 {
-    const struct api_token *token = authenticate(call);
+    const struct api_token *token = find_call_token(call);
 
     if (!token)
         return;
     call->asker.user = token->operator_name ? arena_strdup(&call->arena, token->operator_name)
                                             : arena_strdup(&call->arena, token->policy.name);
     call->asker.token = arena_strdup(&call->arena, token->username);
-    if (!token->operator_name || has_room(call))
-        asker_find(call->api, &call->arena, token, on_asker, call);
+    if (!token->operator_name || has_free_call(call))
+        asker_find(call->api, &call->arena, token, on_call_asker, call);
 }
 
-static struct api_call *new_call(struct api *api, struct http_request *request)
+static struct api_call *new_api_call(struct api *api, struct http_request *request)
 {
     struct arena arena = ARENA_INIT;
     struct api_call *call = ARENA_NEW(&arena, struct api_call);
@@ -187,13 +187,13 @@ void api_handle(void *self, struct http_request *request)
         http_answer_error(request, API_NOT_FOUND, "not found");
         return;
     }
-    call = new_call(api, request);
-    if (!find_route(call))
+    call = new_api_call(api, request);
+    if (!find_call_route(call))
         return;
     if (call->route->is_open)
         handle_call(call);
     else
-        authorize(call);
+        authorize_call(call);
 }
 
 /* --- the service -------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ const struct param api_approvals_query[] = {
 
 /* --- list --------------------------------------------------------------------------- */
 
-static bool is_wanted(const QUERY *query, const struct approval *approval)
+static bool is_queried_approval(const QUERY *query, const struct approval *approval)
 {
     return query->state == 0 || (enum approval_state)(query->state - 1) == approval->state;
 }
@@ -33,12 +33,13 @@ static void answer_approvals(struct api_call *call, struct fleet_approvals *all)
 
     fleet_approvals_sort(all);
     VEC_EACH (&all->list, approval)
-        if (is_wanted(query, approval) && api_page_takes(&query->page, &seen))
+        if (is_queried_approval(query, approval) && api_page_takes(&query->page, &seen))
             value_list_push(&call->arena, list, fleet_approval_value(&call->arena, approval));
     api_answer_page(call, &body, seen);
 }
 
-static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_approval_entry(void *self, const struct nats_error *error,
+                              const struct nats_kv_entry *entry)
 {
     struct api_call *call = self;
 
@@ -60,7 +61,7 @@ void api_list_approvals(struct api_call *call)
 
     *all = (struct fleet_approvals){ .arena = &call->arena };
     call->work = all;
-    if (nats_kv_list(&kv, NULL, on_entry, call, &err) < 0)
+    if (nats_kv_list(&kv, NULL, on_approval_entry, call, &err) < 0)
         api_fail_later(call, err.text);
 }
 
@@ -71,7 +72,7 @@ static enum subject_kind find_decision(const struct api_call *call)
     return call->route->act == API_ACT_APPROVE_JOB ? SUBJECT_JOB_APPROVE : SUBJECT_JOB_REJECT;
 }
 
-static void on_decided(void *self, enum approvals_outcome outcome, const char *error)
+static void on_approval_decided(void *self, enum approvals_outcome outcome, const char *error)
 {
     struct api_call *call = self;
     const struct approval *approval = call->work;
@@ -94,7 +95,7 @@ static void on_decided(void *self, enum approvals_outcome outcome, const char *e
 }
 
 /* Whoever asked for a job does not decide about it: not with another token of theirs either. */
-static void judge_approval(struct api_call *call, const struct param_strs *inside)
+static void judge_call_approval(struct api_call *call, const struct param_strs *inside)
 {
     const struct api_decision_body *body = call->body;
     const struct approval *approval = call->work;
@@ -111,11 +112,11 @@ static void judge_approval(struct api_call *call, const struct param_strs *insid
                      &(struct approval_request){ .jid = approval->jid,
                                                  .operator= call->asker.user,
                                                  .reason = body->reason ? body->reason : "" },
-                     on_decided, call);
+                     on_approval_decided, call);
 }
 
-static void on_waiting(void *self, const struct nats_error *error,
-                       const struct nats_kv_entry *entry)
+static void on_waiting_approval(void *self, const struct nats_error *error,
+                                const struct nats_kv_entry *entry)
 {
     struct api_call *call = self;
     struct approval *approval = ARENA_NEW(&call->arena, struct approval);
@@ -136,7 +137,7 @@ static void on_waiting(void *self, const struct nats_error *error,
     }
     call->work = approval;
     api_set_job(call, approval->jid);
-    api_resolve_inside(call, judge_approval);
+    api_resolve_inside(call, judge_call_approval);
 }
 
 void api_decide_job(struct api_call *call)
@@ -146,6 +147,6 @@ void api_decide_job(struct api_call *call)
 
     if (!nats_kv_is_key(call->name))
         api_fail(call, API_NOT_FOUND, "job '%.64s' does not wait for approval", call->name);
-    else if (nats_kv_get(&kv, call->name, on_waiting, call, &err) < 0)
+    else if (nats_kv_get(&kv, call->name, on_waiting_approval, call, &err) < 0)
         api_fail_later(call, err.text);
 }

@@ -25,7 +25,7 @@ const struct api_token *asker_find_token(const struct api *api, const struct api
     return api_tokens_find(&conf->api_tokens, conf->auth_dir, digest);
 }
 
-static int64_t now_seconds(void)
+static int64_t get_policy_time(void)
 {
     return bus_time_seconds();
 }
@@ -40,8 +40,8 @@ struct search {
 };
 
 /* Whoever the record says that it is. */
-static int read_asker(struct arena *arena, const char *name, struct str record,
-                      struct api_asker *ret, struct err *why)
+static int read_operator_policy(struct arena *arena, const char *name, struct str record,
+                                struct api_asker *ret, struct err *why)
 {
     struct operator_policy *policy = ARENA_NEW(arena, struct operator_policy);
 
@@ -50,10 +50,11 @@ static int read_asker(struct arena *arena, const char *name, struct str record,
     if (strcmp(policy->name, name) != 0)
         return err_set(why, ERR_INVALID, "the policy is that of somebody else");
     *ret = (struct api_asker){ .user = name, .token = "", .policy = policy, .is_named = true };
-    return policy_check_person(policy, now_seconds(), why);
+    return policy_check_person(policy, get_policy_time(), why);
 }
 
-static void on_policy(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_operator_policy(void *self, const struct nats_error *error,
+                               const struct nats_kv_entry *entry)
 {
     const struct search *search = self;
     struct api_asker *asker = ARENA_NEW(search->arena, struct api_asker);
@@ -65,7 +66,7 @@ static void on_policy(void *self, const struct nats_error *error, const struct n
     } else if (error) {
         search->fn(search->self, ASKER_LATER, NULL,
                    arena_printf(search->arena, "bus: %s", error->text));
-    } else if (read_asker(search->arena, search->name, entry->value, asker, &why) < 0) {
+    } else if (read_operator_policy(search->arena, search->name, entry->value, asker, &why) < 0) {
         search->fn(search->self, ASKER_UNKNOWN, NULL, arena_strdup(search->arena, why.text));
     } else {
         asker->token = search->token;
@@ -74,7 +75,7 @@ static void on_policy(void *self, const struct nats_error *error, const struct n
 }
 
 /* A copy of the token's own policy: the configuration may be read again meanwhile. */
-static struct param_strs copy_texts(struct arena *arena, const struct param_strs *texts)
+static struct param_strs copy_token_globs(struct arena *arena, const struct param_strs *texts)
 {
     const char **copy = ARENA_ARRAY(arena, const char *, texts->n + 1);
 
@@ -88,12 +89,13 @@ static const struct api_asker *copy_asker(struct arena *arena, const struct api_
     struct api_asker *asker = ARENA_NEW(arena, struct api_asker);
     struct operator_policy *policy = ARENA_NEW(arena, struct operator_policy);
 
-    *policy = (struct operator_policy){ .name = arena_strdup(arena, token->policy.name),
-                                        .role = token->policy.role,
-                                        .target = arena_strdup(arena, token->policy.target),
-                                        .functions = copy_texts(arena, &token->policy.functions),
-                                        .approvals = copy_texts(arena, &token->policy.approvals),
-                                        .created_by = "" };
+    *policy =
+        (struct operator_policy){ .name = arena_strdup(arena, token->policy.name),
+                                  .role = token->policy.role,
+                                  .target = arena_strdup(arena, token->policy.target),
+                                  .functions = copy_token_globs(arena, &token->policy.functions),
+                                  .approvals = copy_token_globs(arena, &token->policy.approvals),
+                                  .created_by = "" };
     *asker = (struct api_asker){ .user = policy->name,
                                  .token = arena_strdup(arena, token->username),
                                  .policy = policy };
@@ -118,7 +120,7 @@ void asker_find(struct api *api, struct arena *arena, const struct api_token *to
                                .token = arena_strdup(arena, token->username),
                                .fn = fn,
                                .self = self };
-    if (nats_kv_get(&kv, search->name, on_policy, search, &err) < 0)
+    if (nats_kv_get(&kv, search->name, on_operator_policy, search, &err) < 0)
         fn(self, ASKER_LATER, NULL, err.text);
 }
 
@@ -130,7 +132,7 @@ struct asker_check {
     struct api_stream *stream; /* NULL: it is gone */
 };
 
-static void end_stream(struct api_stream *stream, const char *problem)
+static void end_refused_stream(struct api_stream *stream, const char *problem)
 {
     log_info("stream ends: %s", problem);
     http_stream_send(stream->http, "error",
@@ -138,8 +140,8 @@ static void end_stream(struct api_stream *stream, const char *problem)
     api_stream_end(stream);
 }
 
-static void on_checked(void *self, enum asker_outcome outcome, const struct api_asker *asker,
-                       const char *problem)
+static void on_stream_checked(void *self, enum asker_outcome outcome, const struct api_asker *asker,
+                              const char *problem)
 {
     struct asker_check *check = self;
     struct api_stream *stream = check->stream;
@@ -149,10 +151,10 @@ static void on_checked(void *self, enum asker_outcome outcome, const struct api_
     if (stream) {
         stream->check = NULL;
         if (outcome == ASKER_UNKNOWN)
-            end_stream(stream, problem);
+            end_refused_stream(stream, problem);
         else if (outcome == ASKER_FOUND &&
-                 api_may_begin(asker, stream->act, now_seconds(), &why) < 0)
-            end_stream(stream, why.text);
+                 api_may_begin(asker, stream->act, get_policy_time(), &why) < 0)
+            end_refused_stream(stream, why.text);
     }
     arena_done(&arena); /* the check is in it */
 }
@@ -166,7 +168,7 @@ bool asker_check_stream(struct api_stream *stream)
     const size_t open = api->streams.n;
 
     if (!token) {
-        end_stream(stream, "its token is no longer valid");
+        end_refused_stream(stream, "its token is no longer valid");
         return false;
     }
     if (stream->check)
@@ -175,7 +177,7 @@ bool asker_check_stream(struct api_stream *stream)
     check->stream = stream;
     stream->check = check;
     check->arena = arena;
-    asker_find(api, &check->arena, token, on_checked, check);
+    asker_find(api, &check->arena, token, on_stream_checked, check);
     return api->streams.n == open;
 }
 
@@ -196,7 +198,7 @@ static struct api_stream *find_stream(const struct api *api, const char *name, s
 }
 
 /* The message is the record, which a get might not see yet. */
-static void on_changed(void *self, const struct nats_msg *msg)
+static void on_operator_changed(void *self, const struct nats_msg *msg)
 {
     struct api *api = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -205,13 +207,13 @@ static void on_changed(void *self, const struct nats_msg *msg)
     struct api_stream *stream;
     struct api_asker asker;
     struct err why;
-    const bool is_known = read_asker(&arena, name, msg->payload, &asker, &why) == 0;
+    const bool is_known = read_operator_policy(&arena, name, msg->payload, &asker, &why) == 0;
 
     for (size_t kept = 0; (stream = find_stream(api, name, kept));) {
-        if (is_known && api_may_begin(&asker, stream->act, now_seconds(), &why) == 0)
+        if (is_known && api_may_begin(&asker, stream->act, get_policy_time(), &why) == 0)
             kept++;
         else
-            end_stream(stream, why.text);
+            end_refused_stream(stream, why.text);
     }
 }
 
@@ -220,7 +222,7 @@ int asker_watch_start(struct api *api, struct err *err)
     api->policies =
         nats_sub_new(api->master->js.conn,
                      &(struct nats_sub_options){
-                         .subject = POLICY_SUBJECTS, .message = on_changed, .self = api },
+                         .subject = POLICY_SUBJECTS, .message = on_operator_changed, .self = api },
                      err);
     return api->policies ? 0 : -1;
 }

@@ -52,7 +52,7 @@ static void log_call(const struct api_call *call, enum api_status status)
              call->id, buf_text(&line));
 }
 
-static void end_call(struct api_call *call)
+static void end_api_call(struct api_call *call)
 {
     struct arena arena = call->arena;
 
@@ -60,11 +60,11 @@ static void end_call(struct api_call *call)
     arena_done(&arena); /* the call is in it */
 }
 
-static void send_answer(struct api_call *call, const struct http_answer *answer)
+static void send_http_answer(struct api_call *call, const struct http_answer *answer)
 {
     log_call(call, (enum api_status)answer->status);
     http_answer(call->request, answer);
-    end_call(call);
+    end_api_call(call);
 }
 
 void api_answer(struct api_call *call, enum api_status status, const struct value *body)
@@ -78,7 +78,7 @@ void api_answer(struct api_call *call, enum api_status status, const struct valu
         return;
     }
     buf_add_char(&text, '\n');
-    send_answer(call, &(struct http_answer){ .status = (int)status, .body = buf_view(&text) });
+    send_http_answer(call, &(struct http_answer){ .status = (int)status, .body = buf_view(&text) });
 }
 
 void api_answer_page(struct api_call *call, const struct value *list, size_t total)
@@ -91,7 +91,7 @@ void api_answer_text(struct api_call *call, const char *type, struct str text, c
 {
     if (policy)
         api_set_header(call, "Content-Security-Policy", policy);
-    send_answer(call, &(struct http_answer){ .status = API_OK, .type = type, .body = text });
+    send_http_answer(call, &(struct http_answer){ .status = API_OK, .type = type, .body = text });
 }
 
 static void send_failure(struct api_call *call, enum api_status status, const struct value *body,
@@ -102,9 +102,9 @@ static void send_failure(struct api_call *call, enum api_status status, const st
 
     (void)json_print(&text, body, JSON_STYLE_TEXT, &err); /* texts and lists of them */
     buf_add_char(&text, '\n');
-    send_answer(call, &(struct http_answer){ .status = (int)status,
-                                             .body = buf_view(&text),
-                                             .retry_after = retry_after });
+    send_http_answer(call, &(struct http_answer){ .status = (int)status,
+                                                  .body = buf_view(&text),
+                                                  .retry_after = retry_after });
 }
 
 static struct value make_failure(struct api_call *call, const char *text)
@@ -175,7 +175,7 @@ struct http_stream *api_answer_stream(struct api_call *call, http_closed_fn *clo
 
     log_call(call, API_OK);
     stream = http_stream_new(call->request, closed, self);
-    end_call(call);
+    end_api_call(call);
     return stream;
 }
 
@@ -206,7 +206,7 @@ bool api_page_takes(const struct api_page *page, size_t *seen)
     return number >= offset && number - offset < (size_t)page->limit;
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_peel_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -214,7 +214,7 @@ static int compare_texts(const void *a, const void *b)
 void api_sort(const char **texts, size_t count)
 {
     if (count > 1)
-        qsort(texts, count, sizeof(texts[0]), compare_texts);
+        qsort(texts, count, sizeof(texts[0]), compare_peel_names);
 }
 
 /* --- targets ------------------------------------------------------------------------ */
@@ -227,7 +227,8 @@ struct resolution {
     api_resolved_fn *fn;
 };
 
-static struct roster_question make_question(const struct resolution *resolution, bool with_settings)
+static struct roster_question make_target_question(const struct resolution *resolution,
+                                                   bool with_settings)
 {
     return (struct roster_question){ .expr = resolution->expr,
                                      .type = "",
@@ -243,9 +244,9 @@ static void refuse_limit(const struct resolution *resolution, struct err *err)
     api_refuse(resolution->call, err, NULL);
 }
 
-static void resolve(struct resolution *resolution, bool with_settings)
+static void resolve_call_target(struct resolution *resolution, bool with_settings)
 {
-    const struct roster_question question = make_question(resolution, with_settings);
+    const struct roster_question question = make_target_question(resolution, with_settings);
     struct api_call *call = resolution->call;
     const struct roster *roster = master_roster(call->master);
     struct param_strs peels;
@@ -261,14 +262,14 @@ static void resolve(struct resolution *resolution, bool with_settings)
         api_fail(call, API_BAD, "target '%s': %s", resolution->expr, err.text);
 }
 
-static void on_settings(struct settings_wait *wait, const char *problem)
+static void on_target_settings(struct settings_wait *wait, const char *problem)
 {
     struct resolution *resolution = container_of(wait, struct resolution, wait);
 
     if (problem)
         api_fail_later(resolution->call, problem);
     else
-        resolve(resolution, true);
+        resolve_call_target(resolution, true);
 }
 
 static void begin_resolution(struct api_call *call, const struct resolution *asked)
@@ -281,12 +282,12 @@ static void begin_resolution(struct api_call *call, const struct resolution *ask
         api_fail_later(call, "this master has not read all facts yet");
         return;
     }
-    question = make_question(resolution, true);
+    question = make_target_question(resolution, true);
     if (roster_needs_settings(&question)) {
-        resolution->wait.ready = on_settings;
+        resolution->wait.ready = on_target_settings;
         settings_cache_await(master_settings_book(call->master), &resolution->wait, SETTINGS_NS);
     } else {
-        resolve(resolution, false);
+        resolve_call_target(resolution, false);
     }
 }
 

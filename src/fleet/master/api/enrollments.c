@@ -66,7 +66,8 @@ static void answer_enrollments(struct api_call *call, struct fleet_enrollments *
     api_answer_page(call, &body, seen);
 }
 
-static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_enrollment_entry(void *self, const struct nats_error *error,
+                                const struct nats_kv_entry *entry)
 {
     struct api_call *call = self;
 
@@ -94,7 +95,7 @@ void api_list_enrollments(struct api_call *call)
     }
     *all = (struct fleet_enrollments)FLEET_ENROLLMENTS_INIT(&call->arena);
     call->work = all;
-    if (nats_kv_list(&kv, NULL, on_entry, call, &err) < 0)
+    if (nats_kv_list(&kv, NULL, on_enrollment_entry, call, &err) < 0)
         api_fail_later(call, err.text);
 }
 
@@ -113,8 +114,8 @@ static struct value describe_decision(struct arena *arena, const struct enrollme
     return v;
 }
 
-static void on_decided(void *self, enum admission_status status,
-                       const struct enrollment_reply *reply)
+static void on_enrollment_decided(void *self, enum admission_status status,
+                                  const struct enrollment_reply *reply)
 {
     struct api_call *call = self;
     struct value body;
@@ -146,7 +147,7 @@ static void decide_enrollment(struct api_call *call, enum admission_decision dec
                                                       .operator_name = call->asker.user,
                                                       .reason = body->reason ? body->reason : "",
                                                       .force = body->force },
-                        on_decided, call);
+                        on_enrollment_decided, call);
 }
 
 void api_approve_enrollment(struct api_call *call)
@@ -189,7 +190,7 @@ static void on_paused(void *self, const struct nats_error *error, uint64_t revis
         api_answer(call, API_OK, &body);
 }
 
-static void set_pause(struct api_call *call, enum audit_act act)
+static void set_enrollment_pause(struct api_call *call, enum audit_act act)
 {
     const struct nats_kv kv = api_bucket(call->master, STORE_ENROLLMENTS);
     const DECISION *body = call->body;
@@ -213,10 +214,10 @@ static void set_pause(struct api_call *call, enum audit_act act)
 
 void api_pause_enrollment(struct api_call *call)
 {
-    set_pause(call, AUDIT_ENROLL_PAUSE);
+    set_enrollment_pause(call, AUDIT_ENROLL_PAUSE);
 }
 
 void api_resume_enrollment(struct api_call *call)
 {
-    set_pause(call, AUDIT_ENROLL_RESUME);
+    set_enrollment_pause(call, AUDIT_ENROLL_RESUME);
 }

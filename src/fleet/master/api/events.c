@@ -45,7 +45,8 @@ void api_event_check(struct arena *arena, const void *values, const struct value
         (void)diag_add(diags, (struct place){ 0 }, "'tag': %s", err.text);
 }
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_posted_event_stored(void *self, const struct nats_error *error,
+                                   const struct nats_stored_ack *ack)
 {
     struct api_call *call = self;
     const struct fleet_event *event = call->work;
@@ -84,7 +85,7 @@ void api_send_event(struct api_call *call)
                                  &(struct nats_store){ .subject = str_from(event->subject),
                                                        .payload = buf_view(&payload),
                                                        .id = str_from(event->id) },
-                                 on_stored, call, &err) < 0)
+                                 on_posted_event_stored, call, &err) < 0)
         api_fail_later(call, err.text);
 }
 
@@ -106,13 +107,13 @@ static void end_watching(struct watching *watching)
     arena_done(&arena);
 }
 
-static void on_closed(struct api_stream *stream)
+static void on_event_stream_closed(struct api_stream *stream)
 {
     end_watching(container_of(stream, struct watching, stream));
 }
 
 /* Malformed events are skipped. Origin and tag come from the subject. */
-static void on_event(void *self, const struct nats_msg *msg)
+static void on_streamed_event(void *self, const struct nats_msg *msg)
 {
     struct watching *watching = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -129,21 +130,21 @@ static void on_event(void *self, const struct nats_msg *msg)
     api_stream_send(&watching->stream, "event", &record);
 }
 
-static void fail_watching(struct watching *watching, const char *text)
+static void fail_event_stream(struct watching *watching, const char *text)
 {
     api_fail_later(watching->call, text);
     end_watching(watching);
 }
 
 /* The server has the subscription: the client sees every event from now on. */
-static void on_subscribed(void *self, const struct nats_error *error)
+static void on_events_subscribed(void *self, const struct nats_error *error)
 {
-    static const struct api_stream_kind kind = { .closed = on_closed };
+    static const struct api_stream_kind kind = { .closed = on_event_stream_closed };
     struct watching *watching = self;
     struct api_call *call = watching->call;
 
     if (error) {
-        fail_watching(watching, error->text);
+        fail_event_stream(watching, error->text);
         return;
     }
     watching->call = NULL;
@@ -165,11 +166,12 @@ void api_stream_events(struct api_call *call)
     if (query->match)
         watching->pattern = rule_pattern(&arena, str_from(query->match));
     watching->arena = arena;
-    watching->sub =
-        nats_sub_new(call->master->js.conn,
-                     &(struct nats_sub_options){
-                         .subject = "zester.event.>", .message = on_event, .self = watching },
-                     &err);
-    if (!watching->sub || nats_flush(call->master->js.conn, on_subscribed, watching, &err) < 0)
-        fail_watching(watching, err.text);
+    watching->sub = nats_sub_new(call->master->js.conn,
+                                 &(struct nats_sub_options){ .subject = "zester.event.>",
+                                                             .message = on_streamed_event,
+                                                             .self = watching },
+                                 &err);
+    if (!watching->sub ||
+        nats_flush(call->master->js.conn, on_events_subscribed, watching, &err) < 0)
+        fail_event_stream(watching, err.text);
 }

@@ -89,7 +89,7 @@ static void check_metadata(const struct api_job_body *body, struct diags *diags)
         }
 }
 
-static void check_names(const struct api_job_body *body, struct diags *diags)
+static void check_job_names(const struct api_job_body *body, struct diags *diags)
 {
     char id[PEEL_ID_SIZE];
     struct err err;
@@ -99,8 +99,8 @@ static void check_names(const struct api_job_body *body, struct diags *diags)
             add_mistake(diags, "'targets': %s", err.text);
 }
 
-static void check_target(struct arena *arena, const struct api_job_body *body,
-                         const struct value *given, struct diags *diags)
+static void check_job_target(struct arena *arena, const struct api_job_body *body,
+                             const struct value *given, struct diags *diags)
 {
     const struct target_options options = { .any_group = true };
     const bool has_expr = value_get(given, "target"), has_names = value_get(given, "targets");
@@ -112,11 +112,11 @@ static void check_target(struct arena *arena, const struct api_job_body *body,
     if (body->target)
         (void)target_parse(arena, str_from(body->target), TARGET_COMPOUND, &options, &target,
                            diags);
-    check_names(body, diags);
+    check_job_names(body, diags);
 }
 
 /* The key that means nothing without a batch; NULL: none. */
-static const char *needs_batch(const struct fleet_rollout *rollout)
+static const char *is_batch_needed(const struct fleet_rollout *rollout)
 {
     if (rollout->pause > 0)
         return "pause";
@@ -132,7 +132,7 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
     size_t size;
     struct err err;
 
-    check_target(arena, body, given, diags);
+    check_job_target(arena, body, given, diags);
     if (body->function && !dispatcher_is_function(body->function))
         add_mistake(diags, "'function': '%.128s' is not the name of a function (family.name)",
                     body->function);
@@ -144,8 +144,8 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
     if (body->rollout.revert != FLEET_REVERT_NONE && body->function &&
         !rollout_runs_states(body->function))
         add_mistake(diags, "'revert_on_failure': only runs of states can be reverted");
-    if (!body->batch && needs_batch(&body->rollout))
-        add_mistake(diags, "'%s' requires 'batch'", needs_batch(&body->rollout));
+    if (!body->batch && is_batch_needed(&body->rollout))
+        add_mistake(diags, "'%s' requires 'batch'", is_batch_needed(&body->rollout));
     if (body->has_timeout && body->limits.node_timeout > body->timeout)
         add_mistake(diags, "'node_timeout' is longer than 'timeout', the time of the whole job");
     if (body->jid && !dispatcher_is_jid(body->jid))
@@ -157,7 +157,7 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
 /* --- the job ------------------------------------------------------------------------ */
 
 /* What was asked for, with what is known before the targets are. */
-static struct job *make_job(struct api_call *call)
+static struct job *make_created_job(struct api_call *call)
 {
     const struct api_job_body *body = call->body;
     struct arena *arena = &call->arena;
@@ -205,7 +205,7 @@ static void answer_accepted(struct api_call *call, const struct job *job)
     api_answer(call, API_ACCEPTED, &body);
 }
 
-static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
+static void on_created_job_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
     struct api_call *call = self;
     struct job *job = call->work;
@@ -229,7 +229,7 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
 
 /* --- may it be done? ---------------------------------------------------------------- */
 
-static void on_kept(void *self, const char *error)
+static void on_job_kept_for_approval(void *self, const char *error)
 {
     struct api_call *call = self;
     const struct job *job = call->work;
@@ -261,10 +261,10 @@ static void keep_job(struct api_call *call, const struct job *job)
     if (dispatcher_check(job, &err) < 0)
         api_fail(call, API_BAD, "%s", err.text);
     else
-        approvals_keep(call->master, job, on_kept, call);
+        approvals_keep(call->master, job, on_job_kept_for_approval, call);
 }
 
-static void judge_job(struct api_call *call, const struct param_strs *inside)
+static void judge_created_job(struct api_call *call, const struct param_strs *inside)
 {
     const struct api_job_body *body = call->body;
     struct job *job = call->work;
@@ -275,13 +275,13 @@ static void judge_job(struct api_call *call, const struct param_strs *inside)
     case POLICY_REFUSED: api_refuse(call, &err, job); break;
     case POLICY_WAITS: keep_job(call, job); break;
     case POLICY_ALLOWED:
-        dispatcher_send(master_dispatcher(call->master), job, body->jid != NULL, on_dispatched,
-                        call);
+        dispatcher_send(master_dispatcher(call->master), job, body->jid != NULL,
+                        on_created_job_dispatched, call);
         break;
     }
 }
 
-static void send_job(struct api_call *call, const struct param_strs *peels)
+static void send_created_job(struct api_call *call, const struct param_strs *peels)
 {
     const struct api_job_body *body = call->body;
     struct job *job = call->work;
@@ -296,7 +296,7 @@ static void send_job(struct api_call *call, const struct param_strs *peels)
     } else {
         if (body->batch && fleet_read_batch(body->batch, peels->n, &size, &err) == 0)
             (void)fleet_note_batch(&call->arena, job, size, body->max_failures);
-        api_resolve_inside(call, judge_job);
+        api_resolve_inside(call, judge_created_job);
     }
 }
 
@@ -340,7 +340,7 @@ static bool check_known(struct api_call *call, const struct param_strs *peels)
 }
 
 /* How the record shows whom it was for. */
-static const char *print_names(struct api_call *call, const struct param_strs *peels)
+static const char *print_target_names(struct api_call *call, const struct param_strs *peels)
 {
     AUTO_BUF struct buf out = BUF_INIT(TARGET_TEXT_MAX);
 
@@ -359,8 +359,8 @@ static void send_to_names(struct api_call *call)
     if (!roster_is_seeded(master_roster(call->master))) {
         api_fail_later(call, "this master has not read all facts yet");
     } else if (check_known(call, &peels)) {
-        job->target_expr = print_names(call, &peels);
-        send_job(call, &peels);
+        job->target_expr = print_target_names(call, &peels);
+        send_created_job(call, &peels);
     }
 }
 
@@ -368,9 +368,9 @@ void api_create_job(struct api_call *call)
 {
     const struct api_job_body *body = call->body;
 
-    call->work = make_job(call);
+    call->work = make_created_job(call);
     if (body->target)
-        api_resolve(call, body->target, send_job);
+        api_resolve(call, body->target, send_created_job);
     else
         send_to_names(call);
 }

@@ -32,7 +32,7 @@ static void on_approval(void *self, const struct nats_error *error,
     api_fail(call, API_NOT_FOUND, "%s", err.text);
 }
 
-static void explain_missing(struct reading *reading)
+static void explain_missing_job(struct reading *reading)
 {
     struct nats_kv kv = api_bucket(reading->call->master, STORE_APPROVALS);
     struct err err;
@@ -42,7 +42,8 @@ static void explain_missing(struct reading *reading)
         api_fail_later(reading->call, err.text);
 }
 
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_job_record_read(void *self, const struct nats_error *error,
+                               const struct nats_kv_entry *entry)
 {
     struct reading *reading = self;
     struct api_call *call = reading->call;
@@ -50,7 +51,7 @@ static void on_record(void *self, const struct nats_error *error, const struct n
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        explain_missing(reading);
+        explain_missing_job(reading);
     else if (error)
         api_fail_bus(call, error);
     else if (record_decode(&call->arena, &job_type, 1, arena_str(&call->arena, entry->value), job,
@@ -68,7 +69,7 @@ void api_job_read_id(struct api_call *call, const char *jid, api_job_fn *fn)
 
     kv.indirect = true; /* what was just dispatched is seen */
     *reading = (struct reading){ call, jid, fn };
-    if (nats_kv_get(&kv, jid, on_record, reading, &err) < 0)
+    if (nats_kv_get(&kv, jid, on_job_record_read, reading, &err) < 0)
         api_fail_later(call, err.text);
 }
 

@@ -60,7 +60,7 @@ static void drop_stream(struct service_process_stream *job)
         arena_done(&arena);
 }
 
-static void close_stream(struct service_process_stream *job)
+static void close_job_stream(struct service_process_stream *job)
 {
     nats_sub_free(job->returns);
     nats_sub_free(job->status);
@@ -69,13 +69,13 @@ static void close_stream(struct service_process_stream *job)
     drop_stream(job);
 }
 
-static void on_closed(struct api_stream *stream)
+static void on_job_stream_closed(struct api_stream *stream)
 {
-    close_stream(container_of(stream, struct service_process_stream, stream));
+    close_job_stream(container_of(stream, struct service_process_stream, stream));
 }
 
 /* Something has called back. False: nobody is interested. */
-static bool came_back(struct service_process_stream *job)
+static bool end_stream_read(struct service_process_stream *job)
 {
     job->pending--;
     if (!job->is_closed)
@@ -85,15 +85,15 @@ static bool came_back(struct service_process_stream *job)
 }
 
 /* Before there is a stream. */
-static void fail_stream(struct service_process_stream *job, const char *text)
+static void fail_job_stream(struct service_process_stream *job, const char *text)
 {
     api_fail_later(job->call, text);
-    close_stream(job);
+    close_job_stream(job);
 }
 
 /* --- returns ------------------------------------------------------------------------ */
 
-static void tell_return(struct service_process_stream *job, struct str peel, struct str payload)
+static void send_job_return(struct service_process_stream *job, struct str peel, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct peel_told *told = map_find(&job->by_peel, peel);
@@ -121,7 +121,7 @@ static void tell_return(struct service_process_stream *job, struct str peel, str
     api_stream_send(&job->stream, "return", &v);
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_streamed_return(void *self, const struct nats_msg *msg)
 {
     struct service_process_stream *job = self;
     enum subject_kind kind;
@@ -129,14 +129,14 @@ static void on_message(void *self, const struct nats_msg *msg)
 
     if (!job->call && !job->is_closed && subject_parse(msg->subject, &kind, &names) &&
         kind == SUBJECT_JOB_RETURN)
-        tell_return(job, names.peel, msg->payload);
+        send_job_return(job, names.peel, msg->payload);
 }
 
 /* --- the store ---------------------------------------------------------------------- */
 
-static void read_store(struct service_process_stream *job);
+static void read_job_stream_store(struct service_process_stream *job);
 
-static void tell_end(struct service_process_stream *job)
+static void send_job_end(struct service_process_stream *job)
 {
     api_stream_send(&job->stream, "status", &job->final);
     api_stream_end(&job->stream);
@@ -146,12 +146,13 @@ static void finish_reading(struct service_process_stream *job)
 {
     job->is_reading = false;
     if (job->has_ended)
-        tell_end(job);
+        send_job_end(job);
     else if (job->is_due_again)
-        read_store(job);
+        read_job_stream_store(job);
 }
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_streamed_stored_return(void *self, const struct nats_error *error,
+                                      const struct nats_kv_entry *entry)
 {
     struct service_process_stream *job = self;
     struct str peel;
@@ -160,16 +161,16 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         peel = entry->key;
         (void)str_cut(&peel, '.');
         if (!job->is_closed && entry->change == NATS_KV_PUT)
-            tell_return(job, peel, entry->value);
+            send_job_return(job, peel, entry->value);
         return;
     }
-    if (!came_back(job))
+    if (!end_stream_read(job))
         return;
     job->has_ended = job->has_ended && !error; /* then the next look finds it */
     finish_reading(job);
 }
 
-static struct value describe_end(struct arena *arena, const struct job *job)
+static struct value describe_job_end(struct arena *arena, const struct job *job)
 {
     struct value_map *map = value_map_new(arena, 4);
 
@@ -180,7 +181,8 @@ static struct value describe_end(struct arena *arena, const struct job *job)
     return value_map(map);
 }
 
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_streamed_record(void *self, const struct nats_error *error,
+                               const struct nats_kv_entry *entry)
 {
     struct service_process_stream *job = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -188,15 +190,15 @@ static void on_record(void *self, const struct nats_error *error, const struct n
     struct job record;
     struct err err;
 
-    if (!came_back(job))
+    if (!end_stream_read(job))
         return;
     if (!error && record_decode(&arena, &job_type, 1, entry->value, &record, &err) == 0 &&
         job_status_is_final(record.status)) {
         job->has_ended = true;
-        job->final = describe_end(&job->arena, &record);
+        job->final = describe_job_end(&job->arena, &record);
     }
     job->pending++;
-    if (nats_kv_list(&kv, job->keys, on_stored, job, &err) == 0)
+    if (nats_kv_list(&kv, job->keys, on_streamed_stored_return, job, &err) == 0)
         return;
     job->pending--;
     job->has_ended = false;
@@ -204,7 +206,7 @@ static void on_record(void *self, const struct nats_error *error, const struct n
 }
 
 /* The record first: when it says that the job has ended, all returns are stored. */
-static void read_store(struct service_process_stream *job)
+static void read_job_stream_store(struct service_process_stream *job)
 {
     struct nats_kv kv = api_bucket(job->master, STORE_JOBS);
     struct err err;
@@ -215,50 +217,52 @@ static void read_store(struct service_process_stream *job)
     kv.indirect = true;
     job->is_reading = true;
     job->pending++;
-    if (nats_kv_get(&kv, job->jid, on_record, job, &err) == 0)
+    if (nats_kv_get(&kv, job->jid, on_streamed_record, job, &err) == 0)
         return;
     job->pending--;
     job->is_reading = false; /* until the next beat */
 }
 
-static void on_status(void *self, const struct nats_msg *msg)
+static void on_streamed_status(void *self, const struct nats_msg *msg)
 {
     struct service_process_stream *job = self;
 
     (void)msg;
     if (!job->call && !job->is_closed)
-        read_store(job);
+        read_job_stream_store(job);
 }
 
-static void on_beat(struct api_stream *stream)
+static void on_job_stream_beat(struct api_stream *stream)
 {
-    read_store(container_of(stream, struct service_process_stream, stream));
+    read_job_stream_store(container_of(stream, struct service_process_stream, stream));
 }
 
 /* --- begin -------------------------------------------------------------------------- */
 
-static const struct api_stream_kind kind = { .beat = on_beat, .closed = on_closed };
+static const struct api_stream_kind kind = { .beat = on_job_stream_beat,
+                                             .closed = on_job_stream_closed };
 
 /* The server has the subscriptions: from here on nothing is missed. */
-static void on_subscribed(void *self, const struct nats_error *error)
+static void on_job_stream_subscribed(void *self, const struct nats_error *error)
 {
     struct service_process_stream *job = self;
     struct api_call *call = job->call;
 
     job->pending--;
     if (error) {
-        fail_stream(job, error->text);
+        fail_job_stream(job, error->text);
         return;
     }
     job->call = NULL;
     if (api_stream_open(&job->stream, call, &kind))
-        read_store(job);
+        read_job_stream_store(job);
     else
-        close_stream(job);
+        close_job_stream(job);
 }
 
-static struct nats_sub *subscribe(struct service_process_stream *job, enum subject_kind subject,
-                                  nats_msg_fn *message, struct err *err)
+static struct nats_sub *subscribe_job_stream(struct service_process_stream *job,
+                                             enum subject_kind subject, nats_msg_fn *message,
+                                             struct err *err)
 {
     AUTO_BUF struct buf pattern = BUF_INIT(SUBJECT_MAX);
 
@@ -297,13 +301,15 @@ static void begin_stream(struct api_call *call, const struct job *record)
     struct service_process_stream *job = new_stream(call, record);
     struct err err;
 
-    job->returns = subscribe(job, SUBJECT_JOB_RETURN, on_message, &err);
-    job->status = job->returns ? subscribe(job, SUBJECT_JOB_STATUS, on_status, &err) : NULL;
+    job->returns = subscribe_job_stream(job, SUBJECT_JOB_RETURN, on_streamed_return, &err);
+    job->status = job->returns
+                      ? subscribe_job_stream(job, SUBJECT_JOB_STATUS, on_streamed_status, &err)
+                      : NULL;
     job->pending++;
-    if (job->status && nats_flush(job->master->js.conn, on_subscribed, job, &err) == 0)
+    if (job->status && nats_flush(job->master->js.conn, on_job_stream_subscribed, job, &err) == 0)
         return;
     job->pending--;
-    fail_stream(job, err.text);
+    fail_job_stream(job, err.text);
 }
 
 void api_stream_job(struct api_call *call)

@@ -42,7 +42,8 @@ static void answer_jobs(struct api_call *call, struct fleet_jobs *jobs)
     api_answer_page(call, &all, jobs->matched);
 }
 
-static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_listed_job(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
 {
     struct api_call *call = self;
     struct fleet_jobs jobs, *kept = call->work;
@@ -87,7 +88,7 @@ void api_list_jobs(struct api_call *call)
     }
     call->work = ARENA_NEW(&call->arena, struct fleet_jobs);
     fleet_jobs_init(call->work, &filter, RECORDS_MAX);
-    if (nats_kv_list(&kv, "*", on_job, call, &err) < 0) {
+    if (nats_kv_list(&kv, "*", on_listed_job, call, &err) < 0) {
         fleet_jobs_done(call->work);
         api_fail_later(call, err.text);
     }
@@ -146,7 +147,7 @@ static struct value describe_answer(struct arena *arena, const struct fleet_answ
     return v;
 }
 
-static void answer_job(struct api_call *call, const struct showing *showing)
+static void answer_job_shown(struct api_call *call, const struct showing *showing)
 {
     const struct api_job_query *query = call->query;
     struct value_list *returns = value_list_new(&call->arena, showing->count);
@@ -173,8 +174,8 @@ static void answer_job(struct api_call *call, const struct showing *showing)
     api_answer_page(call, &body, showing->job->targets.n);
 }
 
-static void take_return(struct api_call *call, struct showing *showing,
-                        const struct nats_kv_entry *entry)
+static void take_listed_return(struct api_call *call, struct showing *showing,
+                               const struct nats_kv_entry *entry)
 {
     struct str peel = entry->key, jid;
     struct fleet_answer *answer;
@@ -187,20 +188,21 @@ static void take_return(struct api_call *call, struct showing *showing,
     (void)fleet_answer_take(answer, &call->arena, jid, entry->value);
 }
 
-static void on_return(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_listed_return(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct api_call *call = self;
     struct showing *showing = call->work;
 
     if (entry)
-        take_return(call, showing, entry);
+        take_listed_return(call, showing, entry);
     else if (error)
         api_fail_bus(call, error);
     else if (showing->bytes > RECORDS_MAX)
         api_fail(call, API_UNFIT, "the returns have more than %zu bytes: use a smaller 'limit'",
                  RECORDS_MAX);
     else
-        answer_job(call, showing);
+        answer_job_shown(call, showing);
 }
 
 static void show_returns(struct api_call *call, const struct job *job)
@@ -210,7 +212,8 @@ static void show_returns(struct api_call *call, const struct job *job)
 
     call->work = ARENA_NEW(&call->arena, struct showing);
     select_targets(call, job, call->work);
-    if (nats_kv_list(&kv, arena_printf(&call->arena, "%s.*", job->jid), on_return, call, &err) < 0)
+    if (nats_kv_list(&kv, arena_printf(&call->arena, "%s.*", job->jid), on_listed_return, call,
+                     &err) < 0)
         api_fail_later(call, err.text);
 }
 
@@ -235,7 +238,7 @@ static int publish_cancel(struct api_call *call, const char *jid, struct err *er
         &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) }, err);
 }
 
-static void on_flushed(void *self, const struct nats_error *error)
+static void on_cancel_flushed(void *self, const struct nats_error *error)
 {
     struct api_call *call = self;
     struct value_map *map = value_map_new(&call->arena, 2);
@@ -250,7 +253,7 @@ static void on_flushed(void *self, const struct nats_error *error)
 }
 
 /* An operator, or a token with a policy of its own; NULL: somebody else. */
-static const char *find_owner(const struct job *job)
+static const char *find_job_owner(const struct job *job)
 {
     if (str_starts(str_from(job->user), STR(API_USER_PREFIX)))
         return job->user;
@@ -259,7 +262,7 @@ static const char *find_owner(const struct job *job)
 
 static void cancel_job(struct api_call *call, const struct job *job)
 {
-    const struct api_subject subject = { .job = job, .person = find_owner(job) };
+    const struct api_subject subject = { .job = job, .person = find_job_owner(job) };
     struct err err;
 
     if (api_judge(call, &subject, &err) != POLICY_ALLOWED)
@@ -268,7 +271,7 @@ static void cancel_job(struct api_call *call, const struct job *job)
         api_fail(call, API_CONFLICT, "job %s has already ended: %s", job->jid,
                  job_status_name(job->status));
     else if (publish_cancel(call, job->jid, &err) < 0 ||
-             nats_flush(call->master->js.conn, on_flushed, call, &err) < 0)
+             nats_flush(call->master->js.conn, on_cancel_flushed, call, &err) < 0)
         api_fail_later(call, err.text);
 }
 

@@ -32,14 +32,15 @@ static const struct {
 
 /* --- OpenAPI ------------------------------------------------------------------------ */
 
-static void put_value(struct arena *arena, struct value map, const char *key, struct value v)
+static void put_manual_value(struct arena *arena, struct value map, const char *key, struct value v)
 {
     value_map_set(arena, map.map, value_text(key), v);
 }
 
-static void put_text(struct arena *arena, struct value map, const char *key, const char *text)
+static void put_manual_text(struct arena *arena, struct value map, const char *key,
+                            const char *text)
 {
-    put_value(arena, map, key, value_text(text));
+    put_manual_value(arena, map, key, value_text(text));
 }
 
 static struct value new_map(struct arena *arena)
@@ -48,7 +49,7 @@ static struct value new_map(struct arena *arena)
 }
 
 /* The type of each kind as JSON Schema has it. */
-static const char *type_of(enum param_kind kind)
+static const char *find_schema_type(enum param_kind kind)
 {
     switch (kind) {
     case PARAM_BOOL:
@@ -64,15 +65,15 @@ static const char *type_of(enum param_kind kind)
     }
 }
 
-static struct value typed(struct arena *arena, const char *type)
+static struct value make_typed_schema(struct arena *arena, const char *type)
 {
     const struct value map = new_map(arena);
 
-    put_text(arena, map, "type", type);
+    put_manual_text(arena, map, "type", type);
     return map;
 }
 
-static struct value default_value(const struct param *param)
+static struct value make_param_default(const struct param *param)
 {
     if (param->kind == PARAM_BOOL)
         return value_bool(strcmp(param->default_text, "true") == 0);
@@ -81,22 +82,22 @@ static struct value default_value(const struct param *param)
     return value_text(param->default_text);
 }
 
-static struct value schema_of(struct arena *arena, const struct param *param)
+static struct value make_schema(struct arena *arena, const struct param *param)
 {
-    const struct value schema = typed(arena, type_of(param->kind));
+    const struct value schema = make_typed_schema(arena, find_schema_type(param->kind));
 
     if (param->kind == PARAM_STRS)
-        put_value(arena, schema, "items", typed(arena, "string"));
+        put_manual_value(arena, schema, "items", make_typed_schema(arena, "string"));
     if (param->kind == PARAM_STRMAP)
-        put_value(arena, schema, "additionalProperties", typed(arena, "string"));
+        put_manual_value(arena, schema, "additionalProperties", make_typed_schema(arena, "string"));
     if (param->kind == PARAM_DURATION)
-        put_text(arena, schema, "example", "90s");
+        put_manual_text(arena, schema, "example", "90s");
     if (param->kind == PARAM_INT && param->min < param->max) {
-        put_value(arena, schema, "minimum", value_int(param->min));
-        put_value(arena, schema, "maximum", value_int(param->max));
+        put_manual_value(arena, schema, "minimum", value_int(param->min));
+        put_manual_value(arena, schema, "maximum", value_int(param->max));
     }
     if (param->default_text)
-        put_value(arena, schema, "default", default_value(param));
+        put_manual_value(arena, schema, "default", make_param_default(param));
     return schema;
 }
 
@@ -105,16 +106,18 @@ static void add_parameter(struct arena *arena, struct value_list *list, const ch
 {
     const struct value map = new_map(arena);
 
-    put_text(arena, map, "name", name);
-    put_text(arena, map, "in", place);
-    put_value(arena, map, "required", value_bool(!param || (param->flags & PARAM_REQUIRED) != 0));
+    put_manual_text(arena, map, "name", name);
+    put_manual_text(arena, map, "in", place);
+    put_manual_value(arena, map, "required",
+                     value_bool(!param || (param->flags & PARAM_REQUIRED) != 0));
     if (param)
-        put_text(arena, map, "description", param->doc);
-    put_value(arena, map, "schema", param ? schema_of(arena, param) : typed(arena, "string"));
+        put_manual_text(arena, map, "description", param->doc);
+    put_manual_value(arena, map, "schema",
+                     param ? make_schema(arena, param) : make_typed_schema(arena, "string"));
     value_list_push(arena, list, map);
 }
 
-static struct value parameters_of(struct arena *arena, const struct api_route *route)
+static struct value make_parameters(struct arena *arena, const struct api_route *route)
 {
     struct value_list *list = value_list_new(arena, 4);
     const char *brace = strchr(route->path, '{');
@@ -127,87 +130,88 @@ static struct value parameters_of(struct arena *arena, const struct api_route *r
     return value_list(list);
 }
 
-static struct value content_of(struct arena *arena, const char *type, struct value schema)
+static struct value make_media_content(struct arena *arena, const char *type, struct value schema)
 {
     const struct value content = new_map(arena), media = new_map(arena);
 
-    put_value(arena, media, "schema", schema);
-    put_value(arena, content, type, media);
+    put_manual_value(arena, media, "schema", schema);
+    put_manual_value(arena, content, type, media);
     return content;
 }
 
-static struct value body_of(struct arena *arena, const struct api_route *route)
+static struct value make_body_doc(struct arena *arena, const struct api_route *route)
 {
-    const struct value body = new_map(arena), schema = typed(arena, "object");
+    const struct value body = new_map(arena), schema = make_typed_schema(arena, "object");
     const struct value properties = new_map(arena);
     struct value_list *required = value_list_new(arena, 2);
 
     for (const struct param *param = route->body; param->name; param++) {
-        const struct value property = schema_of(arena, param);
+        const struct value property = make_schema(arena, param);
 
-        put_text(arena, property, "description", param->doc);
-        put_value(arena, properties, param->name, property);
+        put_manual_text(arena, property, "description", param->doc);
+        put_manual_value(arena, properties, param->name, property);
         if (param->flags & PARAM_REQUIRED)
             value_list_push(arena, required, value_text(param->name));
     }
-    put_value(arena, schema, "properties", properties);
-    put_value(arena, schema, "additionalProperties", value_bool(false));
+    put_manual_value(arena, schema, "properties", properties);
+    put_manual_value(arena, schema, "additionalProperties", value_bool(false));
     if (required->count > 0)
-        put_value(arena, schema, "required", value_list(required));
-    put_value(arena, body, "required", value_bool(required->count > 0));
-    put_value(arena, body, "content", content_of(arena, "application/json", schema));
+        put_manual_value(arena, schema, "required", value_list(required));
+    put_manual_value(arena, body, "required", value_bool(required->count > 0));
+    put_manual_value(arena, body, "content", make_media_content(arena, "application/json", schema));
     return body;
 }
 
-static struct value reference_to(struct arena *arena, const char *name)
+static struct value make_reference(struct arena *arena, const char *name)
 {
     const struct value map = new_map(arena);
 
-    put_text(arena, map, "$ref", name);
+    put_manual_text(arena, map, "$ref", name);
     return map;
 }
 
-static const char *print_status(struct arena *arena, enum api_status status)
+static const char *print_status_code(struct arena *arena, enum api_status status)
 {
     return arena_printf(arena, "%d", (int)status);
 }
 
-static struct value responses_of(struct arena *arena, const struct api_route *route)
+static struct value make_responses(struct arena *arena, const struct api_route *route)
 {
     const struct value all = new_map(arena), good = new_map(arena);
 
-    put_text(arena, good, "description", route->details);
-    put_value(arena, good, "content",
-              content_of(arena, route->is_stream ? "text/event-stream" : "application/json",
-                         route->is_stream ? typed(arena, "string") : new_map(arena)));
-    put_value(arena, all, print_status(arena, route->status), good);
+    put_manual_text(arena, good, "description", route->details);
+    put_manual_value(
+        arena, good, "content",
+        make_media_content(arena, route->is_stream ? "text/event-stream" : "application/json",
+                           route->is_stream ? make_typed_schema(arena, "string") : new_map(arena)));
+    put_manual_value(arena, all, print_status_code(arena, route->status), good);
     for (size_t i = 0; i < ARRAY_LEN(failures) && !route->is_open; i++) {
         const struct value bad = new_map(arena);
 
-        put_text(arena, bad, "description", failures[i].words);
-        put_value(arena, bad, "content",
-                  content_of(arena, "application/json",
-                             reference_to(arena, "#/components/schemas/Error")));
-        put_value(arena, all, print_status(arena, failures[i].status), bad);
+        put_manual_text(arena, bad, "description", failures[i].words);
+        put_manual_value(arena, bad, "content",
+                         make_media_content(arena, "application/json",
+                                            make_reference(arena, "#/components/schemas/Error")));
+        put_manual_value(arena, all, print_status_code(arena, failures[i].status), bad);
     }
     return all;
 }
 
-static struct value operation_of(struct arena *arena, const struct api_route *route)
+static struct value make_operation(struct arena *arena, const struct api_route *route)
 {
     const struct value operation = new_map(arena);
 
-    put_text(arena, operation, "summary", route->summary);
-    put_value(arena, operation, "parameters", parameters_of(arena, route));
+    put_manual_text(arena, operation, "summary", route->summary);
+    put_manual_value(arena, operation, "parameters", make_parameters(arena, route));
     if (route->body)
-        put_value(arena, operation, "requestBody", body_of(arena, route));
-    put_value(arena, operation, "responses", responses_of(arena, route));
+        put_manual_value(arena, operation, "requestBody", make_body_doc(arena, route));
+    put_manual_value(arena, operation, "responses", make_responses(arena, route));
     if (route->is_open)
-        put_value(arena, operation, "security", value_list(value_list_new(arena, 0)));
+        put_manual_value(arena, operation, "security", value_list(value_list_new(arena, 0)));
     return operation;
 }
 
-static struct value paths_of(struct arena *arena, const struct api_route *routes)
+static struct value make_paths(struct arena *arena, const struct api_route *routes)
 {
     const struct value paths = new_map(arena);
 
@@ -216,28 +220,28 @@ static struct value paths_of(struct arena *arena, const struct api_route *routes
         const struct value *known = value_get(&paths, route->path);
         const struct value item = known ? *known : new_map(arena);
 
-        put_value(arena, item, method, operation_of(arena, route));
-        put_value(arena, paths, route->path, item);
+        put_manual_value(arena, item, method, make_operation(arena, route));
+        put_manual_value(arena, paths, route->path, item);
     }
     return paths;
 }
 
-static struct value components_of(struct arena *arena)
+static struct value make_components(struct arena *arena)
 {
     const struct value components = new_map(arena), schemas = new_map(arena);
-    const struct value schemes = new_map(arena), bearer = typed(arena, "http");
-    const struct value error = typed(arena, "object"), properties = new_map(arena);
-    const struct value errors = typed(arena, "array");
+    const struct value schemes = new_map(arena), bearer = make_typed_schema(arena, "http");
+    const struct value error = make_typed_schema(arena, "object"), properties = new_map(arena);
+    const struct value errors = make_typed_schema(arena, "array");
 
-    put_value(arena, errors, "items", typed(arena, "string"));
-    put_value(arena, properties, "error", typed(arena, "string"));
-    put_value(arena, properties, "errors", errors);
-    put_value(arena, error, "properties", properties);
-    put_value(arena, schemas, "Error", error);
-    put_text(arena, bearer, "scheme", "bearer");
-    put_value(arena, schemes, "bearer", bearer);
-    put_value(arena, components, "schemas", schemas);
-    put_value(arena, components, "securitySchemes", schemes);
+    put_manual_value(arena, errors, "items", make_typed_schema(arena, "string"));
+    put_manual_value(arena, properties, "error", make_typed_schema(arena, "string"));
+    put_manual_value(arena, properties, "errors", errors);
+    put_manual_value(arena, error, "properties", properties);
+    put_manual_value(arena, schemas, "Error", error);
+    put_manual_text(arena, bearer, "scheme", "bearer");
+    put_manual_value(arena, schemes, "bearer", bearer);
+    put_manual_value(arena, components, "schemas", schemas);
+    put_manual_value(arena, components, "securitySchemes", schemes);
     return components;
 }
 
@@ -246,15 +250,15 @@ struct value api_manual_openapi(struct arena *arena, const struct api_route *rou
     const struct value document = new_map(arena), info = new_map(arena), need = new_map(arena);
     struct value_list *security = value_list_new(arena, 1);
 
-    put_text(arena, info, "title", "zester");
-    put_text(arena, info, "version", ZESTER_VERSION);
-    put_value(arena, need, "bearer", value_list(value_list_new(arena, 0)));
+    put_manual_text(arena, info, "title", "zester");
+    put_manual_text(arena, info, "version", ZESTER_VERSION);
+    put_manual_value(arena, need, "bearer", value_list(value_list_new(arena, 0)));
     value_list_push(arena, security, need);
-    put_text(arena, document, "openapi", OPENAPI_VERSION);
-    put_value(arena, document, "info", info);
-    put_value(arena, document, "security", value_list(security));
-    put_value(arena, document, "paths", paths_of(arena, routes));
-    put_value(arena, document, "components", components_of(arena));
+    put_manual_text(arena, document, "openapi", OPENAPI_VERSION);
+    put_manual_value(arena, document, "info", info);
+    put_manual_value(arena, document, "security", value_list(security));
+    put_manual_value(arena, document, "paths", make_paths(arena, routes));
+    put_manual_value(arena, document, "components", make_components(arena));
     return document;
 }
 
@@ -269,7 +273,7 @@ static const char style[] =
     "td,th{text-align:left;vertical-align:top;padding:.1em 1em .1em 0}th{color:#666}";
 
 /* Text with `code` in it. */
-static void add_words(struct buf *out, const char *text)
+static void add_html_words(struct buf *out, const char *text)
 {
     struct str rest = str_from(text);
     bool is_code = false;
@@ -284,10 +288,10 @@ static void add_words(struct buf *out, const char *text)
     }
 }
 
-static void add_cell(struct buf *out, const char *text)
+static void add_html_cell(struct buf *out, const char *text)
 {
     buf_add_text(out, "<td>");
-    add_words(out, text);
+    add_html_words(out, text);
     buf_add_text(out, "</td>");
 }
 
@@ -300,10 +304,10 @@ static void add_params(struct buf *out, const char *title, const struct param *t
         buf_add_text(out, "<tr><td><code>");
         html_add_text(out, param->name);
         buf_add_text(out, "</code></td>");
-        add_cell(out, param->flags & PARAM_REQUIRED ? "required"
-                      : param->default_text         ? param->default_text
-                                                    : "");
-        add_cell(out, param->doc);
+        add_html_cell(out, param->flags & PARAM_REQUIRED ? "required"
+                           : param->default_text         ? param->default_text
+                                                         : "");
+        add_html_cell(out, param->doc);
         buf_add_text(out, "</tr>\n");
     }
     buf_add_text(out, "</table>\n");
@@ -314,9 +318,9 @@ static void add_route(struct buf *out, const struct api_route *route)
     buf_printf(out, "<h2><b>%s</b> ", route->method);
     html_add_text(out, route->path);
     buf_add_text(out, "</h2>\n<p>");
-    add_words(out, route->summary);
+    add_html_words(out, route->summary);
     buf_printf(out, "</p>\n<p>%d: ", (int)route->status);
-    add_words(out, route->details);
+    add_html_words(out, route->details);
     buf_add_text(out, "</p>\n");
     add_params(out, "query", route->query);
     add_params(out, "body", route->body);
@@ -334,7 +338,7 @@ void api_manual_page(const struct api_route *routes, struct buf *out)
                ZESTER_VERSION, style);
     for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
         buf_printf(out, "<tr><td>%d</td>", (int)failures[i].status);
-        add_cell(out, failures[i].words);
+        add_html_cell(out, failures[i].words);
         buf_add_text(out, "</tr>\n");
     }
     buf_add_text(out, "</table>\n");

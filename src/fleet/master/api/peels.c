@@ -78,7 +78,7 @@ struct names {
     VEC(const char *) list;
 };
 
-static void add_name(void *self, struct str peel, int64_t seen)
+static void add_peel_name(void *self, struct str peel, int64_t seen)
 {
     struct names *names = self;
 
@@ -93,7 +93,7 @@ static void select_page(struct api_call *call, struct listing *listing)
     struct names names = { .arena = &call->arena };
     size_t from, to;
 
-    roster_each(roster, add_name, &names);
+    roster_each(roster, add_peel_name, &names);
     api_sort(names.list.p, names.list.n);
     api_page_range(&query->page, names.list.n, &from, &to);
     *listing = (struct listing){ .peels = FLEET_PEELS_INIT(&call->arena), .total = names.list.n };
@@ -118,7 +118,8 @@ static void answer_peels(struct api_call *call, struct listing *listing)
 
 static void read_bucket(struct api_call *call);
 
-static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_peel_entry(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
 {
     struct api_call *call = self;
     struct listing *listing = call->work;
@@ -145,7 +146,7 @@ static void read_bucket(struct api_call *call)
         return;
     }
     kv = api_bucket(call->master, buckets[listing->bucket].bucket);
-    if (nats_kv_list(&kv, NULL, on_entry, call, &err) < 0)
+    if (nats_kv_list(&kv, NULL, on_peel_entry, call, &err) < 0)
         api_fail_later(call, err.text);
 }
 

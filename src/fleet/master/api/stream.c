@@ -11,7 +11,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
-static void close_stream(struct api_stream *stream)
+static void close_api_stream(struct api_stream *stream)
 {
     struct api *api = stream->api;
 
@@ -25,33 +25,33 @@ static void close_stream(struct api_stream *stream)
 }
 
 /* The client is gone, or reads too slowly, or the master stops. */
-static void on_closed(void *self)
+static void on_api_stream_closed(void *self)
 {
-    close_stream(self);
+    close_api_stream(self);
 }
 
 void api_stream_end(struct api_stream *stream)
 {
     http_stream_end(stream->http);
-    close_stream(stream);
+    close_api_stream(stream);
 }
 
-static void on_beat(struct timer *timer);
+static void on_api_stream_beat(struct timer *timer);
 
-static void beat_later(struct api_stream *stream)
+static void arm_stream_beat(struct api_stream *stream)
 {
     timer_set(loop_timers(stream->api->master->loop), &stream->timer,
-              clock_after(clock_now(), API_STREAM_BEAT_NS), on_beat);
+              clock_after(clock_now(), API_STREAM_BEAT_NS), on_api_stream_beat);
 }
 
-static void on_beat(struct timer *timer)
+static void on_api_stream_beat(struct timer *timer)
 {
     struct api_stream *stream = container_of(timer, struct api_stream, timer);
 
     if (!asker_check_stream(stream))
         return;
     http_stream_beat(stream->http);
-    beat_later(stream);
+    arm_stream_beat(stream);
     if (stream->kind->beat)
         stream->kind->beat(stream);
 }
@@ -72,7 +72,7 @@ bool api_stream_open(struct api_stream *stream, struct api_call *call,
                                    .digest = call->digest,
                                    .act = call->route->act,
                                    .user = mem_strdup(call->asker.user) };
-    stream->http = api_answer_stream(call, on_closed, stream);
+    stream->http = api_answer_stream(call, on_api_stream_closed, stream);
     if (!stream->http) {
         free(stream->user);
         return false;
@@ -80,7 +80,7 @@ bool api_stream_open(struct api_stream *stream, struct api_call *call,
     VEC_PUSH(&stream->api->streams, stream);
     http_stream_set_max(stream->http, API_STREAM_BYTES_MAX);
     http_stream_beat(stream->http);
-    beat_later(stream);
+    arm_stream_beat(stream);
     return true;
 }
 

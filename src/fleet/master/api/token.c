@@ -32,7 +32,7 @@ const struct param api_token_params[] = {
 
 /* --- configuration ------------------------------------------------------------------ */
 
-static bool is_name(const char *text)
+static bool is_token_name(const char *text)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-";
@@ -51,8 +51,8 @@ static void refuse_limits(const struct value *item, const char *why, struct diag
             (void)value_diag(diags, value_point(item, limits[i]), "'%s': %s", limits[i], why);
 }
 
-static void check_operator(const struct value *item, const struct api_token *token,
-                           struct diags *diags)
+static void check_token_operator(const struct value *item, const struct api_token *token,
+                                 struct diags *diags)
 {
     const char *why = "the policy of 'operator' counts, and nothing beside it";
     struct err err;
@@ -64,8 +64,8 @@ static void check_operator(const struct value *item, const struct api_token *tok
     refuse_limits(item, why, diags);
 }
 
-static void check_globs(const struct value *item, const char *key, const struct param_strs *globs,
-                        struct diags *diags)
+static void check_token_globs(const struct value *item, const char *key,
+                              const struct param_strs *globs, struct diags *diags)
 {
     struct err err;
 
@@ -77,8 +77,8 @@ static void check_globs(const struct value *item, const char *key, const struct 
             (void)value_diag(diags, value_point(item, key), "'%s': %s", key, err.text);
 }
 
-static void check_target(struct arena *arena, const struct value *item, const char *text,
-                         struct diags *diags)
+static void check_token_target(struct arena *arena, const struct value *item, const char *text,
+                               struct diags *diags)
 {
     const struct target_options options = { .any_group = true };
     struct diags mistakes = DIAGS_INIT(arena);
@@ -106,16 +106,16 @@ static void complete_policy(struct arena *arena, const struct value *item, struc
         return;
     }
     if (policy->target)
-        check_target(arena, item, policy->target, diags);
-    check_globs(item, "functions", &policy->functions, diags);
-    check_globs(item, "approvals", &policy->approvals, diags);
+        check_token_target(arena, item, policy->target, diags);
+    check_token_globs(item, "functions", &policy->functions, diags);
+    check_token_globs(item, "approvals", &policy->approvals, diags);
     policy->target = policy->target ? policy->target : "*";
     if (policy->functions.n == 0)
         policy->functions = (struct param_strs){ 1, all };
 }
 
-static void read_item(struct arena *arena, const struct value *item, struct api_token *ret,
-                      struct diags *diags)
+static void read_token_item(struct arena *arena, const struct value *item, struct api_token *ret,
+                            struct diags *diags)
 {
     const struct params_policy policy = { .owner = "api.tokens", .noun = "key" };
 
@@ -124,12 +124,12 @@ static void read_item(struct arena *arena, const struct value *item, struct api_
                          value_describe(item));
     else if (params_decode(arena, api_token_params, &policy, item, ret, diags) < 0)
         return;
-    else if (!is_name(ret->username))
+    else if (!is_token_name(ret->username))
         (void)value_diag(diags, value_point(item, "username"),
                          "'username': a name has up to %d letters, digits and . _ @ -",
                          API_TOKEN_NAME_MAX);
     else if (ret->operator_name)
-        check_operator(item, ret, diags);
+        check_token_operator(item, ret, diags);
     else
         complete_policy(arena, item, ret, diags);
 }
@@ -151,7 +151,7 @@ void api_tokens_read(struct arena *arena, const struct value *list, struct api_t
     }
     tokens = ARENA_ARRAY(arena, struct api_token, count + 1);
     for (size_t i = 0; i < count; i++)
-        read_item(arena, &list->list->items[i], &tokens[i], diags);
+        read_token_item(arena, &list->list->items[i], &tokens[i], diags);
     *ret = (struct api_tokens){ count, tokens };
 }
 
@@ -192,7 +192,7 @@ struct secret {
 };
 
 /* A file that is not there has an empty secret. */
-static int read_secret(const char *path, struct secret *ret, struct err *err)
+static int read_token_secret(const char *path, struct secret *ret, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_FD int fd = -1;
@@ -234,7 +234,8 @@ const struct api_token *api_tokens_find(const struct api_tokens *tokens, const c
         struct secret secret;
         struct err err;
 
-        if (read_secret(path_join(&arena, folder, tokens->p[i].token_file), &secret, &err) < 0) {
+        if (read_token_secret(path_join(&arena, folder, tokens->p[i].token_file), &secret, &err) <
+            0) {
             log_debug("token file is not used user=%s error=%s", tokens->p[i].username, err.text);
             continue;
         }
@@ -254,7 +255,7 @@ void api_tokens_warn(const struct api_tokens *tokens, const char *folder)
         struct secret secret;
         struct err err;
 
-        if (read_secret(path, &secret, &err) < 0)
+        if (read_token_secret(path, &secret, &err) < 0)
             log_warning("API token cannot be used user=%s error=%s", token->username, err.text);
         else if (secret.length < API_TOKEN_SHORT)
             log_warning("API token is too short user=%s file=%s shorter_than=%d", token->username,

@@ -21,7 +21,7 @@
 
 #define DOCUMENT_MAX ((size_t)1 << 20)
 
-static int64_t now_seconds(void)
+static int64_t get_authority_time(void)
 {
     return clock_wall() / CLOCK_SECOND;
 }
@@ -35,27 +35,28 @@ static void use_leaf(struct authority *authority, const struct leaf *leaf)
 
 /* --- renewal ------------------------------------------------------------------------ */
 
-static void on_timer(struct timer *timer);
+static void on_renewal_timer(struct timer *timer);
 
 /* When the certificate is due, and every hour: the clock may be set, and files may change. */
 static void check_later(struct authority *authority)
 {
     const struct leaf *leaf = &authority->leaf;
-    int64_t due = leaf_renewal(leaf->made, leaf->ends) - now_seconds(), wait = AUTHORITY_CHECK_NS;
+    int64_t due = leaf_renewal(leaf->made, leaf->ends) - get_authority_time(),
+            wait = AUTHORITY_CHECK_NS;
 
     if (leaf->is_issued && due < wait / CLOCK_SECOND)
         wait = due < 1 ? CLOCK_SECOND : due * CLOCK_SECOND;
     timer_set(loop_timers(authority->master->loop), &authority->timer,
-              clock_after(clock_now(), wait), on_timer);
+              clock_after(clock_now(), wait), on_renewal_timer);
 }
 
 /* On failure the old certificate stays. */
-static void renew(struct authority *authority)
+static void renew_certificate(struct authority *authority)
 {
     struct leaf leaf;
     struct err err;
 
-    if (leaf_load(&authority->master->conf, now_seconds(), &leaf, &err) < 0) {
+    if (leaf_load(&authority->master->conf, get_authority_time(), &leaf, &err) < 0) {
         log_warning("certificate cannot be renewed, keeping the old one error=%s", err.text);
         return;
     }
@@ -68,13 +69,13 @@ static void renew(struct authority *authority)
         authority->renewed(authority->renewed_self);
 }
 
-static void on_timer(struct timer *timer)
+static void on_renewal_timer(struct timer *timer)
 {
     struct authority *authority = container_of(timer, struct authority, timer);
     const struct leaf *leaf = &authority->leaf;
 
-    if (!leaf->is_issued || now_seconds() >= leaf_renewal(leaf->made, leaf->ends))
-        renew(authority);
+    if (!leaf->is_issued || get_authority_time() >= leaf_renewal(leaf->made, leaf->ends))
+        renew_certificate(authority);
     authority_look_at_keys(authority);
     check_later(authority);
 }
@@ -82,7 +83,7 @@ static void on_timer(struct timer *timer)
 static void reload_authority(void *self)
 {
     authority_look_at_keys(self);
-    renew(self);
+    renew_certificate(self);
     check_later(self);
 }
 
@@ -100,7 +101,7 @@ static void on_key_time(struct timer *timer)
 }
 
 /* Credentials of peels are issued by the account that the claims on disk leave them to. */
-static void look_at_accounts(struct authority *authority)
+static void check_local_accounts(struct authority *authority)
 {
     struct identity_issuer *issuer = &authority->registry.policy.issuer;
     struct accounts accounts;
@@ -124,7 +125,7 @@ void authority_look_at_keys(struct authority *authority)
     const struct keyring *ring = signing_ring(signing);
 
     signing_look(&authority->signing);
-    look_at_accounts(authority);
+    check_local_accounts(authority);
     if (signing->problem[0])
         timer_set(timers, &authority->key_timer, clock_after(clock_now(), AUTHORITY_KEY_NS),
                   on_key_time);
@@ -158,13 +159,13 @@ struct value authority_document(const struct authority *authority, struct arena 
     return record_value(arena, &cluster_info_type, &info);
 }
 
-static struct nats_kv document_bucket(const struct authority *authority)
+static struct nats_kv get_document_bucket(const struct authority *authority)
 {
     return (struct nats_kv){ .js = authority->master->js,
                              .bucket = store_bucket_name(STORE_SECRETS) };
 }
 
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+static void on_authority_document_put(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)revision;
@@ -172,11 +173,11 @@ static void on_put(void *self, const struct nats_error *error, uint64_t revision
         log_warning("bootstrap document cannot be published error=%s", error->text);
 }
 
-static void on_document(void *self, const struct nats_error *error,
-                        const struct nats_kv_entry *entry)
+static void on_authority_document(void *self, const struct nats_error *error,
+                                  const struct nats_kv_entry *entry)
 {
     struct authority *authority = self;
-    const struct nats_kv kv = document_bucket(authority);
+    const struct nats_kv kv = get_document_bucket(authority);
     struct err err;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
@@ -186,14 +187,15 @@ static void on_document(void *self, const struct nats_error *error,
     if (entry)
         log_warning("bootstrap document on the bus differs from ours and is replaced; masters "
                     "need the same certificate authority");
-    if (nats_kv_put(&kv, CLUSTER_INFO_KEY, authority->document, on_put, authority, &err) < 0)
+    if (nats_kv_put(&kv, CLUSTER_INFO_KEY, authority->document, on_authority_document_put,
+                    authority, &err) < 0)
         log_warning("bootstrap document cannot be published error=%s", err.text);
 }
 
 static int publish_document(struct authority *authority, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(DOCUMENT_MAX);
-    const struct nats_kv kv = document_bucket(authority);
+    const struct nats_kv kv = get_document_bucket(authority);
     struct value document;
 
     arena_clear(&authority->document_arena);
@@ -201,7 +203,7 @@ static int publish_document(struct authority *authority, struct err *err)
     if (msgpack_encode(&bytes, &document, err) < 0)
         return -1;
     authority->document = buf_copy(&bytes, &authority->document_arena);
-    return nats_kv_get(&kv, CLUSTER_INFO_KEY, on_document, authority, err);
+    return nats_kv_get(&kv, CLUSTER_INFO_KEY, on_authority_document, authority, err);
 }
 
 /* --- published trees ---------------------------------------------------------------- */
@@ -224,7 +226,7 @@ struct tree_trust authority_trust(struct master *master, const char *reader)
 /* --- orders of operators ------------------------------------------------------------ */
 
 /* The policy on the bus is not asked: a server could bring an older one back. */
-static bool is_revoked(void *self, const char *key, int64_t issued)
+static bool is_operator_key_revoked(void *self, const char *key, int64_t issued)
 {
     const struct revocation *revocation = master_find(self, &revocation_service);
 
@@ -241,7 +243,7 @@ int authority_check_order(struct master *master, const struct nats_msg *msg, str
     authority = master_find(master, &authority_service);
     if (request_signature_check(&authority->warrants,
                                 &(struct request_verifier){ .account = &authority->account,
-                                                            .is_revoked = is_revoked,
+                                                            .is_revoked = is_operator_key_revoked,
                                                             .self = master },
                                 msg, &why) == 0)
         return 0;
@@ -277,7 +279,7 @@ static void *open_authority(struct master *master, struct err *err)
     authority->leaf.arena = (struct arena)ARENA_INIT;
     if (identity_read_key(master->conf.auth_dir, IDENTITY_ACCOUNT_SEED, &authority->account, err) <
             0 ||
-        leaf_load(&master->conf, now_seconds(), &leaf, err) < 0) {
+        leaf_load(&master->conf, get_authority_time(), &leaf, err) < 0) {
         free_authority(authority);
         return NULL;
     }
@@ -311,7 +313,7 @@ static enum health_status check_authority(void *self, char message[static HEALTH
 {
     const struct authority *authority = self;
     const struct leaf *leaf = &authority->leaf;
-    int64_t now = now_seconds();
+    int64_t now = get_authority_time();
 
     if (now >= leaf->ends) {
         (void)snprintf(message, HEALTH_TEXT_MAX, "the certificate of the HTTPS endpoint expired");

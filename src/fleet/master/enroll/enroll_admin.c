@@ -53,8 +53,8 @@ struct decision_request {
     void *self;
 };
 
-static void end_petition(struct decision_request *decision_request, enum admission_status status,
-                         const struct enrollment_reply *reply)
+static void end_decision_request(struct decision_request *decision_request,
+                                 enum admission_status status, const struct enrollment_reply *reply)
 {
     struct arena arena = decision_request->arena;
 
@@ -63,23 +63,23 @@ static void end_petition(struct decision_request *decision_request, enum admissi
 }
 
 /* Servers have confirmed, or the operator is warned. */
-static void on_enforced(void *self, const char *warning)
+static void on_revocation_enforced(void *self, const char *warning)
 {
     struct decision_request *decision_request = self;
 
     decision_request->done.warning = warning ? warning : "";
-    end_petition(decision_request, ADMISSION_OK, &decision_request->done);
+    end_decision_request(decision_request, ADMISSION_OK, &decision_request->done);
 }
 
 /* The record is the registry's. */
-static struct value copy_record(struct arena *arena, const struct enrollment *record)
+static struct value copy_enrollment(struct arena *arena, const struct enrollment *record)
 {
     const struct value value = record_value(arena, &enrollment_type, record);
 
     return value_copy(arena, &value);
 }
 
-static void on_decided(void *self, const struct registry_verdict *verdict)
+static void on_admin_decided(void *self, const struct registry_verdict *verdict)
 {
     const struct enrollment *record = verdict->record;
     struct decision_request *decision_request = self;
@@ -94,18 +94,20 @@ static void on_decided(void *self, const struct registry_verdict *verdict)
         .error = verdict->error,
     });
     if (record)
-        reply.record = copy_record(&decision_request->arena, record);
+        reply.record = copy_enrollment(&decision_request->arena, record);
     if (record && decision_request->decision == ADMISSION_REVOKE) {
         decision_request->done = reply;
-        revocation_enforce(decision_request->enroll_admin->revocation, record, on_enforced,
-                           decision_request);
+        revocation_enforce(decision_request->enroll_admin->revocation, record,
+                           on_revocation_enforced, decision_request);
         return;
     }
-    end_petition(decision_request, record ? ADMISSION_OK : verdict->status, &reply);
+    end_decision_request(decision_request, record ? ADMISSION_OK : verdict->status, &reply);
 }
 
-static void decide(struct enroll_admin *enroll_admin, enum admission_decision decision,
-                   const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
+static void decide_admin_request(struct enroll_admin *enroll_admin,
+                                 enum admission_decision decision,
+                                 const struct enrollment_request *request, enroll_admin_fn *fn,
+                                 void *self)
 {
     struct arena arena = ARENA_INIT;
     struct decision_request *decision_request = ARENA_NEW(&arena, struct decision_request);
@@ -122,13 +124,13 @@ static void decide(struct enroll_admin *enroll_admin, enum admission_decision de
     };
     decision_request->arena = arena;
     registry_decide(&enroll_admin->authority->registry, decision, &decision_request->request,
-                    on_decided, decision_request);
+                    on_admin_decided, decision_request);
 }
 
 void enroll_admin_decide(struct master *master, enum admission_decision decision,
                          const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
 {
-    decide(master_find(master, &enroll_admin_service), decision, request, fn, self);
+    decide_admin_request(master_find(master, &enroll_admin_service), decision, request, fn, self);
 }
 
 /* --- requests ----------------------------------------------------------------------- */
@@ -140,8 +142,8 @@ struct answer {
     char subject[];
 };
 
-static void send_answer(void *self, enum admission_status status,
-                        const struct enrollment_reply *reply)
+static void send_admin_answer(void *self, enum admission_status status,
+                              const struct enrollment_reply *reply)
 {
     struct answer *answer = self;
     AUTO_BUF struct buf bytes = BUF_INIT(REPLY_MAX);
@@ -158,7 +160,7 @@ static void send_answer(void *self, enum admission_status status,
     free(answer);
 }
 
-static void on_request(void *self, const struct nats_msg *msg)
+static void on_admin_request(void *self, const struct nats_msg *msg)
 {
     struct admin_subscription *line = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -172,15 +174,16 @@ static void on_request(void *self, const struct nats_msg *msg)
         memcpy(answer->subject, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &enrollment_request_type, 1, msg->payload, &request, &err) < 0 ||
         authority_check_order(line->enroll_admin->master, msg, &err) < 0)
-        send_answer(answer, ADMISSION_MALFORMED,
-                    &(struct enrollment_reply){ .err = err.text, .warning = "" });
+        send_admin_answer(answer, ADMISSION_MALFORMED,
+                          &(struct enrollment_reply){ .err = err.text, .warning = "" });
     else
-        decide(line->enroll_admin, line->decision, &request, send_answer, answer);
+        decide_admin_request(line->enroll_admin, line->decision, &request, send_admin_answer,
+                             answer);
 }
 
 /* --- the service -------------------------------------------------------------------- */
 
-static void *open_desk(struct master *master, struct err *err)
+static void *open_enroll_admin(struct master *master, struct err *err)
 {
     struct enroll_admin *enroll_admin = mem_zalloc(sizeof(*enroll_admin));
 
@@ -191,7 +194,7 @@ static void *open_desk(struct master *master, struct err *err)
     return enroll_admin;
 }
 
-static void stop_desk(void *self)
+static void stop_enroll_admin(void *self)
 {
     struct enroll_admin *enroll_admin = self;
 
@@ -201,7 +204,7 @@ static void stop_desk(void *self)
     }
 }
 
-static int start_desk(void *self, struct err *err)
+static int start_enroll_admin(void *self, struct err *err)
 {
     struct enroll_admin *enroll_admin = self;
 
@@ -214,11 +217,11 @@ static int start_desk(void *self, struct err *err)
             enroll_admin->master->js.conn,
             &(struct nats_sub_options){ .subject = subject_template(decisions[i].subject),
                                         .queue = subject_queue(decisions[i].subject),
-                                        .message = on_request,
+                                        .message = on_admin_request,
                                         .self = line },
             err);
         if (!line->sub) {
-            stop_desk(enroll_admin);
+            stop_enroll_admin(enroll_admin);
             return -1;
         }
     }
@@ -227,8 +230,8 @@ static int start_desk(void *self, struct err *err)
 
 const struct master_service enroll_admin_service = {
     .name = "enroll-admin",
-    .open = open_desk,
-    .start = start_desk,
-    .stop = stop_desk,
+    .open = open_enroll_admin,
+    .start = start_enroll_admin,
+    .stop = stop_enroll_admin,
     .free = free,
 };

@@ -47,7 +47,8 @@ static void forget_candidate(struct expiry *expiry, const char *id)
     free(map_remove(&expiry->waiting, str_from(id)));
 }
 
-static void on_changed(struct enrollment_cache_listener *listener, const struct enrollment *record)
+static void on_expiry_changed(struct enrollment_cache_listener *listener,
+                              const struct enrollment *record)
 {
     struct expiry *expiry = container_of(listener, struct expiry, listener);
     const size_t size = strlen(record->id) + 1;
@@ -62,7 +63,7 @@ static void on_changed(struct enrollment_cache_listener *listener, const struct 
     (void)map_set(&expiry->waiting, str_from(candidate->id), candidate);
 }
 
-static void on_decided(void *self, const struct registry_verdict *verdict)
+static void on_expiry_decided(void *self, const struct registry_verdict *verdict)
 {
     (void)self;
     if (verdict->error)
@@ -85,7 +86,7 @@ static void reject_candidate(struct expiry *expiry, struct candidate *candidate)
     registry_decide(&authority->registry, ADMISSION_REJECT,
                     &(struct enrollment_request){
                         .id = candidate->id, .operator_name = DECIDED_BY, .reason = REASON },
-                    on_decided, expiry);
+                    on_expiry_decided, expiry);
 }
 
 /* The candidates of this look: deciding may change the map. */
@@ -105,7 +106,7 @@ static size_t find_expired(const struct expiry *expiry, struct candidate **ret)
     return count;
 }
 
-static void on_tick(struct timer *timer)
+static void on_expiry_tick(struct timer *timer)
 {
     struct expiry *expiry = container_of(timer, struct expiry, timer);
     const struct enrollment_cache *enrollment_cache =
@@ -118,7 +119,8 @@ static void on_tick(struct timer *timer)
         count = find_expired(expiry, expired);
     for (size_t i = 0; i < count; i++)
         reject_candidate(expiry, expired[i]);
-    timer_set(loop_timers(expiry->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+    timer_set(loop_timers(expiry->master->loop), timer, clock_after(clock_now(), TICK_NS),
+              on_expiry_tick);
 }
 
 static void *open_expiry(struct master *master, struct err *err)
@@ -127,7 +129,7 @@ static void *open_expiry(struct master *master, struct err *err)
 
     (void)err;
     expiry->master = master;
-    expiry->listener.changed = on_changed;
+    expiry->listener.changed = on_expiry_changed;
     enrollment_cache_listen(master_find(master, &enrollment_cache_service), &expiry->listener);
     return expiry;
 }
@@ -137,7 +139,7 @@ static int start_expiry(void *self, struct err *err)
     struct expiry *expiry = self;
 
     (void)err;
-    on_tick(&expiry->timer);
+    on_expiry_tick(&expiry->timer);
     return 0;
 }
 

@@ -58,8 +58,8 @@ struct call {
     char *sponsor; /* "token:<id>": approves what was created; or NULL */
 };
 
-static struct call *new_call(struct enroll_server *enroll_server, struct http_request *request,
-                             const char *id)
+static struct call *new_enroll_call(struct enroll_server *enroll_server,
+                                    struct http_request *request, const char *id)
 {
     struct call *call = mem_zalloc(sizeof(*call));
 
@@ -69,7 +69,7 @@ static struct call *new_call(struct enroll_server *enroll_server, struct http_re
     return call;
 }
 
-static void free_call(struct call *call)
+static void free_enroll_call(struct call *call)
 {
     free(call->id);
     free(call->sponsor);
@@ -78,7 +78,7 @@ static void free_call(struct call *call)
 
 /* --- limits ------------------------------------------------------------------------- */
 
-static struct str token_of(struct http_request *request)
+static struct str get_bearer_token(struct http_request *request)
 {
     const char *text = http_header(request, TOKEN_HEADER);
 
@@ -86,10 +86,10 @@ static struct str token_of(struct http_request *request)
 }
 
 /* Who has a token is known, and is not limited. False: the request is answered. */
-static bool admit(struct enroll_server *enroll_server, struct rate *rate,
-                  struct http_request *request)
+static bool admit_enroll_request(struct enroll_server *enroll_server, struct rate *rate,
+                                 struct http_request *request)
 {
-    int64_t wait = token_cache_find(enroll_server->tokens, token_of(request), STR(""))
+    int64_t wait = token_cache_find(enroll_server->tokens, get_bearer_token(request), STR(""))
                        ? 0
                        : rate_take(rate, str_from(request->remote), clock_now());
 
@@ -152,7 +152,7 @@ static void on_sponsored(void *self, const struct registry_verdict *verdict)
     value_map_set(&arena, map, value_text("message"),
                   value_text(record ? "approved by the join token" : verdict->error));
     http_answer_value(call->request, ADMISSION_CREATED, &body);
-    free_call(call);
+    free_enroll_call(call);
 }
 
 static void approve_sponsored(struct call *call, const char *id)
@@ -175,7 +175,7 @@ static bool is_pending(const struct admission_answer *answer)
            value_get_text(&answer->body, "id");
 }
 
-static void on_answer(void *self, const struct admission_answer *answer)
+static void on_admission_answer(void *self, const struct admission_answer *answer)
 {
     struct call *call = self;
 
@@ -202,7 +202,7 @@ static void on_answer(void *self, const struct admission_answer *answer)
         return;
     }
     http_answer_value(call->request, (int)answer->status, &answer->body);
-    free_call(call);
+    free_enroll_call(call);
 }
 
 static void on_nonce(void *self, struct http_request *request)
@@ -210,9 +210,10 @@ static void on_nonce(void *self, struct http_request *request)
     struct enroll_server *enroll_server = self;
     const char *peel = http_query(request, "peel_id"), *key = http_query(request, "public_key");
 
-    if (admit(enroll_server, &enroll_server->rate, request))
+    if (admit_enroll_request(enroll_server, &enroll_server->rate, request))
         registry_nonce(&enroll_server->authority->registry, str_from(peel ? peel : ""),
-                       str_from(key ? key : ""), on_answer, new_call(enroll_server, request, ""));
+                       str_from(key ? key : ""), on_admission_answer,
+                       new_enroll_call(enroll_server, request, ""));
 }
 
 /* The token of a body, and the peel that it is for; empty ones when there are none. */
@@ -222,7 +223,7 @@ static void read_token(struct arena *arena, struct http_request *request, struct
     struct value body;
     struct err err;
 
-    *ret_token = token_of(request);
+    *ret_token = get_bearer_token(request);
     *ret_peel = STR("");
     if (request->body.n > ADMISSION_BODY_MAX || json_decode(arena, request->body, &body, &err) < 0)
         return;
@@ -248,7 +249,7 @@ static bool admit_body(struct enroll_server *enroll_server, struct http_request 
     AUTO_FREE char *sponsor = find_sponsor(enroll_server, request);
 
     return (sponsor && enroll_server->is_open) ||
-           admit(enroll_server, &enroll_server->rate, request);
+           admit_enroll_request(enroll_server, &enroll_server->rate, request);
 }
 
 /* Why no more machines of this address may wait for a decision; NULL: they may. So nobody fills the
@@ -270,7 +271,7 @@ static const char *find_crowd(const struct enroll_server *enroll_server, const c
 }
 
 /* Tokens are known now. */
-static void submit_call(void *self)
+static void submit_enroll_call(void *self)
 {
     struct call *call = self;
     struct enroll_server *enroll_server = call->enroll_server;
@@ -281,7 +282,7 @@ static void submit_call(void *self)
         &(struct registry_sender){ .remote_addr = call->request->remote,
                                    .sponsor = call->sponsor ? call->sponsor : "",
                                    .crowd = find_crowd(enroll_server, call->request->remote) },
-        on_answer, call);
+        on_admission_answer, call);
 }
 
 static void on_enroll(void *self, struct http_request *request)
@@ -294,20 +295,20 @@ static void on_enroll(void *self, struct http_request *request)
 
     if (!admit_body(enroll_server, request))
         return;
-    call = new_call(enroll_server, request, "");
+    call = new_enroll_call(enroll_server, request, "");
     read_token(&arena, request, &token, &peel);
     if (token.n == 0 || token_cache_find(enroll_server->tokens, token, STR("")) ||
-        token_cache_fetch(enroll_server->tokens, token, submit_call, call, &err) < 0)
-        submit_call(call);
+        token_cache_fetch(enroll_server->tokens, token, submit_enroll_call, call, &err) < 0)
+        submit_enroll_call(call);
 }
 
-static void on_status(void *self, struct http_request *request)
+static void on_status_request(void *self, struct http_request *request)
 {
     struct enroll_server *enroll_server = self;
 
-    if (admit(enroll_server, &enroll_server->rate, request))
-        registry_status(&enroll_server->authority->registry, request->name, on_answer,
-                        new_call(enroll_server, request, request->name));
+    if (admit_enroll_request(enroll_server, &enroll_server->rate, request))
+        registry_status(&enroll_server->authority->registry, request->name, on_admission_answer,
+                        new_enroll_call(enroll_server, request, request->name));
 }
 
 static void on_creds_answer(void *self, const struct admission_answer *answer)
@@ -321,24 +322,24 @@ static void on_creds_answer(void *self, const struct admission_answer *answer)
                                    .peel = value_get_text(&answer->body, "peel_id") });
         metrics_add(call->enroll_server->master->metrics, MASTER_ENROLLMENTS, 1, "issued", NULL);
     }
-    on_answer(call, answer);
+    on_admission_answer(call, answer);
 }
 
-static void on_creds(void *self, struct http_request *request)
+static void on_creds_request(void *self, struct http_request *request)
 {
     struct enroll_server *enroll_server = self;
     const char *authorization = http_header(request, "Authorization");
 
-    if (!admit(enroll_server, &enroll_server->rate, request))
+    if (!admit_enroll_request(enroll_server, &enroll_server->rate, request))
         return;
     authority_look_at_keys(
         enroll_server->authority); /* one that is no longer accepted is of no use */
     registry_creds(&enroll_server->authority->registry, request->name,
                    str_from(authorization ? authorization : ""), on_creds_answer,
-                   new_call(enroll_server, request, request->name));
+                   new_enroll_call(enroll_server, request, request->name));
 }
 
-static void on_document(void *self, struct http_request *request)
+static void on_document_request(void *self, struct http_request *request)
 {
     struct enroll_server *enroll_server = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -346,7 +347,7 @@ static void on_document(void *self, struct http_request *request)
     struct value document;
     struct err err;
 
-    if (!admit(enroll_server, &enroll_server->relaxed, request))
+    if (!admit_enroll_request(enroll_server, &enroll_server->relaxed, request))
         return;
     document = authority_document(enroll_server->authority, &arena);
     if (json_print(&text, &document, JSON_STYLE_COMPACT, &err) < 0) {
@@ -371,7 +372,7 @@ static void free_waiter(struct waiter *waiter)
     free(waiter);
 }
 
-static void on_closed(void *self)
+static void on_waiter_closed(void *self)
 {
     free_waiter(self);
 }
@@ -382,7 +383,7 @@ static void end_waiter(struct waiter *waiter)
     free_waiter(waiter);
 }
 
-static void tell_state(struct waiter *waiter, enum enrollment_state state)
+static void send_waiter_state(struct waiter *waiter, enum enrollment_state state)
 {
     AUTO_BUF struct buf data = BUF_INIT(BUF_NO_LIMIT);
 
@@ -394,8 +395,8 @@ static void tell_state(struct waiter *waiter, enum enrollment_state state)
         end_waiter(waiter);
 }
 
-static void tell_waiters(struct enroll_server *enroll_server, const char *id,
-                         enum enrollment_state state)
+static void notify_enroll_waiters(struct enroll_server *enroll_server, const char *id,
+                                  enum enrollment_state state)
 {
     struct waiter *waiter = enroll_server->waiters;
 
@@ -403,7 +404,7 @@ static void tell_waiters(struct enroll_server *enroll_server, const char *id,
         struct waiter *next = waiter->next;
 
         if (strcmp(waiter->id, id) == 0)
-            tell_state(waiter, state);
+            send_waiter_state(waiter, state);
         waiter = next;
     }
 }
@@ -416,19 +417,19 @@ static void on_state_again(void *self, const struct admission_answer *answer)
     enum enrollment_state state;
 
     if (word && enrollment_state_find(str_from(word), &state))
-        tell_waiters(call->enroll_server, call->id, state);
-    free_call(call);
+        notify_enroll_waiters(call->enroll_server, call->id, state);
+    free_enroll_call(call);
 }
 
-static void on_beat(struct timer *timer);
+static void on_waiter_beat(struct timer *timer);
 
-static void beat_later(struct waiter *waiter)
+static void arm_waiter_beat(struct waiter *waiter)
 {
     timer_set(loop_timers(waiter->enroll_server->master->loop), &waiter->beat,
-              clock_after(clock_now(), ENROLL_STREAM_BEAT_NS), on_beat);
+              clock_after(clock_now(), ENROLL_STREAM_BEAT_NS), on_waiter_beat);
 }
 
-static void on_beat(struct timer *timer)
+static void on_waiter_beat(struct timer *timer)
 {
     struct waiter *waiter = container_of(timer, struct waiter, beat);
 
@@ -438,7 +439,7 @@ static void on_beat(struct timer *timer)
         return;
     }
     http_stream_beat(waiter->stream);
-    beat_later(waiter);
+    arm_waiter_beat(waiter);
 }
 
 static struct waiter *new_waiter(struct enroll_server *enroll_server, struct http_request *request,
@@ -455,7 +456,7 @@ static struct waiter *new_waiter(struct enroll_server *enroll_server, struct htt
         waiter->next->back = &waiter->next;
     *waiter->back = waiter;
     enroll_server->waiter_count++;
-    waiter->stream = http_stream_new(request, on_closed, waiter);
+    waiter->stream = http_stream_new(request, on_waiter_closed, waiter);
     return waiter;
 }
 
@@ -468,53 +469,55 @@ static void on_stream_status(void *self, const struct admission_answer *answer)
     struct waiter *waiter;
 
     if (answer->status != ADMISSION_OK || !word || !enrollment_state_find(str_from(word), &state)) {
-        on_answer(call, answer);
+        on_admission_answer(call, answer);
         return;
     }
     waiter = new_waiter(enroll_server, call->request, call->id);
-    free_call(call);
+    free_enroll_call(call);
     if (!waiter->stream) {
         free_waiter(waiter);
         return;
     }
-    beat_later(waiter);
+    arm_waiter_beat(waiter);
     if (state == ENROLLMENT_PENDING) /* it may have changed since it was read */
         registry_status(&enroll_server->authority->registry, waiter->id, on_state_again,
-                        new_call(enroll_server, NULL, waiter->id));
-    tell_state(waiter, state);
+                        new_enroll_call(enroll_server, NULL, waiter->id));
+    send_waiter_state(waiter, state);
 }
 
-static void on_stream(void *self, struct http_request *request)
+static void on_stream_request(void *self, struct http_request *request)
 {
     struct enroll_server *enroll_server = self;
 
-    if (!admit(enroll_server, &enroll_server->rate, request))
+    if (!admit_enroll_request(enroll_server, &enroll_server->rate, request))
         return;
     if (enroll_server->waiter_count >= ENROLL_STREAMS_MAX)
         http_answer_error(request, UNAVAILABLE, "too many machines are waiting");
     else
         registry_status(&enroll_server->authority->registry, request->name, on_stream_status,
-                        new_call(enroll_server, request, request->name));
+                        new_enroll_call(enroll_server, request, request->name));
 }
 
-static void on_changed(struct enrollment_cache_listener *listener, const struct enrollment *record)
+static void on_waited_enrollment(struct enrollment_cache_listener *listener,
+                                 const struct enrollment *record)
 {
-    tell_waiters(container_of(listener, struct enroll_server, listener), record->id, record->state);
+    notify_enroll_waiters(container_of(listener, struct enroll_server, listener), record->id,
+                          record->state);
 }
 
 /* --- the service -------------------------------------------------------------------- */
 
 static const struct http_route routes[] = {
     { "GET", PATH "/nonce", on_nonce },
-    { "GET", PATH "/ca", on_document },
+    { "GET", PATH "/ca", on_document_request },
     { "POST", PATH, on_enroll },
-    { "GET", PATH "/{id}/status", on_status },
-    { "GET", PATH "/{id}/stream", on_stream },
-    { "GET", PATH "/{id}/creds", on_creds },
+    { "GET", PATH "/{id}/status", on_status_request },
+    { "GET", PATH "/{id}/stream", on_stream_request },
+    { "GET", PATH "/{id}/creds", on_creds_request },
     { 0 },
 };
 
-static void on_answered(void *self, const struct http_request *request, int status)
+static void on_enroll_answered(void *self, const struct http_request *request, int status)
 {
     const struct enroll_server *enroll_server = self;
     char word[16];
@@ -544,7 +547,7 @@ static void set_rates(struct enroll_server *enroll_server)
     rate_init(&enroll_server->rate, conf->enroll_rate_burst, conf->enroll_rate_per_minute);
 }
 
-static void reload_office(void *self)
+static void reload_enroll_server(void *self)
 {
     struct enroll_server *enroll_server = self;
 
@@ -552,7 +555,7 @@ static void reload_office(void *self)
     set_rates(enroll_server);
 }
 
-static void free_office(void *self)
+static void free_enroll_server(void *self)
 {
     struct enroll_server *enroll_server = self;
 
@@ -574,7 +577,7 @@ static int listen_https(struct enroll_server *enroll_server, struct err *err)
                                                 .self = enroll_server,
                                                 .other = api_handle,
                                                 .other_self = enroll_server->api,
-                                                .answered = on_answered,
+                                                .answered = on_enroll_answered,
                                                 .cert_pem = leaf->chain.p,
                                                 .key_pem = leaf->key.p,
                                                 .connections_max = ENROLL_CONNECTIONS_MAX },
@@ -582,7 +585,7 @@ static int listen_https(struct enroll_server *enroll_server, struct err *err)
     return enroll_server->server ? 0 : -1;
 }
 
-static void *open_office(struct master *master, struct err *err)
+static void *open_enroll_server(struct master *master, struct err *err)
 {
     struct enroll_server *enroll_server = mem_zalloc(sizeof(*enroll_server));
 
@@ -592,18 +595,18 @@ static void *open_office(struct master *master, struct err *err)
     set_rates(enroll_server);
     rate_init(&enroll_server->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
     if (listen_https(enroll_server, err) < 0) {
-        free_office(enroll_server);
+        free_enroll_server(enroll_server);
         return NULL;
     }
     enroll_server->authority->renewed = on_renewed;
     enroll_server->authority->renewed_self = enroll_server;
-    enroll_server->listener.changed = on_changed;
+    enroll_server->listener.changed = on_waited_enrollment;
     enrollment_cache_listen(master_find(master, &enrollment_cache_service),
                             &enroll_server->listener);
     return enroll_server;
 }
 
-static int start_office(void *self, struct err *err)
+static int start_enroll_server(void *self, struct err *err)
 {
     struct enroll_server *enroll_server = self;
 
@@ -617,7 +620,7 @@ static int start_office(void *self, struct err *err)
 }
 
 /* Calls that are under way are answered into nothing when the connection goes. */
-static void stop_office(void *self)
+static void stop_enroll_server(void *self)
 {
     struct enroll_server *enroll_server = self;
 
@@ -629,9 +632,9 @@ static void stop_office(void *self)
 
 const struct master_service enroll_server_service = {
     .name = "enroll-server",
-    .open = open_office,
-    .start = start_office,
-    .stop = stop_office,
-    .free = free_office,
-    .reload = reload_office,
+    .open = open_enroll_server,
+    .start = start_enroll_server,
+    .stop = stop_enroll_server,
+    .free = free_enroll_server,
+    .reload = reload_enroll_server,
 };

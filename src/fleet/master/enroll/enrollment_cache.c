@@ -39,7 +39,7 @@ struct enrollment_cache {
     char problem[HEALTH_TEXT_MAX];
 };
 
-static char *copy_text(struct str text)
+static char *copy_enrollment_text(struct str text)
 {
     char *copy = mem_alloc(text.n + 1);
 
@@ -48,15 +48,15 @@ static char *copy_text(struct str text)
     return copy;
 }
 
-static struct enrolled_peel *take_resident(struct enrollment_cache *enrollment_cache,
-                                           struct str peel)
+static struct enrolled_peel *take_enrolled_peel(struct enrollment_cache *enrollment_cache,
+                                                struct str peel)
 {
     struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
 
     if (enrolled_peel)
         return enrolled_peel;
     enrolled_peel = mem_zalloc(sizeof(*enrolled_peel));
-    enrolled_peel->peel = copy_text(peel);
+    enrolled_peel->peel = copy_enrollment_text(peel);
     enrolled_peel->id = mem_strdup("");
     (void)map_set(&enrollment_cache->residents, str_from(enrolled_peel->peel), enrolled_peel);
     return enrolled_peel;
@@ -77,7 +77,7 @@ static void on_activated(void *self, const struct registry_verdict *verdict)
                                    .peel = verdict->record->peel_id });
 }
 
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+static void on_enrollment_purged(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)revision;
@@ -94,12 +94,13 @@ static void purge_facts(struct enrollment_cache *enrollment_cache,
     struct err err;
 
     log_warning("facts of a revoked peel are removed peel=%s", enrolled_peel->peel);
-    if (nats_kv_purge(&kv, enrolled_peel->peel, 0, on_purged, enrollment_cache, &err) < 0)
+    if (nats_kv_purge(&kv, enrolled_peel->peel, 0, on_enrollment_purged, enrollment_cache, &err) <
+        0)
         log_warning("facts of a revoked peel cannot be removed error=%s", err.text);
 }
 
-static void judge_resident(struct enrollment_cache *enrollment_cache,
-                           const struct enrolled_peel *enrolled_peel)
+static void judge_enrolled_peel(struct enrollment_cache *enrollment_cache,
+                                const struct enrolled_peel *enrolled_peel)
 {
     const struct authority *authority = master_find(enrollment_cache->master, &authority_service);
 
@@ -120,7 +121,7 @@ static void judge_resident(struct enrollment_cache *enrollment_cache,
  * matters here comes after the index. */
 static void note_index(struct enrollment_cache *enrollment_cache, struct str peel, struct str id)
 {
-    struct enrolled_peel *enrolled_peel = take_resident(enrollment_cache, peel);
+    struct enrolled_peel *enrolled_peel = take_enrolled_peel(enrollment_cache, peel);
 
     if (!str_starts(id, STR(ADMISSION_ID))) {
         log_warning("index of an enrollment cannot be read peel=%.*s", STR_ARG(peel));
@@ -129,7 +130,7 @@ static void note_index(struct enrollment_cache *enrollment_cache, struct str pee
     if (str_eq(id, str_from(enrolled_peel->id)))
         return;
     free(enrolled_peel->id);
-    enrolled_peel->id = copy_text(id);
+    enrolled_peel->id = copy_enrollment_text(id);
     free(enrolled_peel->curve_key);
     enrolled_peel->curve_key = NULL;
     enrolled_peel->state = ENROLLMENT_PENDING;
@@ -138,14 +139,14 @@ static void note_index(struct enrollment_cache *enrollment_cache, struct str pee
 static void note_record(struct enrollment_cache *enrollment_cache, const struct enrollment *record)
 {
     struct enrolled_peel *enrolled_peel =
-        take_resident(enrollment_cache, str_from(record->peel_id));
+        take_enrolled_peel(enrollment_cache, str_from(record->peel_id));
 
     if (strcmp(record->id, enrolled_peel->id) != 0)
         return;
     enrolled_peel->state = record->state;
     free(enrolled_peel->curve_key);
     enrolled_peel->curve_key = mem_strdup(record->curve_public_key);
-    judge_resident(enrollment_cache, enrolled_peel);
+    judge_enrolled_peel(enrollment_cache, enrolled_peel);
 }
 
 static void forget_waiting(struct enrollment_cache *enrollment_cache, struct str id)
@@ -190,7 +191,7 @@ static void note_pause(struct enrollment_cache *enrollment_cache, struct str val
              pause.operator_name, pause.reason);
 }
 
-static void on_record(void *self, const struct nats_kv_entry *entry)
+static void on_enrollment_record(void *self, const struct nats_kv_entry *entry)
 {
     struct enrollment_cache *enrollment_cache = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -230,24 +231,24 @@ static void on_records_there(void *self)
 
     enrollment_cache->is_complete = true;
     MAP_EACH (&enrollment_cache->residents, entry)
-        judge_resident(enrollment_cache, entry->value);
+        judge_enrolled_peel(enrollment_cache, entry->value);
     for (struct enrollment_cache_listener *listener = enrollment_cache->listeners; listener;
          listener = listener->next)
         if (listener->caught_up)
             listener->caught_up(listener);
 }
 
-static void on_facts(void *self, const struct nats_kv_entry *entry)
+static void on_enrollment_facts(void *self, const struct nats_kv_entry *entry)
 {
     struct enrollment_cache *enrollment_cache = self;
-    struct enrolled_peel *enrolled_peel = take_resident(enrollment_cache, entry->key);
+    struct enrolled_peel *enrolled_peel = take_enrolled_peel(enrollment_cache, entry->key);
 
     enrolled_peel->has_facts = entry->change == NATS_KV_PUT;
     if (enrolled_peel->has_facts)
-        judge_resident(enrollment_cache, enrolled_peel);
+        judge_enrolled_peel(enrollment_cache, enrolled_peel);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_enrollment_watch_failed(void *self, const struct nats_error *error)
 {
     struct enrollment_cache *enrollment_cache = self;
 
@@ -257,7 +258,7 @@ static void on_failed(void *self, const struct nats_error *error)
 
 /* --- the service -------------------------------------------------------------------- */
 
-static void *open_census(struct master *master, struct err *err)
+static void *open_enrollment_cache(struct master *master, struct err *err)
 {
     struct enrollment_cache *enrollment_cache = mem_zalloc(sizeof(*enrollment_cache));
 
@@ -266,10 +267,10 @@ static void *open_census(struct master *master, struct err *err)
     return enrollment_cache;
 }
 
-static struct nats_kv_watch *watch_bucket(struct enrollment_cache *enrollment_cache,
-                                          enum store_bucket bucket,
-                                          const struct nats_kv_watch_options *options,
-                                          struct err *err)
+static struct nats_kv_watch *watch_enrollment_bucket(struct enrollment_cache *enrollment_cache,
+                                                     enum store_bucket bucket,
+                                                     const struct nats_kv_watch_options *options,
+                                                     struct err *err)
 {
     const struct nats_kv kv = { .js = enrollment_cache->master->js,
                                 .bucket = store_bucket_name(bucket) };
@@ -277,7 +278,7 @@ static struct nats_kv_watch *watch_bucket(struct enrollment_cache *enrollment_ca
     return nats_kv_watch_new(&kv, options, err);
 }
 
-static void stop_census(void *self)
+static void stop_enrollment_cache(void *self)
 {
     struct enrollment_cache *enrollment_cache = self;
 
@@ -286,32 +287,32 @@ static void stop_census(void *self)
     enrollment_cache->records = enrollment_cache->facts = NULL;
 }
 
-static int start_census(void *self, struct err *err)
+static int start_enrollment_cache(void *self, struct err *err)
 {
     struct enrollment_cache *enrollment_cache = self;
 
-    enrollment_cache->records =
-        watch_bucket(enrollment_cache, STORE_ENROLLMENTS,
-                     &(struct nats_kv_watch_options){ .entry = on_record,
-                                                      .caught_up = on_records_there,
-                                                      .failed = on_failed,
-                                                      .self = enrollment_cache },
-                     err);
+    enrollment_cache->records = watch_enrollment_bucket(
+        enrollment_cache, STORE_ENROLLMENTS,
+        &(struct nats_kv_watch_options){ .entry = on_enrollment_record,
+                                         .caught_up = on_records_there,
+                                         .failed = on_enrollment_watch_failed,
+                                         .self = enrollment_cache },
+        err);
     if (enrollment_cache->records)
-        enrollment_cache->facts =
-            watch_bucket(enrollment_cache, STORE_FACTS,
-                         &(struct nats_kv_watch_options){ .without_values = true,
-                                                          .entry = on_facts,
-                                                          .failed = on_failed,
-                                                          .self = enrollment_cache },
-                         err);
+        enrollment_cache->facts = watch_enrollment_bucket(
+            enrollment_cache, STORE_FACTS,
+            &(struct nats_kv_watch_options){ .without_values = true,
+                                             .entry = on_enrollment_facts,
+                                             .failed = on_enrollment_watch_failed,
+                                             .self = enrollment_cache },
+            err);
     if (enrollment_cache->facts)
         return 0;
-    stop_census(enrollment_cache);
+    stop_enrollment_cache(enrollment_cache);
     return -1;
 }
 
-static void free_census(void *self)
+static void free_enrollment_cache(void *self)
 {
     struct enrollment_cache *enrollment_cache = self;
 
@@ -331,7 +332,7 @@ static void free_census(void *self)
     free(enrollment_cache);
 }
 
-static enum health_status check_census(void *self, char message[static HEALTH_TEXT_MAX])
+static enum health_status check_enrollment_cache(void *self, char message[static HEALTH_TEXT_MAX])
 {
     const struct enrollment_cache *enrollment_cache = self;
 
@@ -346,11 +347,11 @@ static enum health_status check_census(void *self, char message[static HEALTH_TE
 
 const struct master_service enrollment_cache_service = {
     .name = "enrollments",
-    .open = open_census,
-    .start = start_census,
-    .stop = stop_census,
-    .free = free_census,
-    .check = check_census,
+    .open = open_enrollment_cache,
+    .start = start_enrollment_cache,
+    .stop = stop_enrollment_cache,
+    .free = free_enrollment_cache,
+    .check = check_enrollment_cache,
 };
 
 void enrollment_cache_listen(struct enrollment_cache *enrollment_cache,

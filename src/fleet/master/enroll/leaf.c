@@ -23,7 +23,7 @@ int64_t leaf_renewal(int64_t made, int64_t ends)
 
 /* --- our own authority -------------------------------------------------------------- */
 
-static int look_at_ca(struct leaf *leaf, const struct certificate *root, struct err *err)
+static int check_leaf_ca(struct leaf *leaf, const struct certificate *root, struct err *err)
 {
     struct certificate_facts facts;
 
@@ -34,8 +34,8 @@ static int look_at_ca(struct leaf *leaf, const struct certificate *root, struct 
     return 0;
 }
 
-static int issue(const char *dir, const struct master_conf *conf, int64_t now, struct leaf *leaf,
-                 struct err *err)
+static int issue_leaf(const char *dir, const struct master_conf *conf, int64_t now,
+                      struct leaf *leaf, struct err *err)
 {
     struct hostnames names = { .arena = &leaf->arena };
     AUTO_CA struct ca ca = { 0 };
@@ -61,12 +61,12 @@ static int issue(const char *dir, const struct master_conf *conf, int64_t now, s
     leaf->chain = made.chain_pem;
     leaf->key = made.key_pem;
     leaf->ca_bundle = arena_str(&leaf->arena, ca.root_pem);
-    return look_at_ca(leaf, &ca.root, err);
+    return check_leaf_ca(leaf, &ca.root, err);
 }
 
 /* --- files -------------------------------------------------------------------------- */
 
-static int read_file(struct leaf *leaf, const char *path, struct str *ret, struct err *err)
+static int read_leaf_file(struct leaf *leaf, const char *path, struct str *ret, struct err *err)
 {
     if (fs_read(&leaf->arena, path, CERTIFICATE_PEM_MAX, ret, err) < 0)
         return -1;
@@ -79,7 +79,7 @@ static int read_file(struct leaf *leaf, const char *path, struct str *ret, struc
 }
 
 /* Whom peels trust on the bus is said apart from the endpoint's certificate. */
-static int read_bundle(const struct master_conf *conf, struct leaf *leaf, struct err *err)
+static int read_leaf_bundle(const struct master_conf *conf, struct leaf *leaf, struct err *err)
 {
     const char *path = conf->nats_ca && conf->nats_ca[0]
                            ? conf->nats_ca
@@ -94,28 +94,29 @@ static int read_bundle(const struct master_conf *conf, struct leaf *leaf, struct
     }
     if (certificate_parse(leaf->ca_bundle, &first, err) < 0)
         return err_wrap(err, "'%s'", path);
-    return look_at_ca(leaf, &first, err);
+    return check_leaf_ca(leaf, &first, err);
 }
 
-static const char *file_of(const struct master_conf *conf, struct leaf *leaf, const char *given,
-                           const char *name)
+static const char *find_leaf_path(const struct master_conf *conf, struct leaf *leaf,
+                                  const char *given, const char *name)
 {
     return given && given[0] ? given : path_join(&leaf->arena, conf->auth_dir, name);
 }
 
-static int read_files(const struct master_conf *conf, struct leaf *leaf, struct err *err)
+static int read_leaf_files(const struct master_conf *conf, struct leaf *leaf, struct err *err)
 {
-    const char *cert = file_of(conf, leaf, conf->enroll_tls_cert, CERT_FILE);
-    const char *key = file_of(conf, leaf, conf->enroll_tls_key, KEY_FILE);
+    const char *cert = find_leaf_path(conf, leaf, conf->enroll_tls_cert, CERT_FILE);
+    const char *key = find_leaf_path(conf, leaf, conf->enroll_tls_key, KEY_FILE);
 
-    if (read_file(leaf, cert, &leaf->chain, err) < 0 || read_file(leaf, key, &leaf->key, err) < 0)
+    if (read_leaf_file(leaf, cert, &leaf->chain, err) < 0 ||
+        read_leaf_file(leaf, key, &leaf->key, err) < 0)
         return -1;
-    return read_bundle(conf, leaf, err);
+    return read_leaf_bundle(conf, leaf, err);
 }
 
 /* --- both --------------------------------------------------------------------------- */
 
-static int check_pair(struct leaf *leaf, int64_t now, struct err *err)
+static int check_leaf_pair(struct leaf *leaf, int64_t now, struct err *err)
 {
     AUTO_CERTIFICATE struct certificate certificate = { 0 };
     AUTO_CERTIFICATE_KEY struct certificate_key key = { 0 };
@@ -143,15 +144,15 @@ static int load_leaf(const struct master_conf *conf, int64_t now, struct leaf *l
     if (conf->ca_mode == MASTER_CA_AUTO && ca_is_there(dir, &is_there, err) < 0)
         return -1;
     if (conf->ca_mode == MASTER_CA_EXTERNAL || !is_there)
-        return read_files(conf, leaf, err);
-    return issue(dir, conf, now, leaf, err);
+        return read_leaf_files(conf, leaf, err);
+    return issue_leaf(dir, conf, now, leaf, err);
 }
 
 int leaf_load(const struct master_conf *conf, int64_t now, struct leaf *ret_leaf, struct err *err)
 {
     struct leaf leaf = { .arena = ARENA_INIT };
 
-    if (load_leaf(conf, now, &leaf, err) < 0 || check_pair(&leaf, now, err) < 0) {
+    if (load_leaf(conf, now, &leaf, err) < 0 || check_leaf_pair(&leaf, now, err) < 0) {
         leaf_done(&leaf);
         return err_wrap(err, "certificate of the HTTPS endpoint");
     }

@@ -91,8 +91,8 @@ static void publish_operators(const struct revocation *revocation)
 
 /* --- claims ------------------------------------------------------------------------- */
 
-static int read_text(struct arena *arena, const char *dir, enum identity_file file, struct str *ret,
-                     struct err *err)
+static int read_account_file(struct arena *arena, const char *dir, enum identity_file file,
+                             struct str *ret, struct err *err)
 {
     const char *path = path_join(arena, dir, identity_file_name(file));
 
@@ -135,16 +135,16 @@ static void note_issue(struct revocation *revocation, struct str jwt)
 
 /* The account's claims with the list in them, checked as a server ought to: one that takes claims
  * of a foreign operator locks everybody out at its next start. */
-static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
-                       struct err *err)
+static int make_account_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
+                               struct err *err)
 {
     const char *dir = revocation->master->conf.auth_dir;
     int64_t now = bus_time_seconds();
     struct claims_renewal renewal;
     struct str account_jwt, operator_jwt;
 
-    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
-        read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
+    if (read_account_file(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
+        read_account_file(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
         return -1;
     note_issue(revocation, account_jwt);
     revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
@@ -164,7 +164,8 @@ static int make_claims(struct revocation *revocation, struct arena *arena, struc
 
 /* On disk as well, when something has changed: a bus that has lost its records and its claims gets
  * them from here. */
-static void keep_claims(const struct revocation *revocation, struct arena *arena, struct str jwt)
+static void keep_account_claims(const struct revocation *revocation, struct arena *arena,
+                                struct str jwt)
 {
     const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FS_KEEP } };
     const char *dir = revocation->master->conf.auth_dir;
@@ -173,7 +174,7 @@ static void keep_claims(const struct revocation *revocation, struct arena *arena
     struct str there;
     struct err err;
 
-    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &there, &err) == 0 &&
+    if (read_account_file(arena, dir, IDENTITY_ACCOUNT_JWT, &there, &err) == 0 &&
         claims_read_account(arena, there, &before, &err) == 0 &&
         claims_read_account(arena, jwt, &now, &err) == 0 &&
         ((value_equal(&before.revocations, &now.revocations) &&
@@ -186,9 +187,9 @@ static void keep_claims(const struct revocation *revocation, struct arena *arena
 
 /* --- pushing ------------------------------------------------------------------------ */
 
-static void push(struct revocation *revocation);
+static void push_claims(struct revocation *revocation);
 
-static void tell_followers(struct revocation *revocation, const char *warning)
+static void notify_followers(struct revocation *revocation, const char *warning)
 {
     struct follower *follower = revocation->followers;
 
@@ -224,9 +225,9 @@ static void end_push(struct revocation *revocation, const char *warning, size_t 
     else
         log_info("revocations confirmed servers=%zu keys=%zu", servers,
                  revoked_list_count(&revocation->list));
-    tell_followers(revocation, warning);
+    notify_followers(revocation, warning);
     if (revocation->is_due)
-        push(revocation);
+        push_claims(revocation);
 }
 
 static void on_pushed(void *self, const struct claims_push_result *result)
@@ -253,14 +254,14 @@ static int make_push(void *self, struct buf *out, struct err *err)
     struct revocation *revocation = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    if (make_claims(revocation, &arena, out, err) < 0)
+    if (make_account_claims(revocation, &arena, out, err) < 0)
         return -1;
-    keep_claims(revocation, &arena, buf_view(out));
+    keep_account_claims(revocation, &arena, buf_view(out));
     return 0;
 }
 
 /* From claims that the operator has signed. True: something is new. */
-static bool learn_border(struct revocation *revocation, struct str jwt)
+static bool learn_account_border(struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct accounts_border border = accounts_find_border(jwt);
@@ -269,8 +270,8 @@ static bool learn_border(struct revocation *revocation, struct str jwt)
     int64_t all_before;
     struct err err;
 
-    if (read_text(&arena, revocation->master->conf.auth_dir, IDENTITY_OPERATOR_JWT, &operator_jwt,
-                  &err) < 0 ||
+    if (read_account_file(&arena, revocation->master->conf.auth_dir, IDENTITY_OPERATOR_JWT,
+                          &operator_jwt, &err) < 0 ||
         claims_verify_account(&arena, operator_jwt, arena_str(&arena, jwt), revocation->account,
                               &err) < 0 ||
         claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0)
@@ -287,31 +288,31 @@ static bool learn_border(struct revocation *revocation, struct str jwt)
 
 /* Somebody else decided about signing keys, or moved peels to an account of their own: from now on
  * it stands in our own claims. */
-static bool learn_keys(struct revocation *revocation, struct str jwt)
+static bool learn_signing_keys(struct revocation *revocation, struct str jwt)
 {
     struct authority *authority = find_authority(revocation);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf claims = BUF_INIT(JWT_MAX);
-    const bool has_moved = learn_border(revocation, jwt);
+    const bool has_moved = learn_account_border(revocation, jwt);
     struct err err;
 
     if (!signing_learn(&authority->signing, jwt) && !has_moved)
         return false;
-    if (make_claims(revocation, &arena, &claims, &err) < 0)
+    if (make_account_claims(revocation, &arena, &claims, &err) < 0)
         log_warning("claims of the account are not kept on disk error=%s", err.text);
     else
-        keep_claims(revocation, &arena, buf_view(&claims));
+        keep_account_claims(revocation, &arena, buf_view(&claims));
     authority_look_at_keys(authority);
     return true;
 }
 
-static void on_found(void *self, struct str jwt)
+static void on_claims_found(void *self, struct str jwt)
 {
     note_issue(self, jwt); /* a server that gets what it has does nothing */
-    (void)learn_keys(self, jwt);
+    (void)learn_signing_keys(self, jwt);
 }
 
-static void push(struct revocation *revocation)
+static void push_claims(struct revocation *revocation)
 {
     struct err err;
 
@@ -328,7 +329,7 @@ static void push(struct revocation *revocation)
         revocation->is_pushing = false;
         (void)snprintf(revocation->problem, sizeof(revocation->problem),
                        "the system account is not connected");
-        tell_followers(revocation, revocation->problem);
+        notify_followers(revocation, revocation->problem);
         return;
     }
     revocation->has_new_server = false;
@@ -336,7 +337,7 @@ static void push(struct revocation *revocation)
         &(struct claims_push_options){ .conn = link_conn(revocation->link),
                                        .accounts = &find_authority(revocation)->accounts,
                                        .signer = &revocation->signer,
-                                       .found = on_found,
+                                       .found = on_claims_found,
                                        .make = make_push,
                                        .done = on_pushed,
                                        .self = revocation },
@@ -347,7 +348,7 @@ static void push(struct revocation *revocation)
 
 /* --- when --------------------------------------------------------------------------- */
 
-static int64_t sync_interval(const struct revocation *revocation)
+static int64_t get_sync_interval(const struct revocation *revocation)
 {
     int64_t interval = revocation->master->conf.revocation_sync_interval;
 
@@ -355,14 +356,14 @@ static int64_t sync_interval(const struct revocation *revocation)
 }
 
 /* Is there anything that servers may not know? */
-static bool has_news(const struct revocation *revocation)
+static bool has_unpushed_revocations(const struct revocation *revocation)
 {
     return revoked_list_count(&revocation->list) > 0 || revocation->has_new_server ||
            (revocation->border.version > 0 && revocation->border.version < ACCOUNTS_VERSION) ||
            signing_ring(&find_authority(revocation)->signing)->generation > 0;
 }
 
-static void on_timer(struct timer *timer);
+static void on_push_timer(struct timer *timer);
 
 static void push_after(struct revocation *revocation, int64_t ns)
 {
@@ -370,21 +371,22 @@ static void push_after(struct revocation *revocation, int64_t ns)
     int64_t at = clock_after(clock_now(), ns);
 
     if (ns > 0 && (!timer_is_set(&revocation->timer) || revocation->timer.deadline > at))
-        timer_set(timers, &revocation->timer, at, on_timer);
+        timer_set(timers, &revocation->timer, at, on_push_timer);
 }
 
-static void on_timer(struct timer *timer)
+static void on_push_timer(struct timer *timer)
 {
     struct revocation *revocation = container_of(timer, struct revocation, timer);
 
     publish_operators(revocation);
     signing_board_publish(revocation->master);
-    if (revocation->is_listed && has_news(revocation))
-        push(revocation);
-    push_after(revocation, sync_interval(revocation));
+    if (revocation->is_listed && has_unpushed_revocations(revocation))
+        push_claims(revocation);
+    push_after(revocation, get_sync_interval(revocation));
 }
 
-static void on_changed(struct enrollment_cache_listener *listener, const struct enrollment *record)
+static void on_revocation_changed(struct enrollment_cache_listener *listener,
+                                  const struct enrollment *record)
 {
     struct revocation *revocation = container_of(listener, struct revocation, listener);
 
@@ -400,11 +402,11 @@ static void begin_pushing(struct revocation *revocation)
 {
     revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
     publish_operators(revocation);
-    if (revocation->is_listed && has_news(revocation))
-        push(revocation);
+    if (revocation->is_listed && has_unpushed_revocations(revocation))
+        push_claims(revocation);
 }
 
-static void on_listed(struct enrollment_cache_listener *listener)
+static void on_revocations_listed(struct enrollment_cache_listener *listener)
 {
     struct revocation *revocation = container_of(listener, struct revocation, listener);
 
@@ -455,8 +457,8 @@ static void on_system_event(struct nats_listener *listener, const struct nats_ev
         is_new_server(revocation, str_from(nats_conn_server_id(link_conn(revocation->link)))))
         note_new_server(revocation);
     if (event->kind == NATS_EVENT_CONNECTED &&
-        (revocation->is_due || (revocation->is_listed && has_news(revocation))))
-        push(revocation);
+        (revocation->is_due || (revocation->is_listed && has_unpushed_revocations(revocation))))
+        push_claims(revocation);
     else if (event->kind == NATS_EVENT_DISCONNECTED)
         log_warning("system account disconnected, reconnecting error=%s",
                     event->error ? event->error->text : "");
@@ -483,7 +485,7 @@ static void on_connect(void *self, const struct nats_msg *msg)
 }
 
 /* Do these claims let somebody in whom we know to be revoked, or lack a signing key? */
-static bool lacks_something(const struct revocation *revocation, struct str jwt)
+static bool are_claims_incomplete(const struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct claims_account claims;
@@ -518,9 +520,9 @@ static void on_update(void *self, const struct nats_msg *msg)
     if (msg->payload.n > JWT_MAX)
         return;
     if (is_fleet_claims(revocation, msg->payload))
-        (void)learn_keys(revocation, msg->payload);
+        (void)learn_signing_keys(revocation, msg->payload);
     note_issue(revocation, msg->payload);
-    if (!revocation->is_listed || !lacks_something(revocation, msg->payload))
+    if (!revocation->is_listed || !are_claims_incomplete(revocation, msg->payload))
         return;
     if (revocation->is_pushing)
         revocation->is_due = true;
@@ -541,7 +543,7 @@ static void push_for(struct revocation *revocation, revocation_fn *fn, void *sel
     follower->self = self;
     follower->next = revocation->waiting;
     revocation->waiting = follower;
-    push(revocation);
+    push_claims(revocation);
 }
 
 void revocation_push(struct revocation *revocation, const struct enrollment *record,
@@ -580,7 +582,7 @@ static void free_revocation(void *self)
 }
 
 /* All that a push needs must be there at the start, not when it is urgent. */
-static int check_files(struct revocation *revocation, struct err *err)
+static int check_push_files(struct revocation *revocation, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
@@ -594,15 +596,15 @@ static int check_files(struct revocation *revocation, struct err *err)
     nats_nkey_print_public(&account, revocation->account);
     nats_nkey_done(&account);
     if (identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &revocation->signer, err) < 0 ||
-        read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0 ||
-        read_text(&arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
+        read_account_file(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0 ||
+        read_account_file(&arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
         claims_read_account(&arena, account_jwt, &claims, err) < 0)
         return -1;
     revocation->border = accounts_find_border(account_jwt);
     revoked_list_add_claims(&revocation->list, &claims);
     revocation->all_before = claims_all_before(&claims);
     explicit_bzero((void *)(uintptr_t)creds.p, creds.n);
-    return make_claims(revocation, &arena, &jwt, err);
+    return make_account_claims(revocation, &arena, &jwt, err);
 }
 
 static void *open_revocation(struct master *master, struct err *err)
@@ -612,12 +614,12 @@ static void *open_revocation(struct master *master, struct err *err)
     revocation->master = master;
     lru_init(&revocation->servers, SERVERS_MAX, sizeof(struct known_server));
     revocation->eraser = eraser_new(master->loop);
-    if (check_files(revocation, err) < 0) {
+    if (check_push_files(revocation, err) < 0) {
         free_revocation(revocation);
         return NULL;
     }
-    revocation->listener.changed = on_changed;
-    revocation->listener.caught_up = on_listed;
+    revocation->listener.changed = on_revocation_changed;
+    revocation->listener.caught_up = on_revocations_listed;
     enrollment_cache_listen(master_find(master, &enrollment_cache_service), &revocation->listener);
     return revocation;
 }
@@ -633,10 +635,10 @@ static void stop_revocation(void *self)
     revocation->operators = NULL;
     link_free(revocation->link);
     revocation->link = NULL;
-    tell_followers(revocation, "the master is stopping");
+    notify_followers(revocation, "the master is stopping");
     revocation->followers = revocation->waiting;
     revocation->waiting = NULL;
-    tell_followers(revocation, "the master is stopping");
+    notify_followers(revocation, "the master is stopping");
 }
 
 static struct nats_kv_watch *watch_operators(struct revocation *revocation, struct err *err)
@@ -653,8 +655,8 @@ static struct nats_kv_watch *watch_operators(struct revocation *revocation, stru
                              err);
 }
 
-static struct nats_sub *listen_to(struct revocation *revocation, const char *subject,
-                                  nats_msg_fn *fn, struct err *err)
+static struct nats_sub *listen_to_servers(struct revocation *revocation, const char *subject,
+                                          nats_msg_fn *fn, struct err *err)
 {
     return nats_sub_new(
         link_conn(revocation->link),
@@ -670,11 +672,11 @@ static int listen_to_accounts(struct revocation *revocation, struct err *err)
     for (size_t i = 0; i < ACCOUNT_ROLES; i++) {
         const char *key = accounts->public_keys[i];
 
-        revocation->connects[i] = listen_to(
+        revocation->connects[i] = listen_to_servers(
             revocation, arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", key), on_connect, err);
-        revocation->updates[i] =
-            listen_to(revocation, arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", key),
-                      on_update, err);
+        revocation->updates[i] = listen_to_servers(
+            revocation, arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", key), on_update,
+            err);
         if (!revocation->connects[i] || !revocation->updates[i])
             return -1;
     }
@@ -704,7 +706,7 @@ static int start_revocation(void *self, struct err *err)
         stop_revocation(revocation);
         return -1;
     }
-    push_after(revocation, sync_interval(revocation));
+    push_after(revocation, get_sync_interval(revocation));
     return 0;
 }
 

@@ -26,7 +26,7 @@ static void end_posting(struct posting *posting)
     arena_done(&arena);
 }
 
-static struct nats_kv open_bucket(const struct posting *posting)
+static struct nats_kv get_revoked_list_bucket(const struct posting *posting)
 {
     return (struct nats_kv){ .js = posting->master->js,
                              .bucket = store_bucket_name(STORE_STATE_FILES),
@@ -34,7 +34,7 @@ static struct nats_kv open_bucket(const struct posting *posting)
 }
 
 /* Another master may have written it; the next time both agree. */
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_revoked_list_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct posting *posting = self;
 
@@ -71,7 +71,7 @@ static struct value merge_keys(struct arena *arena, const struct value *ours,
     return value_map(map);
 }
 
-static bool is_same(const struct value *a, const struct value *b)
+static bool is_same_revoked_list(const struct value *a, const struct value *b)
 {
     if (a->map->count != b->map->count)
         return false;
@@ -81,13 +81,13 @@ static bool is_same(const struct value *a, const struct value *b)
     return true;
 }
 
-static void on_published(void *self, const struct nats_error *error,
-                         const struct nats_kv_entry *entry)
+static void on_revoked_list_published(void *self, const struct nats_error *error,
+                                      const struct nats_kv_entry *entry)
 {
     struct posting *posting = self;
     const struct authority *authority = master_find(posting->master, &authority_service);
     const struct ed25519_pair signer = nats_nkey_pair(&authority->account);
-    const struct nats_kv kv = open_bucket(posting);
+    const struct nats_kv kv = get_revoked_list_bucket(posting);
     struct revoked_notice list = { .keys = value_map(value_map_new(&posting->arena, 0)) };
     struct str stored;
     struct err err;
@@ -101,16 +101,17 @@ static void on_published(void *self, const struct nats_error *error,
                               arena_str(&posting->arena, entry->value), &list, &err) < 0)
         log_warning("published list of revoked keys is replaced error=%s", err.text);
     posting->keys = merge_keys(&posting->arena, &posting->keys, &list.keys);
-    if (is_same(&posting->keys, &list.keys)) {
+    if (is_same_revoked_list(&posting->keys, &list.keys)) {
         end_posting(posting);
         return;
     }
     list.keys = posting->keys;
     list.time = bus_time() > list.time ? bus_time() : list.time + 1;
     stored = revoked_sign(&posting->arena, &signer, &list);
-    result =
-        entry ? nats_kv_update(&kv, REVOKED_KEY, stored, entry->revision, on_written, posting, &err)
-              : nats_kv_create(&kv, REVOKED_KEY, stored, on_written, posting, &err);
+    result = entry
+                 ? nats_kv_update(&kv, REVOKED_KEY, stored, entry->revision,
+                                  on_revoked_list_written, posting, &err)
+                 : nats_kv_create(&kv, REVOKED_KEY, stored, on_revoked_list_written, posting, &err);
     if (result < 0) {
         log_warning("revoked keys are not published for peels error=%s", err.text);
         end_posting(posting);
@@ -126,7 +127,7 @@ void revoked_board_publish(struct master *master, const struct value *keys)
 
     *posting = (struct posting){ .master = master, .keys = value_copy(&arena, keys) };
     posting->arena = arena;
-    kv = open_bucket(posting);
-    if (nats_kv_get(&kv, REVOKED_KEY, on_published, posting, &err) < 0)
+    kv = get_revoked_list_bucket(posting);
+    if (nats_kv_get(&kv, REVOKED_KEY, on_revoked_list_published, posting, &err) < 0)
         end_posting(posting); /* with the next push */
 }

@@ -23,8 +23,8 @@ static void keep_ring(struct signing *signing, int which, const struct keyring *
 
 /* --- files -------------------------------------------------------------------------- */
 
-static int read_text(struct arena *arena, const struct signing *signing, enum identity_file file,
-                     struct str *ret, struct err *err)
+static int read_signing_file(struct arena *arena, const struct signing *signing,
+                             enum identity_file file, struct str *ret, struct err *err)
 {
     const char *path = path_join(arena, signing->dir, identity_file_name(file));
 
@@ -33,14 +33,14 @@ static int read_text(struct arena *arena, const struct signing *signing, enum id
     return ret->p ? 0 : err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
 }
 
-static void look_at_claims(struct signing *signing)
+static void check_signing_claims(struct signing *signing)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct keyring ring = { 0 };
     struct str jwt;
     struct err err;
 
-    if (read_text(&arena, signing, IDENTITY_ACCOUNT_JWT, &jwt, &err) < 0 ||
+    if (read_signing_file(&arena, signing, IDENTITY_ACCOUNT_JWT, &jwt, &err) < 0 ||
         keyring_read_jwt(&arena, jwt, &ring, &err) < 0) {
         log_warning("signing keys of the account cannot be read error=%s", err.text);
         return;
@@ -103,7 +103,7 @@ static void judge_key(struct signing *signing)
 
 void signing_look(struct signing *signing)
 {
-    look_at_claims(signing);
+    check_signing_claims(signing);
     take_key(signing);
     judge_key(signing);
 }
@@ -118,7 +118,7 @@ bool signing_learn(struct signing *signing, struct str jwt)
     struct keyring ring = { 0 };
     struct err err;
 
-    if (read_text(&arena, signing, IDENTITY_OPERATOR_JWT, &operator_jwt, &err) < 0 ||
+    if (read_signing_file(&arena, signing, IDENTITY_OPERATOR_JWT, &operator_jwt, &err) < 0 ||
         claims_verify_account(&arena, operator_jwt, text, signing->account, &err) < 0 ||
         keyring_read_jwt(&arena, text, &ring, &err) < 0) {
         log_warning("claims that a server was given are not believed error=%s", err.text);

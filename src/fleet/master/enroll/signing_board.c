@@ -8,7 +8,7 @@
 #include "fleet/nats/kv.h"
 #include "fleet/wire/signing_notice.h"
 
-static struct nats_kv open_bucket(const struct master *master)
+static struct nats_kv get_signing_key_bucket(const struct master *master)
 {
     return (struct nats_kv){ .js = master->js,
                              .bucket = store_bucket_name(STORE_STATE_FILES),
@@ -16,7 +16,7 @@ static struct nats_kv open_bucket(const struct master *master)
 }
 
 /* Another master may have written it; the next time both agree. */
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_signing_key_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)revision;
@@ -44,13 +44,13 @@ static bool is_good(const struct authority *authority, const struct nats_kv_entr
     return there.generation >= ring->generation;
 }
 
-static void on_published(void *self, const struct nats_error *error,
-                         const struct nats_kv_entry *entry)
+static void on_signing_key_published(void *self, const struct nats_error *error,
+                                     const struct nats_kv_entry *entry)
 {
     struct master *master = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct authority *authority;
-    const struct nats_kv kv = open_bucket(master);
+    const struct nats_kv kv = get_signing_key_bucket(master);
     struct ed25519_pair signer;
     const struct keyring *ring;
     struct str stored;
@@ -68,9 +68,10 @@ static void on_published(void *self, const struct nats_error *error,
                                  &(struct signing_notice){ .generation = ring->generation,
                                                            .spread = ring->spread,
                                                            .key = keyring_current(ring) });
-    result = entry ? nats_kv_update(&kv, SIGNING_NOTICE_KEY, stored, entry->revision, on_written,
-                                    master, &err)
-                   : nats_kv_create(&kv, SIGNING_NOTICE_KEY, stored, on_written, master, &err);
+    result = entry ? nats_kv_update(&kv, SIGNING_NOTICE_KEY, stored, entry->revision,
+                                    on_signing_key_written, master, &err)
+                   : nats_kv_create(&kv, SIGNING_NOTICE_KEY, stored, on_signing_key_written, master,
+                                    &err);
     if (result < 0)
         log_warning("signing key is not published for peels error=%s", err.text);
 }
@@ -78,9 +79,10 @@ static void on_published(void *self, const struct nats_error *error,
 void signing_board_publish(struct master *master)
 {
     const struct authority *authority = master_find(master, &authority_service);
-    const struct nats_kv kv = open_bucket(master);
+    const struct nats_kv kv = get_signing_key_bucket(master);
     struct err err;
 
     if (signing_is_current(&authority->signing))
-        (void)nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_published, master, &err); /* else later */
+        (void)nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_signing_key_published, master,
+                          &err); /* else later */
 }

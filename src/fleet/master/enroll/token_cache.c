@@ -25,7 +25,7 @@ struct token_cache {
     struct nats_kv_watch *watch;
 };
 
-static void free_page(struct cached_token *cached_token)
+static void free_cached_token(struct cached_token *cached_token)
 {
     struct arena arena;
 
@@ -35,7 +35,7 @@ static void free_page(struct cached_token *cached_token)
     arena_done(&arena);
 }
 
-static void add_page(struct token_cache *book, struct str id, struct str value)
+static void add_cached_token(struct token_cache *book, struct str id, struct str value)
 {
     struct arena arena = ARENA_INIT;
     struct cached_token *cached_token = ARENA_NEW(&arena, struct cached_token);
@@ -48,23 +48,23 @@ static void add_page(struct token_cache *book, struct str id, struct str value)
         map_count(&book->pages) >= TOKEN_CACHE_MAX) {
         log_warning("join token is ignored id=%.*s error=%s", STR_ARG(id),
                     result < 0 ? err.text : "not its own, or too many");
-        free_page(cached_token);
+        free_cached_token(cached_token);
         return;
     }
     (void)map_set(&book->pages, str_from(cached_token->record.id), cached_token);
 }
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_token_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct token_cache *book = self;
     struct str id = str_from_offset(entry->key, strlen(TOKEN_KEY));
 
-    free_page(map_remove(&book->pages, id));
+    free_cached_token(map_remove(&book->pages, id));
     if (entry->change == NATS_KV_PUT)
-        add_page(book, id, entry->value);
+        add_cached_token(book, id, entry->value);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_token_watch_failed(void *self, const struct nats_error *error)
 {
     (void)self;
     log_error("join tokens cannot be watched error=%s", error->text);
@@ -76,11 +76,13 @@ struct token_cache *token_cache_new(const struct nats_js *js, struct err *err)
     struct token_cache *book = mem_zalloc(sizeof(*book));
 
     book->js = *js;
-    book->watch = nats_kv_watch_new(
-        &kv,
-        &(struct nats_kv_watch_options){
-            .pattern = TOKEN_KEY "*", .entry = on_entry, .failed = on_failed, .self = book },
-        err);
+    book->watch =
+        nats_kv_watch_new(&kv,
+                          &(struct nats_kv_watch_options){ .pattern = TOKEN_KEY "*",
+                                                           .entry = on_token_entry,
+                                                           .failed = on_token_watch_failed,
+                                                           .self = book },
+                          err);
     if (book->watch)
         return book;
     free(book);
@@ -98,7 +100,7 @@ void token_cache_free(struct token_cache *book)
     if (!book)
         return;
     MAP_EACH (&book->pages, entry)
-        free_page(entry->value);
+        free_cached_token(entry->value);
     map_done(&book->pages);
     free(book);
 }
@@ -125,13 +127,13 @@ struct fetch {
     void *self;
 };
 
-static void on_fetched(void *self, const struct nats_error *error,
-                       const struct nats_kv_entry *entry)
+static void on_token_fetched(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct fetch *fetch = self;
 
     if (!error)
-        on_entry(fetch->book, entry);
+        on_token_entry(fetch->book, entry);
     fetch->fn(fetch->self);
     free(fetch);
 }
@@ -150,8 +152,8 @@ int token_cache_fetch(struct token_cache *book, struct str text, token_cache_fn 
         return -1;
     fetch = mem_zalloc(sizeof(*fetch));
     *fetch = (struct fetch){ book, fn, self };
-    if (nats_kv_get(&kv, arena_printf(&arena, TOKEN_KEY "%s", token.id), on_fetched, fetch, err) ==
-        0)
+    if (nats_kv_get(&kv, arena_printf(&arena, TOKEN_KEY "%s", token.id), on_token_fetched, fetch,
+                    err) == 0)
         return 0;
     free(fetch);
     return -1;

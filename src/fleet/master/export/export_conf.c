@@ -28,7 +28,7 @@ static const struct param rows[] = {
 /* clang-format on */
 
 /* Part of the name of a consumer and of a lease. */
-static bool is_name(const char *name)
+static bool is_export_name(const char *name)
 {
     const size_t n = strlen(name);
 
@@ -36,12 +36,12 @@ static bool is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
 }
 
-static void check_one(const struct export_confs *before, const struct export_conf *conf,
-                      const struct value *given, struct diags *diags)
+static void check_one_export(const struct export_confs *before, const struct export_conf *conf,
+                             const struct value *given, struct diags *diags)
 {
     const char *problem = web_check_url(conf->url, conf->insecure);
 
-    if (!is_name(conf->name))
+    if (!is_export_name(conf->name))
         (void)value_diag(diags, value_point(given, "name"),
                          "'export': a name has up to %d of a-z, 0-9, '_' and '-', got '%.64s'",
                          EXPORT_NAME_MAX, conf->name);
@@ -73,7 +73,7 @@ int export_conf_read(struct arena *arena, const struct value *given, struct expo
 
         if (params_decode(arena, rows, &policy, one, &conf, diags) < 0)
             continue;
-        check_one(ret, &conf, one, diags);
+        check_one_export(ret, &conf, one, diags);
         VEC_PUSH_IN(arena, &ret->list, conf);
     }
     return diags->list.n > before ? -1 : 0;

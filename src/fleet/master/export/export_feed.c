@@ -69,13 +69,13 @@ const char *export_feed_stream(enum export_kind kind)
     return sources[kind].stream;
 }
 
-static struct timers *timers_of(const struct export_feed *feed)
+static struct timers *get_export_timers(const struct export_feed *feed)
 {
     return loop_timers(nats_conn_loop(feed->options.js.conn));
 }
 
 /* Something that was begun has ended. False: nobody waits for it. */
-static bool came_back(struct export_feed *feed)
+static bool end_export_request(struct export_feed *feed)
 {
     feed->under_way--;
     if (feed->is_started)
@@ -84,11 +84,11 @@ static bool came_back(struct export_feed *feed)
     return false;
 }
 
-static void advance(struct export_feed *feed);
+static void advance_export(struct export_feed *feed);
 
 /* --- what waits ------------------------------------------------------------------------- */
 
-static struct export_item *find_item(const struct export_feed *feed, uint64_t seq)
+static struct export_item *find_export_item(const struct export_feed *feed, uint64_t seq)
 {
     for (struct export_item *item = feed->first; item; item = item->next)
         if (item->seq == seq)
@@ -105,7 +105,7 @@ static struct export_item *take_first(struct export_feed *feed)
     return item;
 }
 
-static void free_item(struct export_item *item)
+static void free_export_item(struct export_item *item)
 {
     arena_done(&item->arena);
     free(item);
@@ -129,7 +129,7 @@ static void finish_items(struct export_feed *feed, size_t count)
         if (item->seq > feed->done_seq)
             feed->done_seq = item->seq;
         finish_message(feed, item->reply, item->generation);
-        free_item(item);
+        free_export_item(item);
     }
 }
 
@@ -142,23 +142,24 @@ static void return_items(struct export_feed *feed)
         struct export_item *item = take_first(feed);
 
         (void)nats_nak(feed->options.js.conn, item->reply, 0, &err);
-        free_item(item);
+        free_export_item(item);
     }
 }
 
-static void on_progress(struct timer *timer)
+static void on_export_progress_timer(struct timer *timer)
 {
     struct export_feed *feed = container_of(timer, struct export_feed, progress);
     struct err err;
 
     for (struct export_item *item = feed->first; item; item = item->next)
         (void)nats_ack_progress(feed->options.js.conn, item->reply, &err);
-    timer_set(timers_of(feed), timer, clock_after(clock_now(), PROGRESS_NS), on_progress);
+    timer_set(get_export_timers(feed), timer, clock_after(clock_now(), PROGRESS_NS),
+              on_export_progress_timer);
 }
 
 /* --- requests --------------------------------------------------------------------------- */
 
-static int add_token(struct export_post *post, size_t at)
+static int add_export_token(struct export_post *post, size_t at)
 {
     struct str token;
 
@@ -176,7 +177,7 @@ static void send_post(struct background_task *background_task)
 
     while (post_->request.headers[at])
         at++;
-    post_->rc = post_->token_file ? add_token(post_, at) : 0;
+    post_->rc = post_->token_file ? add_export_token(post_, at) : 0;
     if (post_->rc == 0)
         post_->rc = post(&post_->request, &post_->answer, &post_->err);
 }
@@ -194,7 +195,7 @@ static void note_success(struct export_feed *feed, size_t count)
 }
 
 /* One line for each outage. */
-static void note_failure(struct export_feed *feed, const struct export_post *post_)
+static void note_export_failure(struct export_feed *feed, const struct export_post *post_)
 {
     metrics_add(feed->options.metrics, MASTER_EXPORT_FAILED, 1, feed->options.name, NULL);
     if (post_->rc < 0)
@@ -208,7 +209,7 @@ static void note_failure(struct export_feed *feed, const struct export_post *pos
                 export_kind_name(feed->options.kind), feed->problem.text);
 }
 
-static void give_up(struct export_feed *feed)
+static void give_up_batch(struct export_feed *feed)
 {
     log_error("export '%s': given up after %u attempts id=%s: %s", feed->options.name, feed->tries,
               feed->first->record.id, feed->problem.text);
@@ -218,9 +219,9 @@ static void give_up(struct export_feed *feed)
     feed->limit = 0;
 }
 
-static void on_retry(struct timer *timer)
+static void on_export_retry(struct timer *timer)
 {
-    advance(container_of(timer, struct export_feed, retry));
+    advance_export(container_of(timer, struct export_feed, retry));
 }
 
 static void judge_post(struct export_feed *feed, const struct export_post *post_)
@@ -239,15 +240,16 @@ static void judge_post(struct export_feed *feed, const struct export_post *post_
         finish_items(feed, post_->count);
         return;
     }
-    note_failure(feed, post_);
+    note_export_failure(feed, post_);
     if (verdict == EXPORT_SPLIT) {
         feed->limit = post_->count / 2;
         feed->tries = 0;
     } else if (verdict == EXPORT_GIVE_UP) {
-        give_up(feed);
+        give_up_batch(feed);
     } else {
         feed->limit = post_->count; /* the same records again */
-        timer_set(timers_of(feed), &feed->retry, clock_after(clock_now(), pause), on_retry);
+        timer_set(get_export_timers(feed), &feed->retry, clock_after(clock_now(), pause),
+                  on_export_retry);
     }
 }
 
@@ -258,16 +260,17 @@ static void on_posted(struct background_task *background_task)
 
     if (feed->post == post_)
         feed->post = NULL;
-    if (came_back(feed) && post_->start == feed->starts) {
+    if (end_export_request(feed) && post_->start == feed->starts) {
         judge_post(feed, post_);
-        advance(feed);
+        advance_export(feed);
     }
     arena_done(&post_->arena);
     free(post_);
 }
 
 /* One record as it is, or a list of them. */
-static struct str make_body(struct arena *arena, const struct export_feed *feed, size_t count)
+static struct str make_export_body(struct arena *arena, const struct export_feed *feed,
+                                   size_t count)
 {
     AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
     const struct export_item *item = feed->first;
@@ -295,7 +298,7 @@ static void begin_post(struct export_feed *feed, size_t count)
     post_->token_file = conf->token_file ? arena_strdup(arena, conf->token_file) : NULL;
     post_->request = (struct post_request){
         .url = arena_strdup(arena, conf->url),
-        .body = make_body(arena, feed, count),
+        .body = make_export_body(arena, feed, count),
         .ca = conf->ca ? arena_strdup(arena, conf->ca) : NULL,
         .timeout = conf->timeout,
         .cancel = &post_->cancel,
@@ -312,7 +315,7 @@ static void begin_post(struct export_feed *feed, size_t count)
 }
 
 /* Send what waits, unless something is on its way or a pause is not over. */
-static void advance(struct export_feed *feed)
+static void advance_export(struct export_feed *feed)
 {
     size_t count = (size_t)feed->conf->batch;
 
@@ -331,13 +334,13 @@ static void on_patience(struct timer *timer)
     struct export_feed *feed = container_of(timer, struct export_feed, patience);
 
     feed->missing = 0;
-    advance(feed);
+    advance_export(feed);
 }
 
 /* As long as the server may take to bring them again. */
 static void wait_for_missing(struct export_feed *feed)
 {
-    timer_set(timers_of(feed), &feed->patience,
+    timer_set(get_export_timers(feed), &feed->patience,
               clock_after(clock_now(), FEED_ACK_WAIT_NS + CLOCK_SECOND), on_patience);
 }
 
@@ -354,14 +357,14 @@ static void count_missing(struct export_feed *feed, const struct nats_consumer_i
     if (feed->missing > 0)
         wait_for_missing(feed);
     else
-        timer_clear(timers_of(feed), &feed->patience);
+        timer_clear(get_export_timers(feed), &feed->patience);
 }
 
 static void note_arrival(struct export_feed *feed, uint64_t seq)
 {
     if (feed->missing == 0 || seq > feed->missing_seq || --feed->missing > 0)
         return;
-    timer_clear(timers_of(feed), &feed->patience);
+    timer_clear(get_export_timers(feed), &feed->patience);
 }
 
 /* By the order of the stream, behind what is on its way. */
@@ -388,7 +391,7 @@ static bool take_again(struct export_feed *feed, const struct nats_msg *msg,
 
     if (delivery->deliveries < 2)
         return false;
-    item = find_item(feed, delivery->stream_seq);
+    item = find_export_item(feed, delivery->stream_seq);
     if (item) {
         item->reply = arena_str(&item->arena, msg->reply);
         nats_puller_done(feed->puller, 1);
@@ -398,11 +401,11 @@ static bool take_again(struct export_feed *feed, const struct nats_msg *msg,
         return false;
     note_arrival(feed, delivery->stream_seq);
     finish_message(feed, msg->reply, feed->generation);
-    advance(feed);
+    advance_export(feed);
     return true;
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_exported_message(void *self, const struct nats_msg *msg)
 {
     struct export_feed *feed = self;
     struct export_message message = { .subject = msg->subject, .payload = msg->payload };
@@ -420,26 +423,27 @@ static void on_message(void *self, const struct nats_msg *msg)
     item = mem_zalloc(sizeof(*item));
     if (!export_record_make(&item->arena, feed->options.kind, feed->conf, &message,
                             &item->record)) {
-        free_item(item);
+        free_export_item(item);
         finish_message(feed, msg->reply, feed->generation);
-        advance(feed);
+        advance_export(feed);
         return;
     }
     item->reply = arena_str(&item->arena, msg->reply);
     item->seq = delivery.stream_seq;
     item->generation = feed->generation;
     insert_item(feed, item);
-    advance(feed);
+    advance_export(feed);
 }
 
 static void on_ensure(struct timer *timer);
 
-static void ensure_later(struct export_feed *feed)
+static void arm_consumer_retry(struct export_feed *feed)
 {
-    timer_set(timers_of(feed), &feed->ensure, clock_after(clock_now(), ENSURE_NS), on_ensure);
+    timer_set(get_export_timers(feed), &feed->ensure, clock_after(clock_now(), ENSURE_NS),
+              on_ensure);
 }
 
-static void on_trouble(void *self, const struct nats_error *error)
+static void on_export_trouble(void *self, const struct nats_error *error)
 {
     struct export_feed *feed = self;
 
@@ -447,20 +451,20 @@ static void on_trouble(void *self, const struct nats_error *error)
         return;
     log_warning("export '%s': consumer of %s: %s", feed->options.name,
                 export_feed_stream(feed->options.kind), error->text);
-    ensure_later(feed);
+    arm_consumer_retry(feed);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_export_pull_failed(void *self, const struct nats_error *error)
 {
     struct export_feed *feed = self;
 
     nats_puller_free(feed->puller);
     feed->puller = NULL;
-    on_trouble(feed, error);
-    ensure_later(feed);
+    on_export_trouble(feed, error);
+    arm_consumer_retry(feed);
 }
 
-static void begin_pulling(struct export_feed *feed)
+static void begin_export_pull(struct export_feed *feed)
 {
     struct err err;
 
@@ -473,34 +477,34 @@ static void begin_pulling(struct export_feed *feed)
                                        .consumer = feed->consumer,
                                        .batch = (size_t)feed->conf->batch * 2,
                                        .max_bytes = FEED_BYTES_MAX,
-                                       .message = on_message,
-                                       .trouble = on_trouble,
-                                       .failed = on_failed,
+                                       .message = on_exported_message,
+                                       .trouble = on_export_trouble,
+                                       .failed = on_export_pull_failed,
                                        .self = feed },
         &err);
     if (feed->puller)
         return;
     log_warning("export '%s': %s", feed->options.name, err.text);
-    ensure_later(feed);
+    arm_consumer_retry(feed);
 }
 
-static void on_ensured(void *self, const struct nats_error *error,
-                       const struct nats_consumer_info *info)
+static void on_export_consumer_ensured(void *self, const struct nats_error *error,
+                                       const struct nats_consumer_info *info)
 {
     struct export_feed *feed = self;
 
-    if (!came_back(feed))
+    if (!end_export_request(feed))
         return;
     if (!error) {
         count_missing(feed, info);
-        begin_pulling(feed);
-        advance(feed);
+        begin_export_pull(feed);
+        advance_export(feed);
         return;
     }
     if (error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_DISCONNECTED)
         log_warning("export '%s': consumer of %s: %s", feed->options.name,
                     export_feed_stream(feed->options.kind), error->text);
-    ensure_later(feed);
+    arm_consumer_retry(feed);
 }
 
 static void on_ensure(struct timer *timer)
@@ -519,10 +523,10 @@ static void on_ensure(struct timer *timer)
     struct err err;
 
     if (nats_consumer_ensure(&feed->options.js, export_feed_stream(feed->options.kind), &config,
-                             on_ensured, feed, &err) == 0)
+                             on_export_consumer_ensured, feed, &err) == 0)
         feed->under_way++;
     else
-        ensure_later(feed);
+        arm_consumer_retry(feed);
 }
 
 void export_feed_check(struct export_feed *feed)
@@ -530,15 +534,15 @@ void export_feed_check(struct export_feed *feed)
     if (!feed->is_started)
         return;
     wait_for_missing(feed);
-    timer_set(timers_of(feed), &feed->ensure, clock_now(), on_ensure);
+    timer_set(get_export_timers(feed), &feed->ensure, clock_now(), on_ensure);
 }
 
-static void on_measured(void *self, const struct nats_error *error,
-                        const struct nats_consumer_info *info)
+static void on_export_backlog(void *self, const struct nats_error *error,
+                              const struct nats_consumer_info *info)
 {
     struct export_feed *feed = self;
 
-    if (!came_back(feed) || error)
+    if (!end_export_request(feed) || error)
         return;
     feed->pending = info->pending + info->ack_pending;
     feed->options.measured(feed->options.self);
@@ -550,7 +554,7 @@ void export_feed_measure(struct export_feed *feed)
 
     if (feed->is_started && feed->puller &&
         nats_consumer_info(&feed->options.js, export_feed_stream(feed->options.kind),
-                           feed->consumer, on_measured, feed, &err) == 0)
+                           feed->consumer, on_export_backlog, feed, &err) == 0)
         feed->under_way++;
 }
 
@@ -568,8 +572,9 @@ void export_feed_start(struct export_feed *feed)
         return;
     feed->is_started = true;
     feed->starts++;
-    timer_set(timers_of(feed), &feed->progress, clock_after(clock_now(), PROGRESS_NS), on_progress);
-    timer_set(timers_of(feed), &feed->ensure, clock_now(), on_ensure);
+    timer_set(get_export_timers(feed), &feed->progress, clock_after(clock_now(), PROGRESS_NS),
+              on_export_progress_timer);
+    timer_set(get_export_timers(feed), &feed->ensure, clock_now(), on_ensure);
 }
 
 void export_feed_stop(struct export_feed *feed)
@@ -577,10 +582,10 @@ void export_feed_stop(struct export_feed *feed)
     if (!feed->is_started)
         return;
     feed->is_started = false;
-    timer_clear(timers_of(feed), &feed->retry);
-    timer_clear(timers_of(feed), &feed->progress);
-    timer_clear(timers_of(feed), &feed->ensure);
-    timer_clear(timers_of(feed), &feed->patience);
+    timer_clear(get_export_timers(feed), &feed->retry);
+    timer_clear(get_export_timers(feed), &feed->progress);
+    timer_clear(get_export_timers(feed), &feed->ensure);
+    timer_clear(get_export_timers(feed), &feed->patience);
     if (feed->post)
         cancel_raise(&feed->post->cancel); /* what is on its way comes again */
     feed->post = NULL;

@@ -1,6 +1,6 @@
 #include "fleet/master/export/export_policy.h"
 
-static bool is_passing(const struct export_attempt *attempt)
+static bool is_temporary_failure(const struct export_attempt *attempt)
 {
     return !attempt->has_answer || attempt->status >= 500 || attempt->status == 408 ||
            attempt->status == 425 || attempt->status == 429;
@@ -25,9 +25,9 @@ enum export_verdict export_judge(const struct export_attempt *attempt, int64_t *
 {
     if (attempt->has_answer && attempt->status >= 200 && attempt->status <= 299)
         return EXPORT_SENT;
-    if (!is_passing(attempt) && attempt->count > 1)
+    if (!is_temporary_failure(attempt) && attempt->count > 1)
         return EXPORT_SPLIT;
-    if (!is_passing(attempt) && attempt->tries >= EXPORT_TRIES)
+    if (!is_temporary_failure(attempt) && attempt->tries >= EXPORT_TRIES)
         return EXPORT_GIVE_UP;
     *ret_pause = find_pause(attempt);
     return EXPORT_AGAIN;

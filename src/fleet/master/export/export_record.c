@@ -28,7 +28,7 @@ const char *export_kind_name(enum export_kind kind)
 }
 
 /* It goes into a header: a peel must not add others. */
-static bool is_plain(const char *id)
+static bool is_plain_header_value(const char *id)
 {
     const size_t n = strlen(id);
 
@@ -37,9 +37,9 @@ static bool is_plain(const char *id)
 }
 
 /* A peel chooses the ids of its events, and of no others. */
-static bool describe_event(struct arena *arena, const struct export_conf *conf,
-                           const struct export_message *message, const char **ret_id,
-                           struct value *ret)
+static bool describe_exported_event(struct arena *arena, const struct export_conf *conf,
+                                    const struct export_message *message, const char **ret_id,
+                                    struct value *ret)
 {
     struct event_source source;
     struct event event;
@@ -49,9 +49,10 @@ static bool describe_event(struct arena *arena, const struct export_conf *conf,
         !export_conf_matches(conf, source.key) ||
         record_decode(arena, &event_type, 0, message->payload, &event, &err) < 0)
         return false;
-    *ret_id = event.id && is_plain(event.id) ? arena_printf(arena, "%s/%s", source.origin, event.id)
-                                             : arena_printf(arena, "%s/seq-%llu", source.origin,
-                                                            (unsigned long long)message->seq);
+    *ret_id =
+        event.id && is_plain_header_value(event.id)
+            ? arena_printf(arena, "%s/%s", source.origin, event.id)
+            : arena_printf(arena, "%s/seq-%llu", source.origin, (unsigned long long)message->seq);
     *ret = event_describe(arena, &source, &event);
     return true;
 }
@@ -64,7 +65,7 @@ static bool describe_return(struct arena *arena, const struct export_message *me
 
     if (message->payload.n == 0 ||
         record_decode(arena, &exec_return_type, 1, message->payload, &result, &err) < 0 ||
-        !is_plain(result.jid) || !peel_id_is_valid(str_from(result.peel_id)))
+        !is_plain_header_value(result.jid) || !peel_id_is_valid(str_from(result.peel_id)))
         return false;
     *ret_id = arena_printf(arena, "%s/%s/%llu", result.jid, result.peel_id,
                            (unsigned long long)message->seq);
@@ -82,7 +83,7 @@ static bool describe_job(struct arena *arena, const struct export_message *messa
 
     if (message->payload.n == 0 ||
         record_decode(arena, &job_type, 1, message->payload, &job, &err) < 0 ||
-        !job_status_is_final(job.status) || !is_plain(job.jid))
+        !job_status_is_final(job.status) || !is_plain_header_value(job.jid))
         return false;
     *ret_id = arena_printf(arena, "%s/%llu", job.jid, (unsigned long long)message->seq);
     *ret = job_describe(arena, &job);
@@ -115,7 +116,7 @@ bool export_record_make(struct arena *arena, enum export_kind kind, const struct
     struct value v;
     struct err err;
 
-    if (kind == EXPORT_EVENTS    ? !describe_event(&work, conf, message, &id, &v)
+    if (kind == EXPORT_EVENTS    ? !describe_exported_event(&work, conf, message, &id, &v)
         : kind == EXPORT_RETURNS ? !describe_return(&work, message, &id, &v)
                                  : !describe_job(&work, message, &id, &v))
         return false;

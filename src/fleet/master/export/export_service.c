@@ -56,14 +56,14 @@ struct export_service {
     bool is_started;
 };
 
-static bool is_wanted(const struct export_conf *conf, enum export_kind kind)
+static bool is_export_configured(const struct export_conf *conf, enum export_kind kind)
 {
     return kind == EXPORT_EVENTS ? conf->match.n > 0 : conf->jobs;
 }
 
 /* --- one exporter ----------------------------------------------------------------------- */
 
-static bool is_under_way(const struct exporter *exporter)
+static bool is_exporter_busy(const struct exporter *exporter)
 {
     for (size_t i = 0; i < EXPORT_KINDS; i++)
         if (exporter->feeds[i].under_way > 0)
@@ -73,7 +73,7 @@ static bool is_under_way(const struct exporter *exporter)
 
 static void free_if_gone(struct exporter *exporter)
 {
-    if (!exporter->is_gone || is_under_way(exporter))
+    if (!exporter->is_gone || is_exporter_busy(exporter))
         return;
     for (struct exporter **at = &exporter->export_service->first; *at; at = &(*at)->next)
         if (*at == exporter) {
@@ -88,7 +88,7 @@ static void on_came_back(void *self)
     free_if_gone(self);
 }
 
-static void on_measured(void *self)
+static void on_feed_measured(void *self)
 {
     const struct exporter *exporter = self;
     double lag = 0;
@@ -99,7 +99,7 @@ static void on_measured(void *self)
                 NULL);
 }
 
-static void on_deleted(void *self, const struct nats_error *error)
+static void on_export_consumer_deleted(void *self, const struct nats_error *error)
 {
     const char *name = self;
 
@@ -118,17 +118,17 @@ static void delete_consumer(const struct export_service *export_service, enum ex
     struct err err;
 
     if (nats_consumer_delete(&export_service->master->js, export_feed_stream(kind),
-                             arena_printf(&arena, FEED_CONSUMER "%s", name), on_deleted, copy,
-                             &err) < 0)
+                             arena_printf(&arena, FEED_CONSUMER "%s", name),
+                             on_export_consumer_deleted, copy, &err) < 0)
         free(copy);
 }
 
-static void on_got(struct lease *lease)
+static void on_export_lease_got(struct lease *lease)
 {
     struct exporter *exporter = container_of(lease, struct exporter, lease);
 
     for (size_t i = 0; i < EXPORT_KINDS; i++)
-        if (is_wanted(exporter->conf, (enum export_kind)i))
+        if (is_export_configured(exporter->conf, (enum export_kind)i))
             export_feed_start(&exporter->feeds[i]);
         else
             delete_consumer(exporter->export_service, (enum export_kind)i, exporter->name);
@@ -142,7 +142,7 @@ static void stop_feeds(struct exporter *exporter)
                 NULL);
 }
 
-static void on_lost(struct lease *lease)
+static void on_export_lease_lost(struct lease *lease)
 {
     stop_feeds(container_of(lease, struct exporter, lease));
 }
@@ -170,14 +170,14 @@ static void begin_exporter(struct export_service *export_service, const struct e
                                            .name = exporter->name,
                                            .kind = (enum export_kind)i,
                                            .came_back = on_came_back,
-                                           .measured = on_measured,
+                                           .measured = on_feed_measured,
                                            .self = exporter });
     set_conf(exporter, conf);
     exporter->lease = (struct lease){ .js = export_service->master->js,
                                       .key = exporter->key,
                                       .holder = export_service->master->id,
-                                      .got = on_got,
-                                      .lost = on_lost };
+                                      .got = on_export_lease_got,
+                                      .lost = on_export_lease_lost };
     exporter->next = export_service->first;
     export_service->first = exporter;
     lease_start(&exporter->lease);
@@ -222,7 +222,7 @@ static void change_exporter(struct exporter *exporter, const struct export_conf 
         stop_feeds(exporter);
     set_conf(exporter, conf);
     if (is_held)
-        on_got(&exporter->lease);
+        on_export_lease_got(&exporter->lease);
 }
 
 static void change_exporters(struct export_service *export_service,
@@ -247,8 +247,8 @@ static void change_exporters(struct export_service *export_service,
 }
 
 /* The file was checked before it became the configuration. */
-static void read_conf(struct export_service *export_service, struct arena *arena,
-                      struct export_confs *ret)
+static void read_export_confs(struct export_service *export_service, struct arena *arena,
+                              struct export_confs *ret)
 {
     struct diags ignored = DIAGS_INIT(arena);
     struct value copy;
@@ -260,7 +260,7 @@ static void read_conf(struct export_service *export_service, struct arena *arena
     (void)export_conf_read(arena, &copy, ret, &ignored);
 }
 
-static void reload_press(void *self)
+static void reload_export_service(void *self)
 {
     struct export_service *export_service = self;
     struct arena arena = ARENA_INIT;
@@ -268,7 +268,7 @@ static void reload_press(void *self)
 
     if (!export_service->is_started)
         return;
-    read_conf(export_service, &arena, &confs);
+    read_export_confs(export_service, &arena, &confs);
     change_exporters(export_service, &confs);
     arena_done(&export_service->arena);
     export_service->arena = arena;
@@ -358,7 +358,7 @@ static void on_orphans(struct timer *timer)
 
 /* --- what is said of it ------------------------------------------------------------------- */
 
-static void on_tick(struct timer *timer)
+static void on_export_tick(struct timer *timer)
 {
     struct export_service *export_service = container_of(timer, struct export_service, tick);
 
@@ -366,10 +366,10 @@ static void on_tick(struct timer *timer)
         for (size_t i = 0; i < EXPORT_KINDS; i++)
             export_feed_measure(&exporter->feeds[i]);
     timer_set(loop_timers(export_service->master->loop), timer, clock_after(clock_now(), TICK_NS),
-              on_tick);
+              on_export_tick);
 }
 
-static enum health_status check_press(void *self, char message[static HEALTH_TEXT_MAX])
+static enum health_status check_export_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
     const struct export_service *export_service = self;
 
@@ -391,7 +391,7 @@ static enum health_status check_press(void *self, char message[static HEALTH_TEX
 
 /* --- life ------------------------------------------------------------------------------- */
 
-static void *open_press(struct master *master, struct err *err)
+static void *open_export_service(struct master *master, struct err *err)
 {
     struct export_service *export_service = mem_zalloc(sizeof(*export_service));
 
@@ -404,7 +404,7 @@ static void *open_press(struct master *master, struct err *err)
     return export_service;
 }
 
-static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_export_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     const struct export_service *export_service =
         container_of(listener, struct export_service, bus);
@@ -416,22 +416,22 @@ static void on_bus_event(struct nats_listener *listener, const struct nats_event
             export_feed_check(&exporter->feeds[i]);
 }
 
-static int start_press(void *self, struct err *err)
+static int start_export_service(void *self, struct err *err)
 {
     struct export_service *export_service = self;
     struct timers *timers = loop_timers(export_service->master->loop);
 
     (void)err;
     export_service->is_started = true;
-    nats_listen(export_service->master->js.conn, &export_service->bus, on_bus_event);
-    read_conf(export_service, &export_service->arena, &export_service->confs);
+    nats_listen(export_service->master->js.conn, &export_service->bus, on_export_bus_event);
+    read_export_confs(export_service, &export_service->arena, &export_service->confs);
     change_exporters(export_service, &export_service->confs);
     timer_set(timers, &export_service->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
-    timer_set(timers, &export_service->tick, clock_after(clock_now(), TICK_NS), on_tick);
+    timer_set(timers, &export_service->tick, clock_after(clock_now(), TICK_NS), on_export_tick);
     return 0;
 }
 
-static void stop_press(void *self)
+static void stop_export_service(void *self)
 {
     struct export_service *export_service = self;
 
@@ -443,7 +443,7 @@ static void stop_press(void *self)
         end_exporter(exporter);
 }
 
-static void free_press(void *self)
+static void free_export_service(void *self)
 {
     struct export_service *export_service = self;
 
@@ -461,10 +461,10 @@ static void free_press(void *self)
 
 const struct master_service master_export_service = {
     .name = "export",
-    .open = open_press,
-    .start = start_press,
-    .stop = stop_press,
-    .free = free_press,
-    .reload = reload_press,
-    .check = check_press,
+    .open = open_export_service,
+    .start = start_export_service,
+    .stop = stop_export_service,
+    .free = free_export_service,
+    .reload = reload_export_service,
+    .check = check_export_service,
 };

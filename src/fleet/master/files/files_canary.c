@@ -54,7 +54,7 @@ struct files_service_act {
     bool is_restoring, is_dropped;
 };
 
-static struct files_service_branch *states_of(struct files_service *files_service)
+static struct files_service_branch *get_states_branch(struct files_service *files_service)
 {
     return &files_service->branches[FILES_SERVICE_STATES];
 }
@@ -62,7 +62,7 @@ static struct files_service_branch *states_of(struct files_service *files_servic
 /* --- the answer ---------------------------------------------------------------------- */
 
 /* Peels that it means, and those of them that have the newest revision. */
-static void count_peels(struct files_service *files_service, struct canary_reply *reply)
+static void count_canary_peels(struct files_service *files_service, struct canary_reply *reply)
 {
     const struct canary *record = &files_service->canary.record;
     const struct value *groups = record->groups.kind == VALUE_MAP ? &record->groups : NULL;
@@ -92,15 +92,15 @@ static void fill_reply(struct files_service *files_service, struct canary_reply 
     reply->master = files_service->master->id;
     reply->active = files_service->canary.is_there;
     reply->phase = reply->target = reply->operator= "";
-    if (!files_service->canary.is_there || !states_of(files_service)->publisher)
+    if (!files_service->canary.is_there || !get_states_branch(files_service)->publisher)
         return;
     reply->phase = canary_phase_name(record->phase);
     reply->target = record->target;
     reply->operator= record->operator;
     reply->since_unix = record->since_unix;
     reply->base = record->base;
-    reply->revision = publisher_canary(states_of(files_service)->publisher);
-    count_peels(files_service, reply);
+    reply->revision = publisher_canary(get_states_branch(files_service)->publisher);
+    count_canary_peels(files_service, reply);
 }
 
 static void audit_act(enum canary_act act, const char *by, const char *target, const char *error)
@@ -127,7 +127,7 @@ static void answer_act(struct files_service_act *act, const char *error)
 }
 
 /* The end of a canary that failed is tried again soon; until then nothing is published. */
-static void end_act(struct files_service_act *act, const char *error)
+static void end_canary_act(struct files_service_act *act, const char *error)
 {
     struct files_service *files_service = act->files_service;
     struct files_service_canary *canary = &files_service->canary;
@@ -136,7 +136,7 @@ static void end_act(struct files_service_act *act, const char *error)
     canary->act = NULL;
     answer_act(act, error ? error : "");
     if (!is_over && files_service_is_held_by_canary(files_service)) {
-        files_service_refuse_updates(states_of(files_service),
+        files_service_refuse_updates(get_states_branch(files_service),
                                      error ? error : "a canary is ending");
         files_service_retry_canary(files_service);
     } else if (!is_over) {
@@ -146,12 +146,12 @@ static void end_act(struct files_service_act *act, const char *error)
     free(act);
 }
 
-static void go_on(struct files_service_act *act);
+static void continue_canary(struct files_service_act *act);
 
 /* --- steps that several acts have ---------------------------------------------------- */
 
 /* Why the act cannot go on; NULL: it can. */
-static const char *find_end(const struct files_service_act *act)
+static const char *find_canary_end(const struct files_service_act *act)
 {
     crash_point(CRASH_POINT);
     if (act->is_dropped)
@@ -163,9 +163,9 @@ static const char *find_end(const struct files_service_act *act)
 static const char *read_outcome(struct files_service_act *act,
                                 const struct publisher_outcome *outcome)
 {
-    const char *why = find_end(act);
+    const char *why = find_canary_end(act);
 
-    files_service_note_round(states_of(act->files_service), outcome);
+    files_service_note_round(get_states_branch(act->files_service), outcome);
     if (why || outcome->manifest.n)
         return why;
     return outcome->error[0] ? arena_strdup(&act->arena, outcome->error)
@@ -177,7 +177,7 @@ static const char *read_outcome(struct files_service_act *act,
 static void begin_round_for(struct files_service_act *act, publisher_fn *fn,
                             const struct publisher_cause *cause)
 {
-    struct files_service_branch *branch = states_of(act->files_service);
+    struct files_service_branch *branch = get_states_branch(act->files_service);
     const struct publisher_wish wish = { .cause = cause, .fn = fn, .self = act };
 
     if (act->has_turned)
@@ -187,7 +187,7 @@ static void begin_round_for(struct files_service_act *act, publisher_fn *fn,
     act->has_turned = true;
 }
 
-static void begin_round(struct files_service_act *act, publisher_fn *fn)
+static void begin_canary_round(struct files_service_act *act, publisher_fn *fn)
 {
     begin_round_for(act, fn, NULL);
 }
@@ -204,12 +204,12 @@ static void begin_noted_round(struct files_service_act *act, const char *what, p
 /* The same of a new number alone. */
 static const char *read_tell(struct files_service_act *act, const struct publisher_outcome *outcome)
 {
-    const char *why = find_end(act);
+    const char *why = find_canary_end(act);
 
     return why || !outcome->error[0] ? why : arena_strdup(&act->arena, outcome->error);
 }
 
-static void write_record(struct files_service_act *act, nats_kv_revision_fn *fn)
+static void write_canary_record(struct files_service_act *act, nats_kv_revision_fn *fn)
 {
     const struct nats_kv kv = files_service_canary_bucket(act->files_service);
     const struct files_service_canary *canary = &act->files_service->canary;
@@ -225,13 +225,13 @@ static void write_record(struct files_service_act *act, nats_kv_revision_fn *fn)
         rc = nats_kv_create(&kv, CANARY_RECORD, buf_view(&bytes), fn, act, &err);
     if (rc < 0) {
         files_service_aim_publisher(act->files_service);
-        end_act(act, err.text);
+        end_canary_act(act, err.text);
     }
 }
 
 /* The record of the act was written, or not; false: the act has ended. */
-static bool take_record(struct files_service_act *act, const struct nats_error *error,
-                        uint64_t revision)
+static bool take_canary_record(struct files_service_act *act, const struct nats_error *error,
+                               uint64_t revision)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(CANARY_RECORD_MAX);
     const char *why;
@@ -239,39 +239,39 @@ static bool take_record(struct files_service_act *act, const struct nats_error *
 
     if (!error && record_encode(&bytes, &canary_type, &act->next, &err) == 0)
         files_service_set_canary(act->files_service, buf_view(&bytes), revision);
-    why = find_end(act);
+    why = find_canary_end(act);
     if (!error && !why)
         return true;
     if (!act->is_dropped)
         files_service_aim_publisher(act->files_service);
-    end_act(act, why ? why : arena_strdup(&act->arena, error->text));
+    end_canary_act(act, why ? why : arena_strdup(&act->arena, error->text));
     return false;
 }
 
 /* The record says it: go on with what is left to do in this phase. */
 static void on_phase(void *self, const struct nats_error *error, uint64_t revision)
 {
-    if (take_record(self, error, revision))
-        go_on(self);
+    if (take_canary_record(self, error, revision))
+        continue_canary(self);
 }
 
 static void enter_phase(struct files_service_act *act, enum canary_phase phase)
 {
     act->next.phase = phase;
     act->next.ended_by = act->operator;
-    write_record(act, on_phase);
+    write_canary_record(act, on_phase);
 }
 
-static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+static void on_canary_record_removed(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct files_service_act *act = self;
-    const char *why = find_end(act);
+    const char *why = find_canary_end(act);
 
     if (!error) {
         files_service_set_canary(act->files_service, (struct str){ NULL, 0 }, revision);
         log_info("the canary of the states has ended: all peels have the same");
     }
-    end_act(act, error ? arena_strdup(&act->arena, error->text) : why);
+    end_canary_act(act, error ? arena_strdup(&act->arena, error->text) : why);
 }
 
 static void remove_record(struct files_service_act *act)
@@ -279,16 +279,16 @@ static void remove_record(struct files_service_act *act)
     const struct nats_kv kv = files_service_canary_bucket(act->files_service);
     struct err err;
 
-    if (nats_kv_purge(&kv, CANARY_RECORD, act->files_service->canary.revision, on_removed, act,
-                      &err) < 0)
-        end_act(act, err.text);
+    if (nats_kv_purge(&kv, CANARY_RECORD, act->files_service->canary.revision,
+                      on_canary_record_removed, act, &err) < 0)
+        end_canary_act(act, err.text);
 }
 
 /* The last step, unless something went wrong before it. */
 static void remove_or_end(struct files_service_act *act, const char *why)
 {
     if (why)
-        end_act(act, why);
+        end_canary_act(act, why);
     else
         remove_record(act);
 }
@@ -300,17 +300,17 @@ static void on_begin_told(void *self, const struct publisher_outcome *outcome)
     struct files_service_act *act = self;
 
     (void)outcome; /* the next round tells it, too */
-    end_act(act, find_end(act));
+    end_canary_act(act, find_canary_end(act));
 }
 
-static void on_begun(void *self, const struct nats_error *error, uint64_t revision)
+static void on_canary_begun(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct files_service_act *act = self;
 
-    if (!take_record(act, error, revision))
+    if (!take_canary_record(act, error, revision))
         return;
     log_info("a canary of the states begins target=%s", act->next.target);
-    publisher_tell(states_of(act->files_service)->publisher, on_begin_told, act);
+    publisher_tell(get_states_branch(act->files_service)->publisher, on_begin_told, act);
 }
 
 /* A canary has a set before it has a record, so that whoever follows it finds one. */
@@ -320,12 +320,12 @@ static void on_copied(void *self, const struct publisher_outcome *outcome)
     const char *why = read_outcome(act, outcome);
 
     if (!why) {
-        write_record(act, on_begun);
+        write_canary_record(act, on_canary_begun);
         return;
     }
     if (!act->is_dropped)
         files_service_aim_publisher(act->files_service);
-    end_act(act, why);
+    end_canary_act(act, why);
 }
 
 static void on_base(void *self, const struct publisher_outcome *outcome)
@@ -336,17 +336,17 @@ static void on_base(void *self, const struct publisher_outcome *outcome)
     if (!why && !outcome->revision)
         why = "what is published now could not be recorded";
     if (why) {
-        end_act(act, why);
+        end_canary_act(act, why);
         return;
     }
     act->next.base = outcome->revision;
     act->next.manifest = arena_strdup(&act->arena, outcome->sum);
-    publisher_divert(states_of(act->files_service)->publisher, true);
-    begin_round(act, on_copied);
+    publisher_divert(get_states_branch(act->files_service)->publisher, true);
+    begin_canary_round(act, on_copied);
 }
 
 /* Peels match it, with their facts; so groups go with it when it names some. */
-static const char *read_target(struct files_service_act *act, const char *text)
+static const char *read_canary_target(struct files_service_act *act, const char *text)
 {
     const struct value *groups = act->files_service->master->conf.nodegroups;
     const struct target *target;
@@ -376,9 +376,9 @@ static const char *begin_canary(struct files_service_act *act, const struct cana
                                  .operator= act->operator,
                                  .ended_by = "",
                                  .manifest = "" };
-    why = read_target(act, request->target);
+    why = read_canary_target(act, request->target);
     if (!why)
-        begin_round(act, on_base);
+        begin_canary_round(act, on_base);
     return why;
 }
 
@@ -391,9 +391,9 @@ static void on_end_told(void *self, const struct publisher_outcome *outcome)
     remove_or_end(act, read_tell(act, outcome));
 }
 
-static void tell_end(struct files_service_act *act)
+static void log_canary_end(struct files_service_act *act)
 {
-    publisher_tell(states_of(act->files_service)->publisher, on_end_told, act);
+    publisher_tell(get_states_branch(act->files_service)->publisher, on_end_told, act);
 }
 
 static void on_promoted(void *self, const struct publisher_outcome *outcome)
@@ -403,14 +403,14 @@ static void on_promoted(void *self, const struct publisher_outcome *outcome)
 
     act->reply.published = outcome->revision;
     if (why)
-        end_act(act, why);
+        end_canary_act(act, why);
     else
         enter_phase(act, CANARY_ENDED);
 }
 
 static void publish_to_all(struct files_service_act *act)
 {
-    publisher_divert(states_of(act->files_service)->publisher, false);
+    publisher_divert(get_states_branch(act->files_service)->publisher, false);
     begin_noted_round(act, "promoted", on_promoted);
 }
 
@@ -424,14 +424,14 @@ static void on_tried(void *self, const struct publisher_outcome *outcome)
         why = "the folder has changed since the canary was published: the canary has the changes "
               "now, try again when they are tested";
     if (why)
-        end_act(act, why);
+        end_canary_act(act, why);
     else
         enter_phase(act, CANARY_PROMOTING);
 }
 
 /* --- abort --------------------------------------------------------------------------- */
 
-static void on_reverted(void *self, const struct publisher_outcome *outcome)
+static void on_canary_reverted(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
     const char *why = read_outcome(act, outcome);
@@ -440,7 +440,7 @@ static void on_reverted(void *self, const struct publisher_outcome *outcome)
     remove_or_end(act, why);
 }
 
-static void on_restored(void *self, const char *error, size_t files)
+static void on_canary_folder_restored(void *self, const char *error, size_t files)
 {
     struct files_service_branch *branch = self;
     struct files_service_act *act = branch->files_service->canary.act;
@@ -452,40 +452,40 @@ static void on_restored(void *self, const char *error, size_t files)
     if (!error) {
         act->cause =
             (struct publisher_cause){ .by = act->operator, .restored = act->next.base, .note = "" };
-        publisher_round(
-            branch->publisher,
-            &(struct publisher_wish){ .cause = &act->cause, .fn = on_reverted, .self = act });
+        publisher_round(branch->publisher, &(struct publisher_wish){ .cause = &act->cause,
+                                                                     .fn = on_canary_reverted,
+                                                                     .self = act });
     }
     publisher_resume(branch->publisher);
     if (error)
-        end_act(act, arena_strdup(&act->arena, error));
+        end_canary_act(act, arena_strdup(&act->arena, error));
 }
 
 static void on_abort_told(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
-    struct files_service_branch *branch = states_of(act->files_service);
+    struct files_service_branch *branch = get_states_branch(act->files_service);
     const char *why = read_tell(act, outcome);
 
     if (why) {
-        end_act(act, why);
+        end_canary_act(act, why);
         return;
     }
     publisher_pause(branch->publisher);
     act->is_restoring = true;
-    standby_restore(branch->standby, act->next.base, on_restored);
+    standby_restore(branch->standby, act->next.base, on_canary_folder_restored);
 }
 
 /* Those that follow it go back now, whatever becomes of the folder. */
-static void tell_abort(struct files_service_act *act)
+static void log_canary_abort(struct files_service_act *act)
 {
-    publisher_tell(states_of(act->files_service)->publisher, on_abort_told, act);
+    publisher_tell(get_states_branch(act->files_service)->publisher, on_abort_told, act);
 }
 
 /* Who but this master decides what is in the folder, and what to do; NULL: nobody. */
-static const char *find_owner(struct files_service_act *act)
+static const char *find_folder_owner(struct files_service_act *act)
 {
-    struct files_service_branch *branch = states_of(act->files_service);
+    struct files_service_branch *branch = get_states_branch(act->files_service);
     struct err err;
 
     if (files_service_is_from_git(branch))
@@ -497,25 +497,25 @@ static const char *find_owner(struct files_service_act *act)
 }
 
 /* What is in the folder is recorded, so that it can be brought back, unless nothing is. */
-static void on_kept(void *self, const struct publisher_outcome *outcome)
+static void on_canary_folder_recorded(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
     const bool is_base = strcmp(outcome->sum, act->next.manifest) == 0;
-    const char *why = outcome->files > 0 ? read_outcome(act, outcome) : find_end(act);
+    const char *why = outcome->files > 0 ? read_outcome(act, outcome) : find_canary_end(act);
 
     if (!why && outcome->files > 0 && !outcome->revision)
         why = "what the canary has could not be recorded";
     if (!why && !is_base)
-        why = find_owner(act);
+        why = find_folder_owner(act);
     if (why)
-        end_act(act, why);
+        end_canary_act(act, why);
     else
         enter_phase(act, CANARY_ABORTING);
 }
 
-static void keep_folder(struct files_service_act *act)
+static void record_canary_folder(struct files_service_act *act)
 {
-    begin_noted_round(act, "aborted", on_kept);
+    begin_noted_round(act, "aborted", on_canary_folder_recorded);
 }
 
 /* --- operators ----------------------------------------------------------------------- */
@@ -534,7 +534,7 @@ static struct files_service_act *new_act(struct files_service *files_service, en
 }
 
 /* The next record of a canary begins as the one that is there. */
-static void copy_record(struct files_service_act *act)
+static void copy_canary_record(struct files_service_act *act)
 {
     const struct canary *record = &act->files_service->canary.record;
 
@@ -546,10 +546,10 @@ static void copy_record(struct files_service_act *act)
 }
 
 /* Why it cannot be; NULL: it can. */
-static const char *find_obstacle(struct files_service *files_service, enum canary_act kind,
-                                 struct arena *arena)
+static const char *find_canary_obstacle(struct files_service *files_service, enum canary_act kind,
+                                        struct arena *arena)
 {
-    struct files_service_branch *branch = states_of(files_service);
+    struct files_service_branch *branch = get_states_branch(files_service);
     const struct files_service_canary *canary = &files_service->canary;
 
     if (canary->is_odd)
@@ -581,8 +581,8 @@ static void refuse_act(struct files_service *files_service, struct str subject,
     master_answer(files_service->master, subject, &canary_reply_type, &reply);
 }
 
-static void begin_act(struct files_service *files_service, struct str subject,
-                      const struct canary_request *request)
+static void begin_canary_act(struct files_service *files_service, struct str subject,
+                             const struct canary_request *request)
 {
     struct files_service_act *act = new_act(files_service, request->act, request->operator);
     const char *why = NULL;
@@ -591,14 +591,14 @@ static void begin_act(struct files_service *files_service, struct str subject,
     if (request->act == CANARY_BEGIN) {
         why = begin_canary(act, request);
     } else {
-        copy_record(act);
+        copy_canary_record(act);
         if (request->act == CANARY_ABORT)
-            keep_folder(act);
+            record_canary_folder(act);
         else
-            begin_round(act, on_tried);
+            begin_canary_round(act, on_tried);
     }
     if (why)
-        end_act(act, why);
+        end_canary_act(act, why);
 }
 
 void files_service_on_canary(void *self, const struct nats_msg *msg)
@@ -617,12 +617,12 @@ void files_service_on_canary(void *self, const struct nats_msg *msg)
     } else if (request.act != CANARY_SHOW) {
         why = authority_check_order(files_service->master, msg, &err) < 0
                   ? err.text
-                  : find_obstacle(files_service, request.act, &arena);
+                  : find_canary_obstacle(files_service, request.act, &arena);
     }
     if (why || request.act == CANARY_SHOW)
         refuse_act(files_service, msg->reply, &request, why ? why : "");
     else
-        begin_act(files_service, msg->reply, &request);
+        begin_canary_act(files_service, msg->reply, &request);
 }
 
 /* --- a master that was ended meanwhile ----------------------------------------------- */
@@ -634,11 +634,11 @@ static const struct {
 } rests[] = {
     [CANARY_RUNNING] = { CANARY_SHOW, NULL },
     [CANARY_PROMOTING] = { CANARY_PROMOTE, publish_to_all },
-    [CANARY_ABORTING] = { CANARY_ABORT, tell_abort },
-    [CANARY_ENDED] = { CANARY_PROMOTE, tell_end },
+    [CANARY_ABORTING] = { CANARY_ABORT, log_canary_abort },
+    [CANARY_ENDED] = { CANARY_PROMOTE, log_canary_end },
 };
 
-static void go_on(struct files_service_act *act)
+static void continue_canary(struct files_service_act *act)
 {
     rests[act->next.phase].go_on(act);
 }
@@ -647,7 +647,7 @@ bool files_service_resume_canary(struct files_service *files_service)
 {
     const struct files_service_canary *canary = &files_service->canary;
     const enum canary_phase phase = canary->record.phase;
-    struct files_service_branch *branch = states_of(files_service);
+    struct files_service_branch *branch = get_states_branch(files_service);
     struct files_service_act *act;
 
     if (canary->act)
@@ -660,8 +660,8 @@ bool files_service_resume_canary(struct files_service *files_service)
     log_warning("the end of the canary for %s was interrupted; going on with it phase=%s",
                 canary->record.target, canary_phase_name(phase));
     act = new_act(files_service, rests[phase].act, canary->record.ended_by);
-    copy_record(act);
-    go_on(act);
+    copy_canary_record(act);
+    continue_canary(act);
     return true;
 }
 
@@ -676,5 +676,5 @@ void files_service_close_canary(struct files_service *files_service)
         return;
     act->is_dropped = true;
     if (act->is_restoring)
-        end_act(act, "this master is shutting down");
+        end_canary_act(act, "this master is shutting down");
 }

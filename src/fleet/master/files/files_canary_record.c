@@ -65,7 +65,7 @@ void files_service_note_canary(void *self, struct str record, uint64_t revision)
         files_service_advance(branch->files_service); /* which removes what it left behind */
 }
 
-static void on_retry(struct timer *timer)
+static void on_canary_retry(struct timer *timer)
 {
     files_service_read_canary(container_of(timer, struct files_service, canary.retry));
 }
@@ -73,10 +73,11 @@ static void on_retry(struct timer *timer)
 void files_service_retry_canary(struct files_service *files_service)
 {
     timer_set(loop_timers(files_service->master->loop), &files_service->canary.retry,
-              clock_after(clock_now(), RETRY_NS), on_retry);
+              clock_after(clock_now(), RETRY_NS), on_canary_retry);
 }
 
-static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_canary_record_read(void *self, const struct nats_error *error,
+                                  const struct nats_kv_entry *entry)
 {
     struct files_service *files_service = self;
     struct files_service_canary *canary = &files_service->canary;
@@ -114,7 +115,8 @@ void files_service_read_canary(struct files_service *files_service)
     if (!lease_is_held(&files_service->lease) || canary->is_reading)
         return;
     canary->reading_since = files_service->lease.since;
-    canary->is_reading = nats_kv_get(&kv, CANARY_RECORD, on_read, files_service, &err) == 0;
+    canary->is_reading =
+        nats_kv_get(&kv, CANARY_RECORD, on_canary_record_read, files_service, &err) == 0;
     if (!canary->is_reading)
         files_service_retry_canary(files_service);
 }

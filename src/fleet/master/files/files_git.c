@@ -71,21 +71,21 @@ struct files_service_git {
     bool has_failed;
 };
 
-static void begin_turn(struct files_service_git *git);
+static void begin_git_turn(struct files_service_git *git);
 
-static struct publisher *publisher_of(const struct files_service_git *git)
+static struct publisher *get_states_publisher(const struct files_service_git *git)
 {
     return git->files_service->branches[FILES_SERVICE_STATES].publisher;
 }
 
-static bool is_leading(const struct files_service_git *git)
+static bool is_leading_git(const struct files_service_git *git)
 {
     return git->is_open && lease_is_held(&git->files_service->lease);
 }
 
 /* --- what is known -------------------------------------------------------------------- */
 
-static struct remote_state *find_state(struct files_service_git *git, const char *name)
+static struct remote_state *find_remote_state(struct files_service_git *git, const char *name)
 {
     VEC_EACH (&git->states, state)
         if (strcmp(state->name, name) == 0)
@@ -93,7 +93,7 @@ static struct remote_state *find_state(struct files_service_git *git, const char
     return NULL;
 }
 
-static void copy_text(char *to, size_t size, const char *text)
+static void copy_remote_text(char *to, size_t size, const char *text)
 {
     (void)snprintf(to, size, "%s", text ? text : "");
 }
@@ -134,7 +134,8 @@ static void serve_waiters(struct files_service_git *git)
 
 /* --- the end of a turn ---------------------------------------------------------------- */
 
-static void tell_waiters(struct files_service_git *git, const struct publisher_outcome *outcome)
+static void notify_round_waiters(struct files_service_git *git,
+                                 const struct publisher_outcome *outcome)
 {
     AUTO_BUF struct buf problem = BUF_INIT(ERR_TEXT_SIZE * 2);
     struct publisher_outcome worse = *outcome;
@@ -154,11 +155,11 @@ static void tell_waiters(struct files_service_git *git, const struct publisher_o
 static void end_turn(struct files_service_git *git, const struct publisher_outcome *outcome)
 {
     git->turn = TURN_NONE;
-    tell_waiters(git, outcome);
+    notify_round_waiters(git, outcome);
     if (git->is_reloaded)
         files_service_git_configure(git->files_service);
     if (git->waiters.n)
-        begin_turn(git);
+        begin_git_turn(git);
 }
 
 static void refuse_turn(struct files_service_git *git, const char *why)
@@ -181,7 +182,7 @@ static void announce_commits(struct files_service_git *git)
     }
 }
 
-static void on_published(void *self, const struct publisher_outcome *outcome)
+static void on_git_tree_published(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_git *git = self;
 
@@ -217,7 +218,7 @@ static void log_result(const struct sync_result *result, const struct remote_sta
 
 static void note_result(struct files_service_git *git, const struct sync_result *result)
 {
-    struct remote_state *state = find_state(git, result->remote->name);
+    struct remote_state *state = find_remote_state(git, result->remote->name);
     const struct checkout_report *report = &result->report;
 
     if (!state)
@@ -231,14 +232,14 @@ static void note_result(struct files_service_git *git, const struct sync_result 
                     NULL);
     /* a look without the remote does not say that it works again */
     if (git->job.pulls || result->error || state->is_local) {
-        copy_text(state->error, sizeof(state->error), result->error);
+        copy_remote_text(state->error, sizeof(state->error), result->error);
         state->is_local = !git->job.pulls;
     }
     if (report->is_changed && report->commit && strcmp(state->commit, report->commit) != 0) {
-        copy_text(state->before, sizeof(state->before), report->before);
+        copy_remote_text(state->before, sizeof(state->before), report->before);
         state->is_news = true;
     }
-    copy_text(state->commit, sizeof(state->commit), report->commit);
+    copy_remote_text(state->commit, sizeof(state->commit), report->commit);
 }
 
 static void note_removed(struct files_service_git *git)
@@ -255,7 +256,7 @@ static void note_removed(struct files_service_git *git)
 
 static void note_job(struct files_service_git *git)
 {
-    copy_text(git->problem, sizeof(git->problem), git->has_failed ? git->err.text : "");
+    copy_remote_text(git->problem, sizeof(git->problem), git->has_failed ? git->err.text : "");
     if (git->problem[0])
         log_error("git remotes cannot be pulled error=%s", git->problem);
     note_removed(git);
@@ -274,7 +275,7 @@ static bool has_pulled_all(const struct files_service_git *git)
 }
 
 /* The folders have what their commits have, and nothing else. */
-static bool is_valid(const struct files_service_git *git)
+static bool is_checkout_valid(const struct files_service_git *git)
 {
     VEC_EACH (&git->job.results, result)
         if (!result->is_valid)
@@ -282,11 +283,11 @@ static bool is_valid(const struct files_service_git *git)
     return !git->has_failed && git->job.results.n == git->remotes.list.n;
 }
 
-static void on_due(struct timer *timer)
+static void on_git_due(struct timer *timer)
 {
     struct files_service_git *git = container_of(timer, struct files_service_git, due);
 
-    if (is_leading(git))
+    if (is_leading_git(git))
         files_service_advance(git->files_service);
 }
 
@@ -296,19 +297,19 @@ static void schedule_pull(struct files_service_git *git)
     const int64_t pause = git->is_ready || interval < RETRY_NS ? interval : RETRY_NS;
 
     git->next_pull = clock_after(clock_now(), pause);
-    timer_set(loop_timers(git->files_service->master->loop), &git->due, git->next_pull, on_due);
+    timer_set(loop_timers(git->files_service->master->loop), &git->due, git->next_pull, on_git_due);
 }
 
 /* What those of the turn want together. */
 static void publish_turn(struct files_service_git *git)
 {
-    struct publisher_wish wish = { .fn = on_published, .self = git };
+    struct publisher_wish wish = { .fn = on_git_tree_published, .self = git };
 
     VEC_EACH (&git->served, round) {
         wish.force = wish.force || round->wish.force;
         wish.cause = wish.cause ? wish.cause : round->wish.cause;
     }
-    publisher_round(publisher_of(git), &wish);
+    publisher_round(get_states_publisher(git), &wish);
 }
 
 static void on_git_done(struct background_task *background_task)
@@ -318,7 +319,7 @@ static void on_git_done(struct background_task *background_task)
     AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
 
     cancel_done(&git->cancel);
-    if (!is_leading(git)) {
+    if (!is_leading_git(git)) {
         refuse_turn(git, "this master no longer publishes");
         return;
     }
@@ -331,7 +332,7 @@ static void on_git_done(struct background_task *background_task)
     git->is_ready = git->is_ready || has_pulled_all(git);
     if (git->job.pulls)
         schedule_pull(git);
-    if (!git->is_ready || !is_valid(git)) {
+    if (!git->is_ready || !is_checkout_valid(git)) {
         print_problem(git, &why);
         refuse_turn(git, buf_text(&why));
         return;
@@ -342,7 +343,7 @@ static void on_git_done(struct background_task *background_task)
 
 /* --- the begin of a turn -------------------------------------------------------------- */
 
-static void run_git(struct background_task *background_task)
+static void run_git_work(struct background_task *background_task)
 {
     struct files_service_git *git =
         container_of(background_task, struct files_service_git, background_task);
@@ -380,10 +381,10 @@ static void begin_git(struct files_service_git *git)
         refuse_turn(git, err.text);
         return;
     }
-    background_task_begin(&git->background_tasks, &git->background_task, run_git, on_git_done);
+    background_task_begin(&git->background_tasks, &git->background_task, run_git_work, on_git_done);
 }
 
-static void begin_turn(struct files_service_git *git)
+static void begin_git_turn(struct files_service_git *git)
 {
     if (git->turn != TURN_NONE || !git->is_open)
         return;
@@ -398,9 +399,10 @@ static void on_impatient(struct timer *timer)
     struct files_service_git *git = container_of(timer, struct files_service_git, patience);
 
     if (git->turn == TURN_GIT)
-        tell_waiters(git, &(struct publisher_outcome){
-                              .error = "git is still at work: what is published stays until it is "
-                                       "done" });
+        notify_round_waiters(
+            git, &(struct publisher_outcome){
+                     .error = "git is still at work: what is published stays until it is "
+                              "done" });
 }
 
 static bool is_waiting(const struct files_service_git *git, const struct publisher_wish *wish)
@@ -417,7 +419,7 @@ bool files_service_is_from_git(const struct files_service_branch *branch)
            branch->files_service->git->remotes.list.n > 0;
 }
 
-static bool takes_turns(const struct files_service_branch *branch)
+static bool is_pulled_from_git(const struct files_service_branch *branch)
 {
     return files_service_is_from_git(branch) ||
            (branch == &branch->files_service->branches[FILES_SERVICE_STATES] &&
@@ -429,7 +431,7 @@ void files_service_begin_round(struct files_service_branch *branch,
 {
     struct files_service_git *git = branch->files_service->git;
 
-    if (!takes_turns(branch)) {
+    if (!is_pulled_from_git(branch)) {
         publisher_round(branch->publisher, &round->wish);
         return;
     }
@@ -438,7 +440,7 @@ void files_service_begin_round(struct files_service_branch *branch,
     if (round->pulls)
         timer_set(loop_timers(branch->files_service->master->loop), &git->patience,
                   clock_after(clock_now(), PATIENCE_NS), on_impatient);
-    begin_turn(git);
+    begin_git_turn(git);
 }
 
 /* --- life ----------------------------------------------------------------------------- */
@@ -454,8 +456,8 @@ const char *files_service_describe_git(struct arena *arena,
 }
 
 /* What is known of a remote that stays is kept. */
-static void add_state(struct files_service_git *git, const struct remote *remote,
-                      const struct remote_state *before, size_t count)
+static void add_remote_state(struct files_service_git *git, const struct remote *remote,
+                             const struct remote_state *before, size_t count)
 {
     struct remote_state state = { 0 };
 
@@ -486,11 +488,11 @@ void files_service_git_configure(struct files_service *files_service)
     git->states.p = NULL;
     git->states.n = git->states.cap = 0;
     VEC_EACH (&git->remotes.list, remote)
-        add_state(git, remote, before, count);
+        add_remote_state(git, remote, before, count);
     git->has_leftovers = sync_has_store(git->folder);
     git->next_pull = 0;
     arena_done(&old);
-    if (is_leading(git))
+    if (is_leading_git(git))
         files_service_advance(files_service);
 }
 
@@ -538,7 +540,8 @@ void files_service_git_stop(struct files_service *files_service)
     timer_clear(loop_timers(files_service->master->loop), &git->patience);
     files_service_git_yield(files_service);
     serve_waiters(git);
-    tell_waiters(git, &(struct publisher_outcome){ .error = "this master is shutting down" });
+    notify_round_waiters(git,
+                         &(struct publisher_outcome){ .error = "this master is shutting down" });
 }
 
 void files_service_git_free(struct files_service *files_service)
@@ -567,7 +570,7 @@ static void *open_check(struct master *master, struct err *err)
     return master;
 }
 
-static int start_check(void *self, struct err *err)
+static int start_folder_check(void *self, struct err *err)
 {
     (void)self;
     (void)err;
@@ -583,7 +586,7 @@ static enum health_status check_git(void *self, char message[static HEALTH_TEXT_
 
     if (!git->remotes.list.n) {
         buf_add_text(&text, "not configured");
-    } else if (!is_leading(git)) {
+    } else if (!is_leading_git(git)) {
         buf_add_text(&text, "standby");
     } else if (print_problem(git, &text), text.n) {
         status = HEALTH_DEGRADED;
@@ -600,6 +603,6 @@ static enum health_status check_git(void *self, char message[static HEALTH_TEXT_
 const struct master_service master_gitfs_service = {
     .name = "gitfs",
     .open = open_check,
-    .start = start_check,
+    .start = start_folder_check,
     .check = check_git,
 };

@@ -60,7 +60,7 @@ const struct publisher_kind files_service_kinds[FILES_SERVICE_KINDS] = {
                                .is_mirrored = true,
                                .history = "settings" },
 };
-static void *open_shelf(struct master *master, struct err *err)
+static void *open_files_service(struct master *master, struct err *err)
 {
     struct files_service *files_service = mem_zalloc(sizeof(*files_service));
 
@@ -82,7 +82,7 @@ static void *open_shelf(struct master *master, struct err *err)
     return files_service;
 }
 
-static const char *folder_of(const struct files_service *files_service, size_t kind)
+static const char *get_tree_folder(const struct files_service *files_service, size_t kind)
 {
     const struct master_conf *conf = &files_service->master->conf;
     const char *const folders[FILES_SERVICE_KINDS] = { conf->settings_dir, conf->states_dir,
@@ -125,7 +125,7 @@ static bool is_mirroring(const struct files_service_branch *branch)
            !files_service_is_from_git(branch);
 }
 
-static bool is_behind(const struct files_service_branch *branch)
+static bool is_folder_behind(const struct files_service_branch *branch)
 {
     const uint64_t number = publisher_number(branch->publisher);
 
@@ -148,7 +148,7 @@ bool files_service_may_publish(struct files_service_branch *branch)
 bool files_service_is_in_step(struct files_service_branch *branch)
 {
     if (!branch->leads && is_mirroring(branch))
-        branch->leads = publisher_is_caught_up(branch->publisher) && !is_behind(branch) &&
+        branch->leads = publisher_is_caught_up(branch->publisher) && !is_folder_behind(branch) &&
                         !standby_is_busy(branch->standby);
     return branch->leads || !is_mirroring(branch);
 }
@@ -167,7 +167,7 @@ static void follow_published(struct files_service_branch *branch)
     struct files_service *files_service = branch->files_service;
     const bool is_leading = lease_is_held(&files_service->lease) && !files_service->mirrors;
 
-    if (!is_behind(branch) || standby_is_busy(branch->standby))
+    if (!is_folder_behind(branch) || standby_is_busy(branch->standby))
         return;
     branch->syncing = publisher_number(branch->publisher);
     standby_sync(branch->standby, is_leading,
@@ -208,7 +208,7 @@ void files_service_advance(struct files_service *files_service)
 }
 
 /* A sync that failed is tried again at the next interval, or attempt to get the lease. */
-static void on_synced(void *self, const char *error)
+static void on_folder_synced(void *self, const char *error)
 {
     struct files_service_branch *branch = self;
 
@@ -225,7 +225,7 @@ static void on_synced(void *self, const char *error)
         files_service_advance(branch->files_service);
 }
 
-static void on_news(void *self)
+static void on_tree_news(void *self)
 {
     struct files_service_branch *branch = self;
 
@@ -233,7 +233,7 @@ static void on_news(void *self)
         files_service_advance(branch->files_service);
 }
 
-static void on_again(struct timer *timer)
+static void on_files_retry(struct timer *timer)
 {
     struct files_service *files_service = container_of(timer, struct files_service, again);
     int64_t interval = files_service->master->conf.files_republish_interval;
@@ -241,11 +241,11 @@ static void on_again(struct timer *timer)
     if (interval > 0) {
         files_service_advance(files_service);
         timer_set(loop_timers(files_service->master->loop), &files_service->again,
-                  clock_after(clock_now(), interval), on_again);
+                  clock_after(clock_now(), interval), on_files_retry);
     }
 }
 
-static void on_changed(struct filewatch *watch, const char *path)
+static void on_folder_changed(struct filewatch *watch, const char *path)
 {
     struct files_service_branch *branch = container_of(watch, struct files_service_branch, watch);
 
@@ -273,7 +273,7 @@ static void write_status(struct files_service *files_service, bool leads)
         log_warning("publisher_status_file: %s", err.text);
 }
 
-static void on_got(struct lease *lease)
+static void on_files_lease_got(struct lease *lease)
 {
     struct files_service *files_service = container_of(lease, struct files_service, lease);
 
@@ -284,7 +284,7 @@ static void on_got(struct lease *lease)
     files_service_advance(files_service);
 }
 
-static void on_lost(struct lease *lease)
+static void on_files_lease_lost(struct lease *lease)
 {
     struct files_service *files_service = container_of(lease, struct files_service, lease);
 
@@ -297,7 +297,7 @@ static void on_lost(struct lease *lease)
         files_service->branches[i].leads = false;
 }
 
-static void on_taken(struct lease *lease)
+static void on_files_lease_taken(struct lease *lease)
 {
     struct files_service *files_service = container_of(lease, struct files_service, lease);
     const int64_t now = clock_now();
@@ -311,7 +311,7 @@ static void on_taken(struct lease *lease)
 
 /* --- operators ---------------------------------------------------------------------- */
 
-static void on_status(void *self, const struct nats_msg *msg)
+static void on_files_status_request(void *self, const struct nats_msg *msg)
 {
     struct files_service *files_service = self;
     const struct fileset_status_reply reply = {
@@ -334,18 +334,18 @@ static void watch_folder(struct files_service *files_service, size_t kind)
     struct err err;
 
     if (!files_service->master->conf.files_watch ||
-        access(folder_of(files_service, kind), F_OK) < 0)
+        access(get_tree_folder(files_service, kind), F_OK) < 0)
         return; /* the interval finds what appears later */
     if (filewatch_start(&branch->watch, &files_service->hub,
-                        &(struct filewatch_wish){ .folder = folder_of(files_service, kind),
+                        &(struct filewatch_wish){ .folder = get_tree_folder(files_service, kind),
                                                   .patterns = everything,
                                                   .count = ARRAY_LEN(everything),
-                                                  .fn = on_changed },
+                                                  .fn = on_folder_changed },
                         &err) < 0)
-        log_warning("watching %s: %s", folder_of(files_service, kind), err.text);
+        log_warning("watching %s: %s", get_tree_folder(files_service, kind), err.text);
 }
 
-static void close_shelf(struct files_service *files_service)
+static void close_files_service(struct files_service *files_service)
 {
     timer_clear(loop_timers(files_service->master->loop), &files_service->again);
     files_service_close_canary(files_service); /* before those that tell it that they end */
@@ -373,7 +373,7 @@ static void close_shelf(struct files_service *files_service)
     }
 }
 
-static void *secret_of(struct files_service *files_service, size_t kind)
+static void *get_tree_secrets(struct files_service *files_service, size_t kind)
 {
     return kind == FILES_SERVICE_SEALED ? &files_service->account : NULL;
 }
@@ -386,16 +386,16 @@ static int start_standby(struct files_service *files_service, size_t kind, struc
         standby_new(&(struct standby_options){ .loop = files_service->master->loop,
                                                .js = files_service->master->js,
                                                .kind = &files_service_kinds[kind],
-                                               .folder = folder_of(files_service, kind),
-                                               .secret = secret_of(files_service, kind),
+                                               .folder = get_tree_folder(files_service, kind),
+                                               .secret = get_tree_secrets(files_service, kind),
                                                .trust = &files_service->trust,
-                                               .synced = on_synced,
+                                               .synced = on_folder_synced,
                                                .self = branch },
                     err);
     return branch->standby ? 0 : -1;
 }
 
-static int start_branch(struct files_service *files_service, size_t kind, struct err *err)
+static int start_tree_branch(struct files_service *files_service, size_t kind, struct err *err)
 {
     struct files_service_branch *branch = &files_service->branches[kind];
 
@@ -407,9 +407,9 @@ static int start_branch(struct files_service *files_service, size_t kind, struct
         &(struct publisher_options){
             .js = files_service->master->js,
             .kind = &files_service_kinds[kind],
-            .folder = folder_of(files_service, kind),
-            .secret = secret_of(files_service, kind),
-            .news = on_news,
+            .folder = get_tree_folder(files_service, kind),
+            .secret = get_tree_secrets(files_service, kind),
+            .news = on_tree_news,
             .canary = kind == FILES_SERVICE_STATES ? files_service_note_canary : NULL,
             .self = branch,
             .background_tasks = &files_service->background_tasks,
@@ -425,8 +425,9 @@ static int start_branch(struct files_service *files_service, size_t kind, struct
     return 0;
 }
 
-static struct nats_sub *listen_to(struct files_service *files_service, enum subject_kind subject,
-                                  nats_msg_fn *fn, struct err *err)
+static struct nats_sub *listen_to_operators(struct files_service *files_service,
+                                            enum subject_kind subject, nats_msg_fn *fn,
+                                            struct err *err)
 {
     return nats_sub_new(files_service->master->js.conn,
                         &(struct nats_sub_options){ .subject = subject_template(subject),
@@ -438,15 +439,16 @@ static struct nats_sub *listen_to(struct files_service *files_service, enum subj
 static int start_listening(struct files_service *files_service, struct err *err)
 {
     files_service->updates =
-        listen_to(files_service, SUBJECT_FILES_UPDATE, files_service_on_update, err);
+        listen_to_operators(files_service, SUBJECT_FILES_UPDATE, files_service_on_update, err);
     if (files_service->updates)
-        files_service->statuses = listen_to(files_service, SUBJECT_FILES_STATUS, on_status, err);
+        files_service->statuses =
+            listen_to_operators(files_service, SUBJECT_FILES_STATUS, on_files_status_request, err);
     if (files_service->statuses)
-        files_service->rollbacks =
-            listen_to(files_service, SUBJECT_FILES_ROLLBACK, files_service_on_rollback, err);
+        files_service->rollbacks = listen_to_operators(files_service, SUBJECT_FILES_ROLLBACK,
+                                                       files_service_on_rollback, err);
     if (files_service->rollbacks)
         files_service->canaries =
-            listen_to(files_service, SUBJECT_FILES_CANARY, files_service_on_canary, err);
+            listen_to_operators(files_service, SUBJECT_FILES_CANARY, files_service_on_canary, err);
     if (!files_service->canaries)
         return -1;
     files_service->views =
@@ -456,61 +458,61 @@ static int start_listening(struct files_service *files_service, struct err *err)
     return settings_views_start(&files_service->views, err);
 }
 
-static int start_shelf(void *self, struct err *err)
+static int start_files_service(void *self, struct err *err)
 {
     struct files_service *files_service = self;
 
     files_service->lease = (struct lease){ .js = files_service->master->js,
                                            .key = LEASE,
                                            .holder = files_service->master->id,
-                                           .got = on_got,
-                                           .lost = on_lost,
-                                           .taken = on_taken };
+                                           .got = on_files_lease_got,
+                                           .lost = on_files_lease_lost,
+                                           .taken = on_files_lease_taken };
     files_service->apart_since = 0;
     files_service->mirrors = false;
     files_service->account =
         ((const struct authority *)master_find(files_service->master, &authority_service))->account;
     files_service->trust = authority_trust(files_service->master, "standby");
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        if (start_branch(files_service, i, err) < 0) {
-            close_shelf(files_service);
+        if (start_tree_branch(files_service, i, err) < 0) {
+            close_files_service(files_service);
             return -1;
         }
     files_service->sealed_secrets = sealed_secrets_new(
-        &(struct sealed_secrets_options){ .master = files_service->master,
-                                          .folder =
-                                              folder_of(files_service, FILES_SERVICE_SETTINGS),
-                                          .background_tasks = &files_service->background_tasks,
-                                          .fetchers = &files_service->fetchers,
-                                          .lease = &files_service->lease },
+        &(struct sealed_secrets_options){
+            .master = files_service->master,
+            .folder = get_tree_folder(files_service, FILES_SERVICE_SETTINGS),
+            .background_tasks = &files_service->background_tasks,
+            .fetchers = &files_service->fetchers,
+            .lease = &files_service->lease },
         err);
     if (!files_service->sealed_secrets || start_listening(files_service, err) < 0) {
-        close_shelf(files_service);
+        close_files_service(files_service);
         return -1;
     }
     write_status(files_service, false);
     files_service_git_start(files_service);
     files_service_sweep_start(files_service);
-    on_again(&files_service->again);
+    on_files_retry(&files_service->again);
     lease_start(&files_service->lease);
     return 0;
 }
 
-static void on_given_up(void *self)
+static void on_files_lease_given_up(void *self)
 {
     master_release(self);
 }
 
-static void stop_shelf(void *self)
+static void stop_files_service(void *self)
 {
     struct files_service *files_service = self;
 
-    close_shelf(files_service);
-    if (lease_stop(&files_service->lease, on_given_up, files_service->master))
+    close_files_service(files_service);
+    if (lease_stop(&files_service->lease, on_files_lease_given_up, files_service->master))
         master_hold(files_service->master);
 }
 
-static void free_shelf(void *self)
+static void free_files_service(void *self)
 {
     struct files_service *files_service = self;
 
@@ -524,7 +526,7 @@ static void free_shelf(void *self)
     free(files_service);
 }
 
-static void reload_shelf(void *self)
+static void reload_files_service(void *self)
 {
     struct files_service *files_service = self;
 
@@ -533,7 +535,7 @@ static void reload_shelf(void *self)
         sealed_secrets_configure(files_service->sealed_secrets);
 }
 
-static enum health_status check_shelf(void *self, char message[static HEALTH_TEXT_MAX])
+static enum health_status check_files_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
     const struct files_service *files_service = self;
 
@@ -547,10 +549,10 @@ static enum health_status check_shelf(void *self, char message[static HEALTH_TEX
 
 const struct master_service master_files_service = {
     .name = "publisher-lease",
-    .open = open_shelf,
-    .start = start_shelf,
-    .stop = stop_shelf,
-    .free = free_shelf,
-    .reload = reload_shelf,
-    .check = check_shelf,
+    .open = open_files_service,
+    .start = start_files_service,
+    .stop = stop_files_service,
+    .free = free_files_service,
+    .reload = reload_files_service,
+    .check = check_files_service,
 };

@@ -62,14 +62,14 @@ struct files_service_sweep {
 
 static void do_next_act(struct files_service_sweep *sweep);
 
-static struct nats_kv history_of(const struct files_service_sweep *sweep)
+static struct nats_kv get_swept_history(const struct files_service_sweep *sweep)
 {
     return (struct nats_kv){ .js = sweep->files_service->master->js,
                              .bucket = store_bucket_name(STORE_TREE_HISTORY),
                              .indirect = true };
 }
 
-static struct nats_objects files_of(const struct files_service_sweep *sweep)
+static struct nats_objects get_swept_files(const struct files_service_sweep *sweep)
 {
     return (struct nats_objects){ .js = sweep->files_service->master->js, .bucket = STORE_FILES };
 }
@@ -83,7 +83,7 @@ static void pause_publishers(struct files_service *files_service)
 }
 
 /* Those of a master that is shutting down are gone. */
-static void resume_publishers(struct files_service_sweep *sweep)
+static void resume_swept_publishers(struct files_service_sweep *sweep)
 {
     for (size_t i = 0; sweep->is_open && i < FILES_SERVICE_KINDS; i++)
         publisher_resume(sweep->files_service->branches[i].publisher);
@@ -94,7 +94,7 @@ static void end_sweep(struct files_service_sweep *sweep)
     sweep->is_under_way = false;
     arena_done(&sweep->arena);
     sweep->arena = (struct arena)ARENA_INIT;
-    resume_publishers(sweep);
+    resume_swept_publishers(sweep);
 }
 
 static void fail_sweep(struct files_service_sweep *sweep, const char *why)
@@ -104,14 +104,14 @@ static void fail_sweep(struct files_service_sweep *sweep, const char *why)
     end_sweep(sweep);
 }
 
-static bool is_leading(const struct files_service_sweep *sweep)
+static bool is_leading_sweep(const struct files_service_sweep *sweep)
 {
     return sweep->is_open && lease_is_held(&sweep->files_service->lease);
 }
 
 /* --- doing it ------------------------------------------------------------------------- */
 
-static void end_act(struct files_service_sweep *sweep, const struct nats_error *error)
+static void end_sweep_act(struct files_service_sweep *sweep, const struct nats_error *error)
 {
     if (error)
         fail_sweep(sweep, error->text);
@@ -121,14 +121,14 @@ static void end_act(struct files_service_sweep *sweep, const struct nats_error *
 
 static void on_act(void *self, const struct nats_error *error)
 {
-    end_act(self, error);
+    end_sweep_act(self, error);
 }
 
-static void on_marked(void *self, const struct nats_error *error, uint64_t revision)
+static void on_sweep_mark_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
     /* another master may have marked it a moment before it lost the lease */
-    end_act(self, error && error->fault != NATS_FAULT_CONFLICT ? error : NULL);
+    end_sweep_act(self, error && error->fault != NATS_FAULT_CONFLICT ? error : NULL);
 }
 
 static void on_erased(void *self, const struct nats_error *error,
@@ -137,17 +137,18 @@ static void on_erased(void *self, const struct nats_error *error,
     if (info)
         log_info("removed a large file that nothing needs sum=%s bytes=%llu", info->name,
                  (unsigned long long)info->size);
-    end_act(self, error && error->fault != NATS_FAULT_NOT_FOUND ? error : NULL);
+    end_sweep_act(self, error && error->fault != NATS_FAULT_NOT_FOUND ? error : NULL);
 }
 
-static int begin_act(struct files_service_sweep *sweep, const struct act *act, struct err *err)
+static int begin_sweep_act(struct files_service_sweep *sweep, const struct act *act,
+                           struct err *err)
 {
-    const struct nats_kv history = history_of(sweep);
-    const struct nats_objects files = files_of(sweep);
+    const struct nats_kv history = get_swept_history(sweep);
+    const struct nats_objects files = get_swept_files(sweep);
     const char *key = arena_printf(&sweep->arena, FILESET_UNUSED, act->name);
 
     switch (act->kind) {
-    case ACT_MARK: return nats_kv_create(&history, key, STR(""), on_marked, sweep, err);
+    case ACT_MARK: return nats_kv_create(&history, key, STR(""), on_sweep_mark_written, sweep, err);
     case ACT_UNMARK: return tree_history_purge(&history.js, key, on_act, sweep, err);
     case ACT_ERASE: return nats_object_erase(&files, act->name, on_erased, sweep, err);
     case ACT_PURGE: return nats_object_purge_id(&files, act->name, on_act, sweep, err);
@@ -159,9 +160,9 @@ static void do_next_act(struct files_service_sweep *sweep)
 {
     struct err err;
 
-    if (!is_leading(sweep) || sweep->next == sweep->acts.n)
+    if (!is_leading_sweep(sweep) || sweep->next == sweep->acts.n)
         end_sweep(sweep);
-    else if (begin_act(sweep, &sweep->acts.p[sweep->next++], &err) < 0)
+    else if (begin_sweep_act(sweep, &sweep->acts.p[sweep->next++], &err) < 0)
         fail_sweep(sweep, err.text);
 }
 
@@ -200,14 +201,14 @@ static void decide_all(struct files_service_sweep *sweep)
 
 /* --- what is needed ------------------------------------------------------------------- */
 
-static void add_name(struct files_service_sweep *sweep, struct map *map, struct str name)
+static void add_kept_object(struct files_service_sweep *sweep, struct map *map, struct str name)
 {
     if (!map_has(map, name))
         (void)map_set(map, arena_str(&sweep->arena, name), sweep);
 }
 
 /* What cannot be read may name anything. */
-static void name_files(struct files_service_sweep *sweep, struct str manifest)
+static void add_manifest_objects(struct files_service_sweep *sweep, struct str manifest)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct tree_files files;
@@ -219,7 +220,7 @@ static void name_files(struct files_service_sweep *sweep, struct str manifest)
     }
     for (size_t i = 0; i < files.n; i++)
         if (files.p[i].size > 0)
-            add_name(sweep, &sweep->named, str_from(files.p[i].sha256));
+            add_kept_object(sweep, &sweep->named, str_from(files.p[i].sha256));
 }
 
 static void end_manifests(struct files_service_sweep *sweep, const struct nats_error *error)
@@ -228,19 +229,19 @@ static void end_manifests(struct files_service_sweep *sweep, const struct nats_e
         sweep->has_failed = true;
     if (--sweep->waiting > 0)
         return;
-    if (sweep->has_failed || !is_leading(sweep))
+    if (sweep->has_failed || !is_leading_sweep(sweep))
         fail_sweep(sweep, "not every manifest can be read");
     else
         decide_all(sweep);
 }
 
-static void on_published(void *self, const struct nats_error *error,
-                         const struct nats_kv_entry *entry)
+static void on_swept_manifest(void *self, const struct nats_error *error,
+                              const struct nats_kv_entry *entry)
 {
     struct files_service_sweep *sweep = self;
 
     if (entry)
-        name_files(sweep, entry->value);
+        add_manifest_objects(sweep, entry->value);
     end_manifests(sweep, error && error->fault != NATS_FAULT_NOT_FOUND ? error : NULL);
 }
 
@@ -249,7 +250,7 @@ static void on_past(void *self, const struct nats_error *error, const struct nat
     struct files_service_sweep *sweep = self;
 
     if (entry)
-        name_files(sweep, entry->value);
+        add_manifest_objects(sweep, entry->value);
     else
         end_manifests(sweep, error);
 }
@@ -259,7 +260,7 @@ static void read_published(struct files_service_sweep *sweep, const struct nats_
 {
     struct err err;
 
-    if (nats_kv_get(kv, key, on_published, sweep, &err) == 0)
+    if (nats_kv_get(kv, key, on_swept_manifest, sweep, &err) == 0)
         sweep->waiting++;
     else
         sweep->has_failed = true;
@@ -267,7 +268,7 @@ static void read_published(struct files_service_sweep *sweep, const struct nats_
 
 static void read_manifests(struct files_service_sweep *sweep)
 {
-    struct nats_kv kv = history_of(sweep);
+    struct nats_kv kv = get_swept_history(sweep);
     struct err err;
 
     sweep->waiting = 1; /* ours: nothing ends before all have begun */
@@ -300,7 +301,8 @@ static void note_mark(struct files_service_sweep *sweep, const struct nats_kv_en
         since);
 }
 
-static void on_mark(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_sweep_mark_read(void *self, const struct nats_error *error,
+                               const struct nats_kv_entry *entry)
 {
     struct files_service_sweep *sweep = self;
 
@@ -317,29 +319,29 @@ static void on_mark(void *self, const struct nats_error *error, const struct nat
 static void on_id(void *self, const struct nats_error *error, const char *id)
 {
     struct files_service_sweep *sweep = self;
-    const struct nats_kv history = history_of(sweep);
+    const struct nats_kv history = get_swept_history(sweep);
     struct err err;
 
     if (error)
         fail_sweep(sweep, error->text);
     else if (id)
-        add_name(sweep, &sweep->ids, str_from(id));
-    else if (nats_kv_list(&history, "objects.unused.*", on_mark, sweep, &err) < 0)
+        add_kept_object(sweep, &sweep->ids, str_from(id));
+    else if (nats_kv_list(&history, "objects.unused.*", on_sweep_mark_read, sweep, &err) < 0)
         fail_sweep(sweep, err.text);
 }
 
-static void on_object(void *self, const struct nats_error *error,
-                      const struct nats_object_info *info)
+static void on_sweep_object(void *self, const struct nats_error *error,
+                            const struct nats_object_info *info)
 {
     struct files_service_sweep *sweep = self;
-    const struct nats_objects files = files_of(sweep);
+    const struct nats_objects files = get_swept_files(sweep);
     struct err err;
 
     if (error) {
         fail_sweep(sweep, error->text);
     } else if (info) {
-        add_name(sweep, &sweep->objects, str_from(info->name));
-        add_name(sweep, &sweep->owned, str_from(info->id));
+        add_kept_object(sweep, &sweep->objects, str_from(info->name));
+        add_kept_object(sweep, &sweep->owned, str_from(info->id));
     } else if (nats_object_list_ids(&files, on_id, sweep, &err) < 0) {
         fail_sweep(sweep, err.text);
     }
@@ -347,7 +349,7 @@ static void on_object(void *self, const struct nats_error *error,
 
 static void begin_sweep(struct files_service_sweep *sweep)
 {
-    const struct nats_objects files = files_of(sweep);
+    const struct nats_objects files = get_swept_files(sweep);
     struct map *const maps[] = { &sweep->objects, &sweep->ids, &sweep->owned, &sweep->marks,
                                  &sweep->named };
     struct err err;
@@ -359,13 +361,13 @@ static void begin_sweep(struct files_service_sweep *sweep)
     sweep->is_under_way = true;
     sweep->has_failed = false;
     pause_publishers(sweep->files_service);
-    if (nats_object_list(&files, on_object, sweep, &err) < 0)
+    if (nats_object_list(&files, on_sweep_object, sweep, &err) < 0)
         fail_sweep(sweep, err.text);
 }
 
 /* --- when ----------------------------------------------------------------------------- */
 
-static bool is_busy(const struct files_service *files_service)
+static bool is_publishing_files(const struct files_service *files_service)
 {
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
         if (publisher_is_busy(files_service->branches[i].publisher) ||
@@ -374,16 +376,18 @@ static bool is_busy(const struct files_service *files_service)
     return files_service->canary.act != NULL;
 }
 
-static void on_time(struct timer *timer)
+static void on_sweep_timer(struct timer *timer)
 {
     struct files_service_sweep *sweep = container_of(timer, struct files_service_sweep, timer);
     const int64_t quarter = sweep->files_service->master->conf.files_keep_unused / 4;
-    const bool is_late = is_leading(sweep) && !sweep->is_under_way && is_busy(sweep->files_service);
+    const bool is_late = is_leading_sweep(sweep) && !sweep->is_under_way &&
+                         is_publishing_files(sweep->files_service);
     const int64_t usual = quarter < SWEEP_NS ? quarter : SWEEP_NS;
 
     timer_set(loop_timers(sweep->files_service->master->loop), timer,
-              clock_after(clock_now(), is_late || usual < LATER_NS ? LATER_NS : usual), on_time);
-    if (!is_late && is_leading(sweep) && !sweep->is_under_way)
+              clock_after(clock_now(), is_late || usual < LATER_NS ? LATER_NS : usual),
+              on_sweep_timer);
+    if (!is_late && is_leading_sweep(sweep) && !sweep->is_under_way)
         begin_sweep(sweep);
 }
 
@@ -394,7 +398,7 @@ void files_service_sweep_start(struct files_service *files_service)
     files_service->sweep->files_service = files_service;
     files_service->sweep->is_open = true;
     timer_set(loop_timers(files_service->master->loop), &files_service->sweep->timer,
-              clock_after(clock_now(), LATER_NS), on_time);
+              clock_after(clock_now(), LATER_NS), on_sweep_timer);
 }
 
 void files_service_sweep_stop(struct files_service *files_service)

@@ -31,7 +31,7 @@ struct files_service_one_update {
 };
 
 /* For whom it was published, and what. */
-static const char *note_of(const struct files_service_one_update *one)
+static const char *format_update_note(const struct files_service_one_update *one)
 {
     const struct files_service_canary *canary = &one->update->files_service->canary;
     struct arena *arena = &one->update->arena;
@@ -56,7 +56,7 @@ static void add_outcome(struct files_service_one_update *one,
                     .changed = outcome->changed,
                     .err = arena_strdup(&update->arena, outcome->error),
                     .skipped = comes_from_git && !outcome->changed ? FILESET_GITFS : "",
-                    .note = note_of(one) });
+                    .note = format_update_note(one) });
 }
 
 static int compare_outcomes(const void *a, const void *b)
@@ -96,7 +96,7 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     free(update);
 }
 
-static void begin_round(struct files_service_one_update *one, bool force)
+static void begin_update_round(struct files_service_one_update *one, bool force)
 {
     files_service_begin_round(
         one->branch,
@@ -133,7 +133,7 @@ void files_service_on_update(void *self, const struct nats_msg *msg)
         *one = (struct files_service_one_update){ update, &files_service->branches[i],
                                                   &files_service_kinds[i] };
         if (files_service_may_publish(one->branch))
-            begin_round(one, question.force);
+            begin_update_round(one, question.force);
         else
             VEC_PUSH(&one->branch->waiting, one);
     }
@@ -143,7 +143,7 @@ void files_service_on_update(void *self, const struct nats_msg *msg)
 void files_service_run_updates(struct files_service_branch *branch)
 {
     while (branch->waiting.n)
-        begin_round(branch->waiting.p[--branch->waiting.n], false);
+        begin_update_round(branch->waiting.p[--branch->waiting.n], false);
 }
 
 void files_service_refuse_updates(struct files_service_branch *branch, const char *why)

@@ -75,14 +75,14 @@ struct publisher {
     struct round_queue queue;
 };
 
-static void advance(struct publisher *publisher);
-static void begin_round(struct publisher *publisher);
-static void begin_reading(struct publisher *publisher);
+static void advance_publisher(struct publisher *publisher);
+static void begin_publisher_round(struct publisher *publisher);
+static void begin_folder_reading(struct publisher *publisher);
 
 /* --- what the bucket has ------------------------------------------------------------- */
 
 /* Decimal digits; anything else ends them. */
-static uint64_t read_number(struct str text)
+static uint64_t read_tree_number(struct str text)
 {
     uint64_t number = 0;
 
@@ -91,7 +91,7 @@ static uint64_t read_number(struct str text)
     return number;
 }
 
-static void tell_news(const struct publisher *publisher)
+static void report_tree_news(const struct publisher *publisher)
 {
     if (publisher->options.news)
         publisher->options.news(publisher->options.self);
@@ -109,7 +109,7 @@ static void note_canary(struct publisher *publisher, const struct nats_kv_entry 
                         entry->revision);
 }
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_published_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct publisher *publisher = self;
 
@@ -123,22 +123,22 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     tree_signer_note(&publisher->signer, entry->key, entry->value, entry->revision);
     if (!str_eq(entry->key, STR(FILESET_REVISION)))
         return;
-    publisher->number = read_number(entry->value);
+    publisher->number = read_tree_number(entry->value);
     if (publisher->is_caught_up)
-        tell_news(publisher);
+        report_tree_news(publisher);
 }
 
-static void on_caught_up(void *self)
+static void on_tree_caught_up(void *self)
 {
     struct publisher *publisher = self;
 
     publisher->is_caught_up = true;
     if (publisher->is_wanted)
-        begin_round(publisher);
-    tell_news(publisher);
+        begin_publisher_round(publisher);
+    report_tree_news(publisher);
 }
 
-static void on_watch_failed(void *self, const struct nats_error *error)
+static void on_tree_watch_failed(void *self, const struct nats_error *error)
 {
     struct publisher *publisher = self;
 
@@ -148,7 +148,7 @@ static void on_watch_failed(void *self, const struct nats_error *error)
 
 /* --- the end of a round ------------------------------------------------------------- */
 
-static void fail_round(struct publisher *publisher, const char *text)
+static void fail_publisher_round(struct publisher *publisher, const char *text)
 {
     if (!publisher->has_failed)
         (void)err_set(&publisher->err, ERR_SYSTEM, "%s", text);
@@ -161,7 +161,7 @@ static bool is_unrecorded(const struct publisher *publisher)
     return publisher->wishes.only_tells || (publisher->is_canary && !publisher->wishes.cause);
 }
 
-static void finish(struct publisher *publisher)
+static void finish_publisher_round(struct publisher *publisher)
 {
     struct publisher_outcome outcome = {
         .files = publisher->set.files.n,
@@ -194,15 +194,15 @@ static void finish(struct publisher *publisher)
         publisher->is_wanted = true;
     publisher->is_answering = false;
     if (publisher->is_wanted)
-        begin_round(publisher);
+        begin_publisher_round(publisher);
 }
 
 /* A write has come back. False: the publisher is gone. */
-static bool came_back(struct publisher *publisher, const char *error)
+static bool end_publisher_write(struct publisher *publisher, const char *error)
 {
     publisher->pending--;
     if (error)
-        fail_round(publisher, error);
+        fail_publisher_round(publisher, error);
     if (!publisher->is_gone)
         return true;
     if (publisher->pending == 0)
@@ -212,23 +212,23 @@ static bool came_back(struct publisher *publisher, const char *error)
 
 /* --- writing ------------------------------------------------------------------------ */
 
-static void on_written(void *self, const struct tree_set_file *file, const char *error,
-                       uint64_t revision)
+static void on_tree_file_written(void *self, const struct tree_set_file *file, const char *error,
+                                 uint64_t revision)
 {
     struct publisher *publisher = self;
 
     if (!error && !publisher->is_gone && !file->is_large)
         tree_keys_put(&publisher->keys, str_from(file->key), file->bytes, revision);
-    if (came_back(publisher, error))
-        advance(publisher);
+    if (end_publisher_write(publisher, error))
+        advance_publisher(publisher);
 }
 
-static void begin_write(struct publisher *publisher, const struct tree_set_file *file)
+static void begin_file_write(struct publisher *publisher, const struct tree_set_file *file)
 {
     struct err err;
 
-    if (tree_write_begin(&publisher->place, file, on_written, publisher, &err) < 0) {
-        fail_round(publisher, err.text);
+    if (tree_write_begin(&publisher->place, file, on_tree_file_written, publisher, &err) < 0) {
+        fail_publisher_round(publisher, err.text);
         return;
     }
     publisher->pending++;
@@ -236,7 +236,7 @@ static void begin_write(struct publisher *publisher, const struct tree_set_file 
 }
 
 /* Of a file that is not large. A canary never touches what all others have. */
-static bool must_write(const struct publisher *publisher, const struct tree_set_file *file)
+static bool is_write_needed(const struct publisher *publisher, const struct tree_set_file *file)
 {
     if (publisher->wishes.is_forced &&
         (!publisher->is_canary || tree_canary_is_file(str_from(file->key))))
@@ -244,27 +244,27 @@ static bool must_write(const struct publisher *publisher, const struct tree_set_
     return !tree_keys_has(&publisher->keys, file->key, file->sha256);
 }
 
-static void write_files(struct publisher *publisher)
+static void write_changed_files(struct publisher *publisher)
 {
     while (publisher->next < publisher->sent.files.n && publisher->pending < WINDOW &&
            !publisher->has_failed) {
         const struct tree_set_file *file = &publisher->sent.files.p[publisher->next++];
 
-        if (file->is_large || must_write(publisher, file))
-            begin_write(publisher, file);
+        if (file->is_large || is_write_needed(publisher, file))
+            begin_file_write(publisher, file);
     }
 }
 
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+static void on_removed_file_purged(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct publisher *publisher = self;
 
     (void)revision;
-    if (came_back(publisher, error ? error->text : NULL))
-        advance(publisher);
+    if (end_publisher_write(publisher, error ? error->text : NULL))
+        advance_publisher(publisher);
 }
 
-static void find_removed(struct publisher *publisher)
+static void find_removed_files(struct publisher *publisher)
 {
     struct map wanted = MAP_INIT_IN(&publisher->arena);
 
@@ -278,15 +278,16 @@ static void find_removed(struct publisher *publisher)
         VEC_PUSH(&publisher->removed, entry->key.p);
 }
 
-static void prune(struct publisher *publisher)
+static void prune_removed_files(struct publisher *publisher)
 {
     struct err err;
 
     while (publisher->removed.n && publisher->pending < WINDOW && !publisher->has_failed) {
         const char *key = publisher->removed.p[--publisher->removed.n];
 
-        if (nats_kv_purge(&publisher->place.kv, key, 0, on_purged, publisher, &err) < 0) {
-            fail_round(publisher, err.text);
+        if (nats_kv_purge(&publisher->place.kv, key, 0, on_removed_file_purged, publisher, &err) <
+            0) {
+            fail_publisher_round(publisher, err.text);
             return;
         }
         tree_keys_remove(&publisher->keys, str_from(key),
@@ -304,7 +305,7 @@ struct record_write {
     struct str value;
 };
 
-static void on_record(void *self, const struct nats_error *error, uint64_t revision)
+static void on_publisher_record_put(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct record_write *write = self; /* in the arena of the round */
     struct publisher *publisher = write->publisher;
@@ -314,11 +315,11 @@ static void on_record(void *self, const struct nats_error *error, uint64_t revis
         tree_signer_note(&publisher->signer, str_from(write->key), write->value, revision);
         publisher->has_written = true;
     }
-    if (came_back(publisher, error ? error->text : NULL))
-        advance(publisher);
+    if (end_publisher_write(publisher, error ? error->text : NULL))
+        advance_publisher(publisher);
 }
 
-static void put_record(struct publisher *publisher, const char *key, struct str value)
+static void put_publisher_record(struct publisher *publisher, const char *key, struct str value)
 {
     struct record_write *write = ARENA_NEW(&publisher->arena, struct record_write);
     uint64_t revision = tree_keys_revision(&publisher->keys, key);
@@ -326,16 +327,17 @@ static void put_record(struct publisher *publisher, const char *key, struct str 
     int result;
 
     *write = (struct record_write){ publisher, key, value };
-    result = revision ? nats_kv_update(&publisher->place.kv, key, value, revision, on_record, write,
-                                       &err)
-                      : nats_kv_create(&publisher->place.kv, key, value, on_record, write, &err);
+    result = revision ? nats_kv_update(&publisher->place.kv, key, value, revision,
+                                       on_publisher_record_put, write, &err)
+                      : nats_kv_create(&publisher->place.kv, key, value, on_publisher_record_put,
+                                       write, &err);
     if (result == 0)
         publisher->pending++;
     else
-        fail_round(publisher, err.text);
+        fail_publisher_round(publisher, err.text);
 }
 
-static const char *manifest_key(const struct publisher *publisher)
+static const char *get_manifest_key(const struct publisher *publisher)
 {
     return publisher->is_canary ? CANARY_MANIFEST : FILESET_MANIFEST;
 }
@@ -352,7 +354,7 @@ static bool has_manifest(const struct publisher *publisher)
     char sum[SHA256_HEX_SIZE];
 
     sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    return tree_keys_has(&publisher->keys, manifest_key(publisher), sum);
+    return tree_keys_has(&publisher->keys, get_manifest_key(publisher), sum);
 }
 
 /* That of a canary has its revision, too: the number that is written after it. */
@@ -364,7 +366,7 @@ static int renew_canary(struct publisher *publisher, struct err *err)
     return make_manifest(publisher, &publisher->sent, &publisher->manifest, err);
 }
 
-static void write_manifest(struct publisher *publisher)
+static void put_tree_manifest(struct publisher *publisher)
 {
     struct err err;
 
@@ -372,7 +374,7 @@ static void write_manifest(struct publisher *publisher)
     if (make_manifest(publisher, &publisher->sent, &publisher->manifest, &err) < 0 ||
         (publisher->is_canary &&
          make_manifest(publisher, &publisher->set, &publisher->plain, &err) < 0)) {
-        fail_round(publisher, err.text);
+        fail_publisher_round(publisher, err.text);
         return;
     }
     if (!publisher->is_canary)
@@ -381,60 +383,60 @@ static void write_manifest(struct publisher *publisher)
     if (has_manifest(publisher) && !publisher->has_written)
         return;
     if (renew_canary(publisher, &err) == 0)
-        put_record(publisher, manifest_key(publisher), publisher->manifest);
+        put_publisher_record(publisher, get_manifest_key(publisher), publisher->manifest);
     else
-        fail_round(publisher, err.text);
+        fail_publisher_round(publisher, err.text);
 }
 
 /* Only readers that see a number after the manifest know that it is whole. */
-static bool needs_number(const struct publisher *publisher)
+static bool is_number_needed(const struct publisher *publisher)
 {
     return publisher->has_written || publisher->wishes.must_tell ||
            tree_keys_revision(&publisher->keys, FILESET_REVISION) <=
-               tree_keys_revision(&publisher->keys, manifest_key(publisher));
+               tree_keys_revision(&publisher->keys, get_manifest_key(publisher));
 }
 
 /* Also what a master that signs nothing has published. The set of all is signed for its number, so
  * its first round after a canary, which made that rise, makes it later than all that the canary
  * had. A canary has its revision in its manifest. */
-static void write_signature(struct publisher *publisher)
+static void put_tree_signature(struct publisher *publisher)
 {
     const struct tree_signer *signer = &publisher->signer;
     char sum[SHA256_HEX_SIZE];
-    struct tree_signer_tree tree = { .manifest = manifest_key(publisher),
+    struct tree_signer_tree tree = { .manifest = get_manifest_key(publisher),
                                      .sum = sum,
                                      .number = publisher->is_canary ? publisher->canary
                                                                     : publisher->number };
 
     sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    if (!signer->account ||
-        ((publisher->is_canary || !needs_number(publisher)) && tree_signer_is_good(signer, &tree)))
+    if (!signer->account || ((publisher->is_canary || !is_number_needed(publisher)) &&
+                             tree_signer_is_good(signer, &tree)))
         return;
     tree.number += !publisher->is_canary;
-    put_record(publisher, signature_key(&publisher->arena, tree.manifest),
-               tree_signer_sign(signer, &publisher->arena, &tree));
+    put_publisher_record(publisher, signature_key(&publisher->arena, tree.manifest),
+                         tree_signer_sign(signer, &publisher->arena, &tree));
 }
 
 static void write_number(struct publisher *publisher)
 {
-    if (!needs_number(publisher))
+    if (!is_number_needed(publisher))
         return;
     publisher->number++;
-    put_record(publisher, FILESET_REVISION,
-               str_from(arena_printf(&publisher->arena, "%" PRIu64, publisher->number)));
+    put_publisher_record(publisher, FILESET_REVISION,
+                         str_from(arena_printf(&publisher->arena, "%" PRIu64, publisher->number)));
 }
 
 /* --- history ------------------------------------------------------------------------ */
 
 /* Files that were not read, because they have not changed, are not in the history: read all. */
-static void read_again(struct publisher *publisher)
+static void reread_folder(struct publisher *publisher)
 {
     tree_sums_forget(&publisher->sums);
     publisher->step = STEP_READING;
-    begin_reading(publisher);
+    begin_folder_reading(publisher);
 }
 
-static void on_recorded(void *self, const struct tree_history_result *result)
+static void on_history_recorded(void *self, const struct tree_history_result *result)
 {
     struct publisher *publisher = self;
 
@@ -446,12 +448,12 @@ static void on_recorded(void *self, const struct tree_history_result *result)
         log_warning("this revision of the %s is not recorded: %s", publisher->options.kind->name,
                     result->error);
     }
-    if (!came_back(publisher, NULL))
+    if (!end_publisher_write(publisher, NULL))
         return;
     if (result->lacks_bytes)
-        read_again(publisher);
+        reread_folder(publisher);
     else
-        advance(publisher);
+        advance_publisher(publisher);
 }
 
 /* After it was published, since only what is published is kept; a round that did not come so far is
@@ -482,7 +484,7 @@ static void record_revision(struct publisher *publisher)
                                         .by = publisher->cause.by,
                                         .restored = publisher->cause.restored,
                                         .note = publisher->cause.note },
-            on_recorded, publisher, &err) == 0)
+            on_history_recorded, publisher, &err) == 0)
         publisher->pending++;
     else
         log_warning("this revision of the %s is not recorded: %s", options->kind->name, err.text);
@@ -496,12 +498,15 @@ static const struct {
     void (*run)(struct publisher *publisher);
     bool is_single;
 } steps[] = {
-    [STEP_WRITING] = { write_files, false },    [STEP_PRUNING] = { prune, false },
-    [STEP_MANIFEST] = { write_manifest, true }, [STEP_SIGNATURE] = { write_signature, true },
-    [STEP_REVISION] = { write_number, true },   [STEP_RECORDING] = { record_revision, true },
+    [STEP_WRITING] = { write_changed_files, false },
+    [STEP_PRUNING] = { prune_removed_files, false },
+    [STEP_MANIFEST] = { put_tree_manifest, true },
+    [STEP_SIGNATURE] = { put_tree_signature, true },
+    [STEP_REVISION] = { write_number, true },
+    [STEP_RECORDING] = { record_revision, true },
 };
 
-static void do_step(struct publisher *publisher)
+static void do_publisher_step(struct publisher *publisher)
 {
     if (!publisher->is_begun || !steps[publisher->step].is_single)
         steps[publisher->step].run(publisher);
@@ -530,17 +535,17 @@ static bool is_done_with_step(const struct publisher *publisher)
     return publisher->step != STEP_PRUNING || publisher->removed.n == 0;
 }
 
-static void advance(struct publisher *publisher)
+static void advance_publisher(struct publisher *publisher)
 {
     for (;;) {
         if (!lease_is_held(publisher->options.lease))
-            fail_round(publisher, "this master no longer publishes");
+            fail_publisher_round(publisher, "this master no longer publishes");
         if (!publisher->has_failed)
-            do_step(publisher);
+            do_publisher_step(publisher);
         if (publisher->pending > 0)
             return;
         if (publisher->has_failed) {
-            finish(publisher);
+            finish_publisher_round(publisher);
             return;
         }
         if (!is_done_with_step(publisher))
@@ -548,7 +553,7 @@ static void advance(struct publisher *publisher)
         publisher->step = next_step(publisher);
         publisher->is_begun = false;
         if (publisher->step == STEP_IDLE) {
-            finish(publisher);
+            finish_publisher_round(publisher);
             return;
         }
     }
@@ -560,15 +565,15 @@ static bool is_populated(const struct publisher *publisher)
 }
 
 /* Must a file be written that was not read, because it has not changed? The bucket has lost it. */
-static bool lacks_bytes(const struct publisher *publisher)
+static bool lacks_published_bytes(const struct publisher *publisher)
 {
     VEC_EACH (&publisher->sent.files, file)
-        if (!file->is_large && !file->bytes.p && must_write(publisher, file))
+        if (!file->is_large && !file->bytes.p && is_write_needed(publisher, file))
             return true;
     return false;
 }
 
-static void on_read(struct background_task *background_task)
+static void on_folder_read(struct background_task *background_task)
 {
     struct publisher *publisher = container_of(background_task, struct publisher, background_task);
 
@@ -581,9 +586,9 @@ static void on_read(struct background_task *background_task)
     publisher->sent = publisher->set;
     if (publisher->is_canary)
         tree_canary_make(&publisher->arena, &publisher->set, &publisher->keys, &publisher->sent);
-    if (publisher->was_read && lacks_bytes(publisher)) {
+    if (publisher->was_read && lacks_published_bytes(publisher)) {
         tree_sums_forget(&publisher->sums);
-        begin_reading(publisher);
+        begin_folder_reading(publisher);
         return;
     }
     publisher->step = STEP_WRITING;
@@ -591,17 +596,17 @@ static void on_read(struct background_task *background_task)
     if (!publisher->was_read) {
         publisher->has_failed = true;
     } else if (publisher->set.files.n == 0 && is_populated(publisher)) {
-        fail_round(publisher, "the folder is empty: what is published stays as it is");
+        fail_publisher_round(publisher, "the folder is empty: what is published stays as it is");
     } else if (publisher->set.files.n == 0 && !publisher->set.refused.n) {
         publisher->step = STEP_IDLE; /* nothing is there, and nothing was */
-        finish(publisher);
+        finish_publisher_round(publisher);
         return;
     }
-    find_removed(publisher);
-    advance(publisher);
+    find_removed_files(publisher);
+    advance_publisher(publisher);
 }
 
-static void read_folder(struct background_task *background_task)
+static void read_publisher_folder(struct background_task *background_task)
 {
     struct publisher *publisher = container_of(background_task, struct publisher, background_task);
     const struct publisher_kind *kind = publisher->options.kind;
@@ -620,13 +625,13 @@ static void read_folder(struct background_task *background_task)
                   publisher->set.files.n, publisher->set.read);
 }
 
-static void begin_reading(struct publisher *publisher)
+static void begin_folder_reading(struct publisher *publisher)
 {
     arena_clear(&publisher->arena);
     publisher->set = publisher->sent = (struct tree_set){ 0 };
     publisher->pending = 1;
     background_task_begin(publisher->options.background_tasks, &publisher->background_task,
-                          read_folder, on_read);
+                          read_publisher_folder, on_folder_read);
 }
 
 /* The files stay as they are. */
@@ -636,7 +641,7 @@ static void begin_telling(struct publisher *publisher)
     publisher->set = publisher->sent = (struct tree_set){ 0 };
     publisher->removed.n = 0;
     publisher->is_begun = false;
-    advance(publisher);
+    advance_publisher(publisher);
 }
 
 static void drop_cause(struct publisher *publisher)
@@ -657,7 +662,7 @@ static void copy_cause(struct publisher *publisher)
         publisher->wishes.cause = &publisher->cause;
 }
 
-static void begin_round(struct publisher *publisher)
+static void begin_publisher_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
     if (!publisher->is_caught_up || publisher->pauses > 0 || publisher->step != STEP_IDLE ||
@@ -674,7 +679,7 @@ static void begin_round(struct publisher *publisher)
     if (publisher->wishes.only_tells)
         begin_telling(publisher);
     else
-        begin_reading(publisher);
+        begin_folder_reading(publisher);
 }
 
 static void add_waiter(struct publisher *publisher, const struct round_waiter *waiter)
@@ -683,7 +688,7 @@ static void add_waiter(struct publisher *publisher, const struct round_waiter *w
 
     round_queue_add(&publisher->queue, waiter, is_late);
     if (!is_late)
-        begin_round(publisher);
+        begin_publisher_round(publisher);
 }
 
 void publisher_round(struct publisher *publisher, const struct publisher_wish *wish)
@@ -721,7 +726,7 @@ void publisher_resume(struct publisher *publisher)
 {
     assert(publisher->pauses > 0);
     if (--publisher->pauses == 0 && publisher->is_wanted)
-        begin_round(publisher);
+        begin_publisher_round(publisher);
 }
 
 uint64_t publisher_number(const struct publisher *publisher)
@@ -751,12 +756,13 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     };
     publisher->signer =
         (struct tree_signer){ .account = options->account, .bucket = publisher->place.kv.bucket };
-    publisher->watch = nats_kv_watch_new(&publisher->place.kv,
-                                         &(struct nats_kv_watch_options){ .entry = on_entry,
-                                                                          .caught_up = on_caught_up,
-                                                                          .failed = on_watch_failed,
-                                                                          .self = publisher },
-                                         err);
+    publisher->watch =
+        nats_kv_watch_new(&publisher->place.kv,
+                          &(struct nats_kv_watch_options){ .entry = on_published_entry,
+                                                           .caught_up = on_tree_caught_up,
+                                                           .failed = on_tree_watch_failed,
+                                                           .self = publisher },
+                          err);
     if (publisher->watch)
         return publisher;
     publisher_free(publisher);

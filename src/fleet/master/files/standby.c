@@ -67,18 +67,18 @@ struct version {
     struct map map;
 };
 
-static const char *hash_in(const struct version *version, const char *path)
+static const char *find_file_hash(const struct version *version, const char *path)
 {
     return map_find(&version->map, str_from(path));
 }
 
-static bool is_same(const char *a, const char *b)
+static bool is_same_path(const char *a, const char *b)
 {
     return a && b && strcasecmp(a, b) == 0;
 }
 
 /* A key is the prefix of its kind and the path; other paths stand as they are. */
-static const char *path_of(const struct standby *standby, const struct tree_file *file)
+static const char *get_standby_path(const struct standby *standby, const struct tree_file *file)
 {
     return file->path == file->key ? file->key + strlen(standby->options.kind->prefix) : file->path;
 }
@@ -109,7 +109,7 @@ static int read_here(struct standby *standby, struct version *ret, struct err *e
     return 0;
 }
 
-static int read_base(struct standby *standby, struct version *ret, struct err *err)
+static int read_standby_base(struct standby *standby, struct version *ret, struct err *err)
 {
     struct tree_files files;
     struct str manifest;
@@ -120,7 +120,7 @@ static int read_base(struct standby *standby, struct version *ret, struct err *e
     standby->has_base = manifest.p && access(standby->journal, F_OK) < 0 &&
                         tree_files_parse(&standby->plan, manifest, &files, err) == 0;
     for (size_t i = 0; standby->has_base && i < files.n; i++)
-        add_hash(&standby->plan, ret, path_of(standby, &files.p[i]), files.p[i].sha256);
+        add_hash(&standby->plan, ret, get_standby_path(standby, &files.p[i]), files.p[i].sha256);
     return 0;
 }
 
@@ -129,30 +129,31 @@ static int read_base(struct standby *standby, struct version *ret, struct err *e
 static void plan_published(struct standby *standby, struct tree_file *file,
                            const struct version *here, const struct version *base)
 {
-    const char *path = path_of(standby, file);
-    const char *mine = hash_in(here, path), *last = hash_in(base, path);
+    const char *path = get_standby_path(standby, file);
+    const char *mine = find_file_hash(here, path), *last = find_file_hash(base, path);
 
-    if (is_same(mine, file->sha256))
+    if (is_same_path(mine, file->sha256))
         return;
-    if (is_same(last, file->sha256) || (mine && standby->is_leading && !is_same(mine, last))) {
+    if (is_same_path(last, file->sha256) ||
+        (mine && standby->is_leading && !is_same_path(mine, last))) {
         standby->edits++;
         return;
     }
     file->is_needed = true;
     VEC_PUSH_IN(&standby->plan, &standby->acts,
-                (struct act){ path, file, mine && !is_same(mine, last) });
+                (struct act){ path, file, mine && !is_same_path(mine, last) });
 }
 
 static void plan_unpublished(struct standby *standby, const char *path, const char *mine,
                              const struct version *base)
 {
-    const char *last = hash_in(base, path);
+    const char *last = find_file_hash(base, path);
 
     if (standby->has_base && !last)
         standby->edits++;
     else
         VEC_PUSH_IN(&standby->plan, &standby->acts,
-                    (struct act){ path, NULL, !is_same(mine, last) });
+                    (struct act){ path, NULL, !is_same_path(mine, last) });
 }
 
 static void plan_all(struct standby *standby, const struct tree_files *files,
@@ -162,7 +163,7 @@ static void plan_all(struct standby *standby, const struct tree_files *files,
 
     for (size_t i = 0; i < files->n; i++) {
         plan_published(standby, &files->p[i], here, base);
-        (void)map_set(&published, str_from(path_of(standby, &files->p[i])), standby);
+        (void)map_set(&published, str_from(get_standby_path(standby, &files->p[i])), standby);
     }
     MAP_EACH (&here->map, entry)
         if (!map_has(&published, entry->key))
@@ -178,7 +179,7 @@ static bool is_shared(const struct standby *standby)
     return lock_holder(standby->lock_file, &holder, &err) == 0 && holder != 0;
 }
 
-static bool is_foreign(const struct standby *standby)
+static bool is_foreign_tree(const struct standby *standby)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = standby->options.folder;
@@ -194,17 +195,17 @@ static void clear_plan(struct standby *standby)
     standby->acts.n = standby->acts.cap = standby->edits = 0;
 }
 
-static int choose_files(void *self, struct tree_files *files, struct err *err)
+static int choose_standby_files(void *self, struct tree_files *files, struct err *err)
 {
     struct standby *standby = self;
     struct version here = { MAP_INIT_IN(&standby->plan) }, base = { MAP_INIT_IN(&standby->plan) };
 
     clear_plan(standby);
     lock_drop(&standby->lock);
-    standby->is_foreign = is_foreign(standby) || is_shared(standby);
+    standby->is_foreign = is_foreign_tree(standby) || is_shared(standby);
     if (standby->is_foreign)
         return 0;
-    if (read_here(standby, &here, err) < 0 || read_base(standby, &base, err) < 0)
+    if (read_here(standby, &here, err) < 0 || read_standby_base(standby, &base, err) < 0)
         return -1;
     if (standby->has_base || !standby->is_leading)
         plan_all(standby, files, &here, &base);
@@ -307,7 +308,7 @@ static void report_sync(struct standby *standby, const char *error)
                  standby->options.folder, standby->acts.n, standby->edits);
 }
 
-static void on_fetched(void *self, const char *error, const struct tree_files *files)
+static void on_standby_fetched(void *self, const char *error, const struct tree_files *files)
 {
     struct standby *standby = self;
 
@@ -330,9 +331,9 @@ void standby_sync(struct standby *standby, bool is_leading, const char *manifest
                                       .staging = standby->staging,
                                       .background_tasks = &standby->background_tasks,
                                       .trust = *standby->options.trust,
-                                      .choose = choose_files,
+                                      .choose = choose_standby_files,
                                       .finish = finish_files,
-                                      .done = on_fetched,
+                                      .done = on_standby_fetched,
                                       .self = standby });
 }
 
@@ -362,9 +363,9 @@ static int choose_restored(void *self, struct tree_files *files, struct err *err
         return -1;
     for (size_t i = 0; i < files->n; i++) {
         struct tree_file *file = &files->p[i];
-        const char *path = path_of(standby, file);
+        const char *path = get_standby_path(standby, file);
 
-        file->is_needed = !is_same(map_remove(&here.map, str_from(path)), file->sha256);
+        file->is_needed = !is_same_path(map_remove(&here.map, str_from(path)), file->sha256);
         if (file->is_needed)
             VEC_PUSH_IN(&standby->plan, &standby->acts, (struct act){ path, file, false });
     }
@@ -391,7 +392,7 @@ static int finish_restored(void *self, const struct tree_files *files, struct er
     return fs_unlink(standby->journal, err);
 }
 
-static void on_restored(void *self, const char *error, const struct tree_files *files)
+static void on_standby_restored(void *self, const char *error, const struct tree_files *files)
 {
     struct standby *standby = self;
     AUTO_BUF struct buf text = BUF_INIT(ERR_TEXT_SIZE);
@@ -427,7 +428,7 @@ void standby_restore(struct standby *standby, uint64_t revision, standby_restore
         .trust = trust,
         .choose = choose_restored,
         .finish = finish_restored,
-        .done = on_restored,
+        .done = on_standby_restored,
         .self = standby,
     });
 }
@@ -463,7 +464,7 @@ static void write_note(struct background_task *background_task)
     struct standby *standby = note->standby;
     struct err err;
 
-    if (is_foreign(standby))
+    if (is_foreign_tree(standby))
         return;
     if ((standby->lock.fd < 0 &&
          lock_take(&standby->lock, standby->lock_file, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err) < 0) ||
@@ -471,7 +472,7 @@ static void write_note(struct background_task *background_task)
         log_warning("%s: %s", standby->options.folder, err.text);
 }
 
-static void on_noted(struct background_task *background_task)
+static void on_standby_noted(struct background_task *background_task)
 {
     struct note *note = container_of(background_task, struct note, background_task);
 
@@ -491,7 +492,8 @@ void standby_note(struct standby *standby, struct str manifest)
     note = mem_zalloc(sizeof(*note));
     note->standby = standby;
     note->manifest = arena_str(&note->arena, manifest);
-    background_task_begin(&standby->background_tasks, &note->background_task, write_note, on_noted);
+    background_task_begin(&standby->background_tasks, &note->background_task, write_note,
+                          on_standby_noted);
 }
 
 /* --- life ---------------------------------------------------------------------------------- */

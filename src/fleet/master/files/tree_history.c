@@ -69,7 +69,7 @@ static void end_recorded(struct recording *recording)
 }
 
 /* The step ends with this when all that is under way has come back. */
-static void note_problem(struct recording *recording, const char *text)
+static void note_history_problem(struct recording *recording, const char *text)
 {
     const struct str part = str_slice(str_from(text), 0, sizeof(recording->problem) - 1);
 
@@ -86,7 +86,7 @@ static void end_request(struct recording *recording, const char *text)
 {
     recording->pending--;
     if (text)
-        note_problem(recording, text);
+        note_history_problem(recording, text);
     if (!recording->has_failed)
         recording->go_on(recording);
     if (recording->pending > 0)
@@ -98,8 +98,9 @@ static void end_request(struct recording *recording, const char *text)
 }
 
 /* Begin a step of many requests. */
-static void begin_step(struct recording *recording, void (*go_on)(struct recording *recording),
-                       void (*then)(struct recording *recording))
+static void begin_history_step(struct recording *recording,
+                               void (*go_on)(struct recording *recording),
+                               void (*then)(struct recording *recording))
 {
     recording->go_on = go_on;
     recording->then = then;
@@ -108,18 +109,19 @@ static void begin_step(struct recording *recording, void (*go_on)(struct recordi
     end_request(recording, NULL);
 }
 
-static const char *revision_key(struct recording *recording, uint64_t number)
+static const char *make_revision_key(struct recording *recording, uint64_t number)
 {
     return arena_printf(&recording->arena, FILESET_PAST_REVISION, recording->now.tree, number);
 }
 
-static const char *manifest_key(struct recording *recording, uint64_t number)
+static const char *make_history_key(struct recording *recording, uint64_t number)
 {
     return arena_printf(&recording->arena, FILESET_PAST_MANIFEST, recording->now.tree, number);
 }
 
 /* The part of a key after "<tree>.<what>."; the rest of one that is not such a key is empty. */
-static struct str rest_of(const struct recording *recording, struct str key, const char *what)
+static struct str get_history_key_rest(const struct recording *recording, struct str key,
+                                       const char *what)
 {
     const size_t head = strlen(recording->now.tree) + 1 + strlen(what) + 1;
 
@@ -128,7 +130,7 @@ static struct str rest_of(const struct recording *recording, struct str key, con
 
 /* --- what is no longer kept --------------------------------------------------------- */
 
-static void on_purged(void *self, const struct nats_error *error)
+static void on_history_purged(void *self, const struct nats_error *error)
 {
     end_request(self, error ? error->text : NULL);
 }
@@ -150,10 +152,10 @@ static void purge_more(struct recording *recording)
     while (recording->next < recording->unwanted.n && recording->pending < WINDOW &&
            !recording->has_failed) {
         if (tree_history_purge(&recording->now.js, recording->unwanted.p[recording->next++],
-                               on_purged, recording, &err) == 0)
+                               on_history_purged, recording, &err) == 0)
             recording->pending++;
         else
-            note_problem(recording, err.text);
+            note_history_problem(recording, err.text);
     }
 }
 
@@ -165,8 +167,8 @@ static void on_blob_key(void *self, const struct nats_error *error,
     if (error)
         fail_recording(recording, error->text);
     else if (!entry)
-        begin_step(recording, purge_more, end_recorded);
-    else if (!map_has(&recording->named, rest_of(recording, entry->key, "blob")))
+        begin_history_step(recording, purge_more, end_recorded);
+    else if (!map_has(&recording->named, get_history_key_rest(recording, entry->key, "blob")))
         VEC_PUSH_IN(&recording->arena, &recording->unwanted,
                     arena_strndup(&recording->arena, entry->key.p, entry->key.n));
 }
@@ -181,7 +183,7 @@ static void list_blobs(struct recording *recording)
         fail_recording(recording, err.text);
 }
 
-static bool is_kept(const struct recording *recording, struct str number)
+static bool is_kept_revision(const struct recording *recording, struct str number)
 {
     AUTO_BUF struct buf text = BUF_INIT(32);
 
@@ -194,7 +196,7 @@ static bool is_kept(const struct recording *recording, struct str number)
     return false;
 }
 
-static void name_files(struct recording *recording, struct str manifest)
+static void add_history_files(struct recording *recording, struct str manifest)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct tree_files files;
@@ -217,8 +219,8 @@ static void drop_manifest(struct recording *recording, const char *key)
     VEC_PUSH_IN(&recording->arena, &recording->unwanted, key);
 }
 
-static void on_manifest(void *self, const struct nats_error *error,
-                        const struct nats_kv_entry *entry)
+static void on_history_manifest(void *self, const struct nats_error *error,
+                                const struct nats_kv_entry *entry)
 {
     struct recording *recording = self;
 
@@ -226,8 +228,8 @@ static void on_manifest(void *self, const struct nats_error *error,
         fail_recording(recording, error->text);
     else if (!entry)
         list_blobs(recording);
-    else if (is_kept(recording, rest_of(recording, entry->key, "manifest")))
-        name_files(recording, entry->value);
+    else if (is_kept_revision(recording, get_history_key_rest(recording, entry->key, "manifest")))
+        add_history_files(recording, entry->value);
     else
         drop_manifest(recording, arena_strndup(&recording->arena, entry->key.p, entry->key.n));
 }
@@ -240,7 +242,7 @@ static void list_manifests(struct recording *recording)
     recording->unwanted.n = 0;
     if (nats_kv_list(&recording->kv,
                      arena_printf(&recording->arena, "%s.manifest.*", recording->now.tree),
-                     on_manifest, recording, &err) < 0)
+                     on_history_manifest, recording, &err) < 0)
         fail_recording(recording, err.text);
 }
 
@@ -256,11 +258,11 @@ static void expire_revisions(struct recording *recording)
     }
     for (size_t i = 0; i < gone; i++)
         VEC_PUSH_IN(&recording->arena, &recording->unwanted,
-                    revision_key(recording, recording->known.p[i].number));
+                    make_revision_key(recording, recording->known.p[i].number));
     memmove(recording->known.p, &recording->known.p[gone],
             (recording->known.n - gone) * sizeof(recording->known.p[0]));
     recording->known.n -= gone;
-    begin_step(recording, purge_more, list_manifests);
+    begin_history_step(recording, purge_more, list_manifests);
 }
 
 /* --- a new revision ----------------------------------------------------------------- */
@@ -286,7 +288,7 @@ static void write_revision(struct recording *recording)
     struct err err;
 
     if (record_encode(&bytes, &fileset_revision_type, &recording->revision, &err) < 0 ||
-        nats_kv_create(&recording->kv, revision_key(recording, recording->revision.revision),
+        nats_kv_create(&recording->kv, make_revision_key(recording, recording->revision.revision),
                        buf_copy(&bytes, &recording->arena), on_revision_written, recording,
                        &err) < 0)
         fail_recording(recording, err.text);
@@ -313,9 +315,9 @@ static struct str sign_manifest(struct recording *recording, const char *key)
                                recording->sum, &mark);
 }
 
-static void write_signature(struct recording *recording)
+static void put_history_signature(struct recording *recording)
 {
-    const char *key = manifest_key(recording, recording->revision.revision);
+    const char *key = make_history_key(recording, recording->revision.revision);
     struct err err;
 
     if (!recording->now.account)
@@ -331,14 +333,14 @@ static void on_manifest_written(void *self, const struct nats_error *error, uint
     if (error)
         fail_recording(self, error->text);
     else
-        write_signature(self);
+        put_history_signature(self);
 }
 
-static void write_manifest(struct recording *recording)
+static void put_history_manifest(struct recording *recording)
 {
     struct err err;
 
-    if (nats_kv_put(&recording->kv, manifest_key(recording, recording->revision.revision),
+    if (nats_kv_put(&recording->kv, make_history_key(recording, recording->revision.revision),
                     recording->now.manifest, on_manifest_written, recording, &err) < 0)
         fail_recording(recording, err.text);
 }
@@ -366,14 +368,14 @@ static void write_blobs(struct recording *recording)
                            file->bytes, on_blob, recording, &err) == 0)
             recording->pending++;
         else
-            note_problem(recording, err.text);
+            note_history_problem(recording, err.text);
     }
 }
 
 /* --- what differs from the last one ------------------------------------------------- */
 
-static void add_change(struct recording *recording, uint64_t *count, const char *change,
-                       const char *path)
+static void add_history_change(struct recording *recording, uint64_t *count, const char *change,
+                               const char *path)
 {
     ++*count;
     if (recording->revision.changes.list.n < FILESET_CHANGES_MAX)
@@ -388,50 +390,51 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /* The path of a file whose key is its path. */
-static const char *path_in(const struct recording *recording, const char *key)
+static const char *strip_key_prefix(const struct recording *recording, const char *key)
 {
     const size_t n = strlen(recording->now.prefix);
 
     return strncmp(key, recording->now.prefix, n) == 0 ? key + n : key;
 }
 
-static void compare_file(struct recording *recording, const struct tree_set_file *file,
-                         struct map *before, const struct map *sums)
+static void compare_history_file(struct recording *recording, const struct tree_set_file *file,
+                                 struct map *before, const struct map *sums)
 {
     struct fileset_revision *revision = &recording->revision;
-    const char *path = file->path[0] ? file->path : path_in(recording, file->key);
+    const char *path = file->path[0] ? file->path : strip_key_prefix(recording, file->key);
     const char *last = map_remove(before, str_from(path));
 
     if (!last)
-        add_change(recording, &revision->added, "added", path);
+        add_history_change(recording, &revision->added, "added", path);
     else if (strcmp(last, file->sha256) != 0)
-        add_change(recording, &revision->changed, "changed", path);
+        add_history_change(recording, &revision->changed, "changed", path);
     if (!file->is_large && !map_has(sums, str_from(file->sha256)))
         VEC_PUSH_IN(&recording->arena, &recording->blobs, file);
 }
 
-static void compare_files(struct recording *recording, const struct tree_files *last)
+static void compare_history_files(struct recording *recording, const struct tree_files *last)
 {
     struct fileset_revision *revision = &recording->revision;
     struct map before = MAP_INIT_IN(&recording->arena), sums = MAP_INIT_IN(&recording->arena);
 
     for (size_t i = 0; i < last->n; i++) {
         const struct tree_file *file = &last->p[i];
-        const char *path = file->path == file->key ? path_in(recording, file->key) : file->path;
+        const char *path =
+            file->path == file->key ? strip_key_prefix(recording, file->key) : file->path;
 
         (void)map_set(&before, str_from(path), (void *)(uintptr_t)file->sha256);
         (void)map_set(&sums, str_from(file->sha256), recording);
     }
     VEC_EACH (&recording->now.set->files, file)
-        compare_file(recording, file, &before, &sums);
+        compare_history_file(recording, file, &before, &sums);
     MAP_EACH (&before, entry)
-        add_change(recording, &revision->removed, "removed", entry->key.p);
+        add_history_change(recording, &revision->removed, "removed", entry->key.p);
     if (revision->changes.list.n)
         qsort(revision->changes.list.p, revision->changes.list.n,
               sizeof(revision->changes.list.p[0]), compare_changes);
 }
 
-static bool lacks_bytes(const struct recording *recording)
+static bool lacks_history_bytes(const struct recording *recording)
 {
     VEC_EACH (&recording->blobs, file)
         if (!(*file)->bytes.p)
@@ -456,12 +459,12 @@ static void record_changes(struct recording *recording, const struct tree_files 
         .files = now->set->files.n,
         .manifest = recording->sum,
     };
-    compare_files(recording, last);
-    if (lacks_bytes(recording))
+    compare_history_files(recording, last);
+    if (lacks_history_bytes(recording))
         end_recording(recording, &(struct tree_history_result){ .error = "a file was not read",
                                                                 .lacks_bytes = true });
     else
-        begin_step(recording, write_blobs, write_manifest);
+        begin_history_step(recording, write_blobs, put_history_manifest);
 }
 
 static void on_last(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
@@ -504,8 +507,8 @@ static void begin_recording(struct recording *recording)
     last = &recording->known.p[recording->known.n - 1];
     if (strcmp(last->manifest, recording->sum) == 0)
         end_recorded(recording);
-    else if (nats_kv_get(&recording->kv, manifest_key(recording, last->number), on_last, recording,
-                         &err) < 0)
+    else if (nats_kv_get(&recording->kv, make_history_key(recording, last->number), on_last,
+                         recording, &err) < 0)
         fail_recording(recording, err.text);
 }
 
@@ -524,7 +527,8 @@ static void note_known(struct recording *recording, const struct nats_kv_entry *
     VEC_PUSH_IN(&recording->arena, &recording->known, known);
 }
 
-static void on_known(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_history_known(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct recording *recording = self;
 
@@ -550,7 +554,7 @@ int tree_history_record(const struct tree_history_now *now, tree_history_fn *fn,
                                       .indirect = true };
     sha256_hex(now->manifest.p, now->manifest.n, recording->sum);
     if (nats_kv_list(&recording->kv, arena_printf(&recording->arena, "%s.revision.*", now->tree),
-                     on_known, recording, err) == 0)
+                     on_history_known, recording, err) == 0)
         return 0;
     arena_done(&recording->arena);
     free(recording);

@@ -23,7 +23,7 @@ struct parent {
 };
 
 /* One step down; `makes` a folder that is not there. */
-static int open_below(int above, const char *name, bool makes)
+static int open_subfolder(int above, const char *name, bool makes)
 {
     const int fd = openat(above, name, OPEN_FOLDER);
 
@@ -44,7 +44,7 @@ static int open_parent(const char *folder, const char *path, bool makes, struct 
     if (at < 0)
         return err_sys(err, errno, "open folder '%s'", folder);
     for (; rest.p; part = str_cut(&rest, '/')) {
-        const int next = open_below(at, arena_strndup(&arena, part.p, part.n), makes);
+        const int next = open_subfolder(at, arena_strndup(&arena, part.p, part.n), makes);
 
         if (next < 0)
             return err_sys(err, errno, "open folder '%s/%.*s'", folder,
@@ -70,7 +70,7 @@ static void end_placing(struct placing *placing)
     (void)close(placing->parent.fd);
 }
 
-static int open_draft(struct placing *placing, mode_t mode, struct err *err)
+static int open_file_draft(struct placing *placing, mode_t mode, struct err *err)
 {
     struct fs_replace_options options = { .attr = FS_ATTR_KEEP };
 
@@ -94,7 +94,7 @@ static int begin_placing(struct placing *placing, const char *folder, const char
         return -1;
     site_enter(&placing->site, placing->parent.fd, &above, placing->parent.name.p,
                path_join(&arena, folder, path), &none);
-    if (open_draft(placing, mode, err) == 0)
+    if (open_file_draft(placing, mode, err) == 0)
         return 0;
     site_done(&placing->site);
     (void)close(placing->parent.fd);
@@ -135,7 +135,7 @@ int tree_place_copy(const char *folder, const char *path, const char *from, mode
 }
 
 /* The folders on the way to the file, from the last one up, as long as they are empty. */
-static void remove_empty(const char *folder, const char *path)
+static void remove_empty_folders(const char *folder, const char *path)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     char *at = arena_strdup(&arena, path), *slash;
@@ -163,6 +163,6 @@ int tree_place_remove(const char *folder, const char *path, struct err *err)
         rc = err_sys(err, errno, "remove '%s/%s'", folder, path);
     (void)close(parent.fd);
     if (rc == 0)
-        remove_empty(folder, path);
+        remove_empty_folders(folder, path);
     return rc;
 }

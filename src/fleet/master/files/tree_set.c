@@ -30,7 +30,7 @@ struct walk {
     size_t bytes;
 };
 
-static bool is_hidden(const char *name)
+static bool is_hidden_file(const char *name)
 {
     return name[0] == '.' || strcmp(name, "__pycache__") == 0;
 }
@@ -79,7 +79,7 @@ static int read_small(struct walk *walk, int fd, const char *name, struct tree_s
     return 0;
 }
 
-static size_t longest_marker(const char *const *markers)
+static size_t find_longest_marker(const char *const *markers)
 {
     size_t longest = 0;
 
@@ -102,7 +102,7 @@ static int sum_large(int fd, const char *const *markers, struct tree_set_file *f
                      const char **ret_marker, struct err *err)
 {
     static const size_t part = (size_t)1 << 16;
-    const size_t longest = longest_marker(markers);
+    const size_t longest = find_longest_marker(markers);
     const size_t keep = longest ? longest - 1 : 0;
     char *room = mem_alloc(keep + part);
     size_t kept = 0;
@@ -144,8 +144,8 @@ static int read_open_file(struct walk *walk, int fd, const char *name, struct tr
                           : read_small(walk, fd, name, file, err);
 }
 
-static int read_file(struct walk *walk, const struct tree_entry *entry, struct tree_set_file *file,
-                     struct reading *reading, struct err *err)
+static int read_tree_file(struct walk *walk, const struct tree_entry *entry,
+                          struct tree_set_file *file, struct reading *reading, struct err *err)
 {
     AUTO_FD int fd = openat(entry->folder, entry->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat before, after;
@@ -210,8 +210,8 @@ static int prepare_file(struct walk *walk, const char *below, const char *marker
     return 0;
 }
 
-static int add_file(struct walk *walk, const struct tree_entry *entry, const char *below,
-                    struct err *err)
+static int add_tree_file(struct walk *walk, const struct tree_entry *entry, const char *below,
+                         struct err *err)
 {
     struct tree_set_file file = { 0 };
     struct reading reading = { 0 };
@@ -223,7 +223,7 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
     if (walk->set->files.n >= TREE_SET_FILES_MAX)
         return err_set(err, ERR_LIMIT, "more than %d files", TREE_SET_FILES_MAX);
     if (!find_sum(walk, entry, &file)) {
-        if (read_file(walk, entry, &file, &reading, err) < 0)
+        if (read_tree_file(walk, entry, &file, &reading, err) < 0)
             return err_wrap(err, "%s", entry->path);
         if (prepare_file(walk, below, reading.marker, &file, &why) < 0) {
             VEC_PUSH_IN(walk->arena, &walk->set->refused,
@@ -236,20 +236,20 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
     return 0;
 }
 
-static int visit_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                       struct err *err)
+static int visit_tree_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                            struct err *err)
 {
     struct walk *walk = self;
     const char *below = entry->path + strlen(walk->options->folder);
 
     below += below[0] == '/';
-    if (step != TREE_ENTRY || entry->depth == 0 || is_hidden(entry->name) ||
+    if (step != TREE_ENTRY || entry->depth == 0 || is_hidden_file(entry->name) ||
         has_hidden_part(below) || entry->info.kind != FS_FILE)
         return 0;
-    return add_file(walk, entry, below, err);
+    return add_tree_file(walk, entry, below, err);
 }
 
-static int compare_files(const void *a, const void *b)
+static int compare_tree_files(const void *a, const void *b)
 {
     return strcmp(((const struct tree_set_file *)a)->key, ((const struct tree_set_file *)b)->key);
 }
@@ -264,12 +264,12 @@ int tree_set_read(struct arena *arena, const struct tree_set_options *options,
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s", options->folder);
     if (options->sums)
         tree_sums_begin(options->sums);
-    if (tree_walk(options->folder, visit_entry, &walk, err) < 0)
+    if (tree_walk(options->folder, visit_tree_entry, &walk, err) < 0)
         return -1;
     if (options->sums)
         tree_sums_end(options->sums);
     if (ret_set->files.n > 1)
-        qsort(ret_set->files.p, ret_set->files.n, sizeof(ret_set->files.p[0]), compare_files);
+        qsort(ret_set->files.p, ret_set->files.n, sizeof(ret_set->files.p[0]), compare_tree_files);
     return 0;
 }
 

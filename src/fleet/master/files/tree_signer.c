@@ -18,7 +18,7 @@ static const struct {
     { CANARY_MANIFEST, CANARY_SIGNATURE },
 };
 
-static size_t find_place(const char *manifest)
+static size_t find_signature_place(const char *manifest)
 {
     return strcmp(manifest, CANARY_MANIFEST) == 0;
 }
@@ -75,7 +75,7 @@ bool tree_signer_is_good(const struct tree_signer *signer, const struct tree_sig
     struct signature_mark mark;
 
     return !signer->account ||
-           (check_stored(signer, find_place(tree->manifest), tree->sum, &mark) &&
+           (check_stored(signer, find_signature_place(tree->manifest), tree->sum, &mark) &&
             mark.revision == tree->number);
 }
 

@@ -39,7 +39,7 @@ void tree_sums_begin(struct tree_sums *sums)
     clear_map(&sums->next);
 }
 
-static bool is_same(const struct remembered *then, const struct fs_info *now)
+static bool is_file_unchanged(const struct remembered *then, const struct fs_info *now)
 {
     return then->device == now->device && then->inode == now->inode && then->bytes == now->size &&
            then->mtime == now->mtime && then->ctime == now->ctime;
@@ -50,7 +50,7 @@ bool tree_sums_find(struct tree_sums *sums, const char *path, const struct fs_in
 {
     struct remembered *found = map_find(&sums->known, str_from(path));
 
-    if (!found || !is_same(found, now))
+    if (!found || !is_file_unchanged(found, now))
         return false;
     *ret = found->sum;
     (void)map_remove(&sums->known, str_from(path));

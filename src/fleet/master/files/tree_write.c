@@ -26,7 +26,7 @@ static void end_write(struct write *write, const char *error, uint64_t revision)
     free(write);
 }
 
-static void on_value(void *self, const struct nats_error *error, uint64_t revision)
+static void on_tree_value_put(void *self, const struct nats_error *error, uint64_t revision)
 {
     end_write(self, error ? error->text : NULL, revision);
 }
@@ -40,8 +40,8 @@ static bool is_object_of(const struct nats_object_info *info, const struct tree_
     return strcmp(sum, file->sha256) == 0;
 }
 
-static void on_object(void *self, const struct nats_error *error,
-                      const struct nats_object_info *info)
+static void on_tree_object_put(void *self, const struct nats_error *error,
+                               const struct nats_object_info *info)
 {
     struct write *write = self;
     const char *text = error ? error->text : NULL;
@@ -53,14 +53,14 @@ static void on_object(void *self, const struct nats_error *error,
     end_write(write, text, 0);
 }
 
-static int put_object(struct write *write, struct err *err)
+static int put_tree_object(struct write *write, struct err *err)
 {
     write->fd = open(write->file->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (write->fd < 0)
         return err_set(err, ERR_SYSTEM, "%s: cannot be opened", write->file->file);
     if (nats_object_put(&write->place.objects,
                         &(struct nats_object_put){ .name = write->file->sha256, .fd = write->fd },
-                        on_object, write, err) == 0)
+                        on_tree_object_put, write, err) == 0)
         return 0;
     (void)close(write->fd);
     return -1;
@@ -76,7 +76,7 @@ static void on_object_info(void *self, const struct nats_error *error,
 
     if (!is_missing)
         end_write(write, error ? error->text : NULL, 0);
-    else if (put_object(write, &err) < 0)
+    else if (put_tree_object(write, &err) < 0)
         end_write(write, err.text, 0);
 }
 
@@ -90,7 +90,8 @@ int tree_write_begin(const struct tree_write_place *place, const struct tree_set
     if (file->is_large)
         result = nats_object_info(&write->place.objects, file->sha256, on_object_info, write, err);
     else
-        result = nats_kv_put(&write->place.kv, file->key, file->bytes, on_value, write, err);
+        result =
+            nats_kv_put(&write->place.kv, file->key, file->bytes, on_tree_value_put, write, err);
     if (result < 0)
         free(write);
     return result;

@@ -55,7 +55,7 @@ struct dispatch_service {
     bool is_scanning;
 };
 
-static void *open_office(struct master *master, struct err *err)
+static void *open_dispatch_service(struct master *master, struct err *err)
 {
     struct dispatch_service *dispatch_service = mem_zalloc(sizeof(*dispatch_service));
 
@@ -93,7 +93,7 @@ static void send_reply(struct dispatch_service *dispatch_service, struct str sub
         log_warning("answer to a dispatch: %s", err.text);
 }
 
-static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
+static void on_request_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
     struct dispatch_request *dispatch_request = self;
     bool accepted = outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
@@ -110,7 +110,7 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
     free(dispatch_request);
 }
 
-static void on_order(void *self, const struct nats_msg *msg)
+static void on_dispatch_request(void *self, const struct nats_msg *msg)
 {
     struct dispatch_service *dispatch_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -125,22 +125,24 @@ static void on_order(void *self, const struct nats_msg *msg)
     if (msg->reply.n)
         memcpy(dispatch_request->reply, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &job_type, 1, msg->payload, &job, &err) < 0) {
-        on_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
+        on_request_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
         return;
     }
     dispatch_request->audit = audit_of_job(&dispatch_request->arena, &job);
     if (authority_check_order(dispatch_service->master, msg, &err) < 0) {
-        on_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
+        on_request_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
         return;
     }
     if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
-        on_dispatched(dispatch_request, DISPATCH_INVALID, "operators run 'zester orchestrate'");
+        on_request_dispatched(dispatch_request, DISPATCH_INVALID,
+                              "operators run 'zester orchestrate'");
         return;
     }
-    dispatcher_send(dispatch_service->dispatcher, &job, false, on_dispatched, dispatch_request);
+    dispatcher_send(dispatch_service->dispatcher, &job, false, on_request_dispatched,
+                    dispatch_request);
 }
 
-static void on_cancel(void *self, const struct nats_msg *msg)
+static void on_cancel_request(void *self, const struct nats_msg *msg)
 {
     struct dispatch_service *dispatch_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -172,20 +174,20 @@ static void on_dispatched_job(void *self, const struct nats_msg *msg)
 
 /* --- signs of life ------------------------------------------------------------------ */
 
-static void on_farewell(void *self, const struct nats_error *error, uint64_t revision)
+static void on_heartbeat_deleted(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)error; /* others see it by the silence */
     (void)revision;
     master_release(self);
 }
 
-static struct nats_kv beats_of(const struct dispatch_service *dispatch_service)
+static struct nats_kv get_heartbeat_bucket(const struct dispatch_service *dispatch_service)
 {
     return (struct nats_kv){ .js = dispatch_service->master->js,
                              .bucket = store_bucket_name(STORE_MASTER_HEARTBEAT) };
 }
 
-static void beat(struct timer *timer);
+static void write_heartbeat(struct timer *timer);
 
 static void on_beaten(void *self, const struct nats_error *error, uint64_t revision)
 {
@@ -197,15 +199,15 @@ static void on_beaten(void *self, const struct nats_error *error, uint64_t revis
     log_warning("heartbeat: %s", error->text);
     if (dispatch_service->dispatcher)
         timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->beat,
-                  clock_after(clock_now(), BEAT_AGAIN_NS), beat);
+                  clock_after(clock_now(), BEAT_AGAIN_NS), write_heartbeat);
 }
 
-static void beat(struct timer *timer)
+static void write_heartbeat(struct timer *timer)
 {
     struct dispatch_service *dispatch_service = container_of(timer, struct dispatch_service, beat);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const struct nats_kv kv = beats_of(dispatch_service);
+    const struct nats_kv kv = get_heartbeat_bucket(dispatch_service);
     const int64_t wall = bus_time();
     const int64_t since = roster_beats_since(master_roster(dispatch_service->master));
     struct liveness_master sign = {
@@ -222,7 +224,7 @@ static void beat(struct timer *timer)
                     dispatch_service, &err) < 0)
         log_warning("heartbeat: %s", err.text);
     timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->beat,
-              clock_after(clock_now(), BEAT_NS), beat);
+              clock_after(clock_now(), BEAT_NS), write_heartbeat);
 }
 
 /* --- jobs of masters that are gone --------------------------------------------------- */
@@ -294,7 +296,7 @@ static void on_active(void *self, const struct nats_error *error, const struct n
     dispatch_service->is_scanning = false;
 }
 
-static void scan(struct timer *timer)
+static void scan_active_jobs(struct timer *timer)
 {
     struct dispatch_service *dispatch_service = container_of(timer, struct dispatch_service, scan);
     const struct nats_kv kv = { .js = dispatch_service->master->js,
@@ -302,7 +304,7 @@ static void scan(struct timer *timer)
     struct err err;
 
     timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->scan,
-              clock_after(clock_now(), SCAN_NS), scan);
+              clock_after(clock_now(), SCAN_NS), scan_active_jobs);
     dispatcher_verify(dispatch_service->dispatcher,
                       roster_doubts(master_roster(dispatch_service->master)));
     if (dispatch_service->is_scanning || !roster_is_seeded(master_roster(dispatch_service->master)))
@@ -375,7 +377,7 @@ static void on_drop(void *self, enum dispatcher_drop reason)
                 dispatcher_drop_name(reason), NULL);
 }
 
-static void begin_own(void *self, const struct job *job)
+static void begin_own_job(void *self, const struct job *job)
 {
     orchestrator_begin(master_orchestrator(((struct dispatch_service *)self)->master), job);
 }
@@ -386,7 +388,7 @@ static void end_own(void *self, const char *jid)
 }
 
 /* Only peels that have left lose their facts. */
-static void on_facts_changed(struct roster_listener *listener, struct str peel)
+static void on_dispatch_facts_changed(struct roster_listener *listener, struct str peel)
 {
     struct dispatch_service *dispatch_service =
         container_of(listener, struct dispatch_service, facts);
@@ -406,7 +408,7 @@ static const struct nats_nkey *find_signer(void *self)
     return &authority->account;
 }
 
-static void close_office(struct dispatch_service *dispatch_service)
+static void close_dispatch_service(struct dispatch_service *dispatch_service)
 {
     if (dispatch_service->facts.changed)
         master_roster_forget(dispatch_service->master, &dispatch_service->facts);
@@ -419,7 +421,7 @@ static void close_office(struct dispatch_service *dispatch_service)
     dispatch_service->dispatcher = NULL;
 }
 
-static const struct nats_nkey *find_account(void *self)
+static const struct nats_nkey *find_dispatch_account(void *self)
 {
     const struct dispatch_service *dispatch_service = self;
 
@@ -427,7 +429,7 @@ static const struct nats_nkey *find_account(void *self)
                 ->account;
 }
 
-static int start_office(void *self, struct err *err)
+static int start_dispatch_service(void *self, struct err *err)
 {
     struct dispatch_service *dispatch_service = self;
     struct nats_conn *conn = dispatch_service->master->js.conn;
@@ -436,11 +438,11 @@ static int start_office(void *self, struct err *err)
         &(struct dispatcher_options){ .js = dispatch_service->master->js,
                                       .master_id = dispatch_service->master->id,
                                       .roster = master_roster(dispatch_service->master),
-                                      .account = find_account,
+                                      .account = find_dispatch_account,
                                       .on_sent = on_job_sent,
                                       .on_end = on_job_end,
                                       .on_reclaim = on_reclaim,
-                                      .begin_own = begin_own,
+                                      .begin_own = begin_own_job,
                                       .end_own = end_own,
                                       .on_drop = on_drop,
                                       .signer = find_signer,
@@ -450,14 +452,15 @@ static int start_office(void *self, struct err *err)
         nats_sub_new(conn,
                      &(struct nats_sub_options){ .subject = subject_template(SUBJECT_DISPATCH),
                                                  .queue = subject_queue(SUBJECT_DISPATCH),
-                                                 .message = on_order,
+                                                 .message = on_dispatch_request,
                                                  .self = dispatch_service },
                      err);
-    dispatch_service->cancels = nats_sub_new(
-        conn,
-        &(struct nats_sub_options){
-            .subject = "zester.job.*.cancel", .message = on_cancel, .self = dispatch_service },
-        err);
+    dispatch_service->cancels =
+        nats_sub_new(conn,
+                     &(struct nats_sub_options){ .subject = "zester.job.*.cancel",
+                                                 .message = on_cancel_request,
+                                                 .self = dispatch_service },
+                     err);
     dispatch_service->dispatched =
         nats_sub_new(conn,
                      &(struct nats_sub_options){ .subject = "zester.job.*.dispatch",
@@ -465,32 +468,32 @@ static int start_office(void *self, struct err *err)
                                                  .self = dispatch_service },
                      err);
     if (!dispatch_service->orders || !dispatch_service->cancels || !dispatch_service->dispatched) {
-        close_office(dispatch_service);
+        close_dispatch_service(dispatch_service);
         return -1;
     }
-    dispatch_service->facts.changed = on_facts_changed;
+    dispatch_service->facts.changed = on_dispatch_facts_changed;
     master_roster_listen(dispatch_service->master, &dispatch_service->facts);
-    beat(&dispatch_service->beat);
-    scan(&dispatch_service->scan);
+    write_heartbeat(&dispatch_service->beat);
+    scan_active_jobs(&dispatch_service->scan);
     return 0;
 }
 
 /* Others take the jobs over at once when the sign of life is gone. */
-static void stop_office(void *self)
+static void stop_dispatch_service(void *self)
 {
     struct dispatch_service *dispatch_service = self;
-    const struct nats_kv kv = beats_of(dispatch_service);
+    const struct nats_kv kv = get_heartbeat_bucket(dispatch_service);
     struct err err;
 
     timer_clear(loop_timers(dispatch_service->master->loop), &dispatch_service->beat);
     timer_clear(loop_timers(dispatch_service->master->loop), &dispatch_service->scan);
-    close_office(dispatch_service);
-    if (nats_kv_delete(&kv, dispatch_service->master->id, 0, on_farewell, dispatch_service->master,
-                       &err) == 0)
+    close_dispatch_service(dispatch_service);
+    if (nats_kv_delete(&kv, dispatch_service->master->id, 0, on_heartbeat_deleted,
+                       dispatch_service->master, &err) == 0)
         master_hold(dispatch_service->master);
 }
 
-static void free_office(void *self)
+static void free_dispatch_service(void *self)
 {
     struct dispatch_service *dispatch_service = self;
 
@@ -502,8 +505,8 @@ static void free_office(void *self)
 
 const struct master_service master_dispatch_service = {
     .name = "dispatch",
-    .open = open_office,
-    .start = start_office,
-    .stop = stop_office,
-    .free = free_office,
+    .open = open_dispatch_service,
+    .start = start_dispatch_service,
+    .stop = stop_dispatch_service,
+    .free = free_dispatch_service,
 };

@@ -33,7 +33,7 @@ const char *dispatcher_drop_name(enum dispatcher_drop reason)
 #define RETURNS_LINGER_NS (5 * CLOCK_MS)
 
 /* What was said while there was no connection is in the stream. */
-static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_dispatcher_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct dispatcher *dispatcher = container_of(listener, struct dispatcher, listener);
 
@@ -58,7 +58,7 @@ struct dispatcher *dispatcher_new(const struct dispatcher_options *options, stru
         &options->js, &(struct nats_publisher_options){ .queue_max = DISPATCHER_TARGETS_MAX,
                                                         .bytes_max = RETURNS_BYTES_MAX,
                                                         .linger = RETURNS_LINGER_NS });
-    nats_listen(options->js.conn, &dispatcher->listener, on_bus_event);
+    nats_listen(options->js.conn, &dispatcher->listener, on_dispatcher_bus_event);
     return dispatcher;
 }
 

@@ -34,7 +34,7 @@ static void fail_claim(struct job_run *run, enum dispatch_outcome outcome, const
 
 static void write_claim(struct job_run *run);
 static void mark_running(struct job_run *run);
-static void read_stored(struct job_run *run);
+static void read_stored_job(struct job_run *run);
 static void read_newer(struct job_run *run);
 
 static void on_retry_claim(struct timer *timer)
@@ -42,7 +42,7 @@ static void on_retry_claim(struct timer *timer)
     struct job_run *run = container_of(timer, struct job_run, timer);
 
     if (run->step == JOB_RUN_CLAIMING)
-        read_stored(run);
+        read_stored_job(run);
     else if (run->step == JOB_RUN_MARKING)
         mark_running(run);
     else
@@ -50,7 +50,7 @@ static void on_retry_claim(struct timer *timer)
 }
 
 /* The bus did not answer: it may or may not have been done. */
-static void retry(struct job_run *run, const char *why)
+static void retry_claim(struct job_run *run, const char *why)
 {
     if (++run->tries >= TRIES_MAX) {
         log_error("job %s: %s", run->job.jid, why);
@@ -61,7 +61,7 @@ static void retry(struct job_run *run, const char *why)
     job_run_arm(run, clock_after(clock_now(), RETRY_NS), on_retry_claim);
 }
 
-static void on_marked(void *self, const struct nats_error *error, uint64_t revision)
+static void on_job_marked(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct job_run *run = self;
 
@@ -78,9 +78,9 @@ static void on_marked(void *self, const struct nats_error *error, uint64_t revis
     } else if (error->fault == NATS_FAULT_CONFLICT) {
         /* an earlier try was written after all, or somebody took it over: read it */
         run->step = JOB_RUN_CLAIMING;
-        retry(run, error->text);
+        retry_claim(run, error->text);
     } else {
-        retry(run, error->text);
+        retry_claim(run, error->text);
     }
 }
 
@@ -96,8 +96,8 @@ static void mark_running(struct job_run *run)
     run->job.updated = job_run_time();
     job_run_sign(run, &run->job);
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &run->job),
-                       run->revision, on_marked, run, &err) < 0)
-        retry(run, err.text);
+                       run->revision, on_job_marked, run, &err) < 0)
+        retry_claim(run, err.text);
     else
         run->pending++;
 }
@@ -138,7 +138,7 @@ static void on_stored_read(void *self, const struct nats_error *error,
     if (error && error->fault == NATS_FAULT_NOT_FOUND && !run->has_conflict)
         write_claim(run);
     else if (error)
-        retry(run, error->text);
+        retry_claim(run, error->text);
     else if (record_decode(&arena, &job_type, 1, entry->value, &stored, &err) < 0)
         fail_claim(run, DISPATCH_CONFLICT, "the record of the job cannot be read");
     else if (stored.status == JOB_RUNNING && run->tries > 0 &&
@@ -153,18 +153,18 @@ static void on_stored_read(void *self, const struct nats_error *error,
         judge_stored(run, &stored, entry->revision);
 }
 
-static void read_stored(struct job_run *run)
+static void read_stored_job(struct job_run *run)
 {
     const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
     struct err err;
 
     if (nats_kv_get(&kv, run->job.jid, on_stored_read, run, &err) < 0)
-        retry(run, err.text);
+        retry_claim(run, err.text);
     else
         run->pending++;
 }
 
-static void on_claimed(void *self, const struct nats_error *error, uint64_t revision)
+static void on_job_claimed(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct job_run *run = self;
 
@@ -176,9 +176,9 @@ static void on_claimed(void *self, const struct nats_error *error, uint64_t revi
         mark_running(run);
     } else if (error->fault == NATS_FAULT_CONFLICT) {
         run->has_conflict = true;
-        read_stored(run);
+        read_stored_job(run);
     } else {
-        retry(run, error->text);
+        retry_claim(run, error->text);
     }
 }
 
@@ -218,9 +218,9 @@ static void write_claim(struct job_run *run)
     claimed.epoch = claimed.sent_epoch = 0; /* an earlier try may have set it running */
     job_run_sign(run, &claimed);
     write_active(run);
-    if (nats_kv_create(&kv, run->job.jid, job_run_encode(&arena, &job_type, &claimed), on_claimed,
-                       run, &err) < 0)
-        retry(run, err.text);
+    if (nats_kv_create(&kv, run->job.jid, job_run_encode(&arena, &job_type, &claimed),
+                       on_job_claimed, run, &err) < 0)
+        retry_claim(run, err.text);
     else
         run->pending++;
 }
@@ -252,14 +252,15 @@ void job_run_claim(struct job_run *run, bool is_again)
     if (job_run_subscribe(run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);
     else if (is_again)
-        read_stored(run);
+        read_stored_job(run);
     else
         write_claim(run);
 }
 
 /* --- taking over -------------------------------------------------------------------- */
 
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_claimed_record(void *self, const struct nats_error *error,
+                              const struct nats_kv_entry *entry)
 {
     struct job_run *run = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -285,13 +286,14 @@ static void read_newer(struct job_run *run)
     struct err err;
 
     run->step = JOB_RUN_REPLAYING;
-    if (job_queue_seconds(&run->job) > 0 && nats_kv_keys(&kv, "*", on_record, run, &err) == 0)
+    if (job_queue_seconds(&run->job) > 0 &&
+        nats_kv_keys(&kv, "*", on_claimed_record, run, &err) == 0)
         run->pending++;
     else
         job_run_replay(run);
 }
 
-static void on_taken(void *self, const struct nats_error *error, uint64_t revision)
+static void on_job_taken(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct job_run *run = self;
     struct err err;
@@ -317,7 +319,7 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
 }
 
 /* Would this master sign requests for it? Its record says what to do, and to whom. */
-static bool is_ours(const struct job_run *run)
+static bool is_signed_by_us(const struct job_run *run)
 {
     const struct nats_nkey *signer = job_run_signer(run);
 
@@ -338,7 +340,7 @@ void job_run_take(struct job_run *run, uint64_t revision)
     log_info("job %s: taking over from %s", run->job.jid, run->job.owner);
     (void)claim_take(&run->arena, &run->job, revision, run->home->options.master_id, job_run_time(),
                      &taken);
-    if (run->is_rescue && !is_ours(run))
+    if (run->is_rescue && !is_signed_by_us(run))
         claim_fail(&run->arena, &taken, UNSIGNED);
     job_run_sign(run, &taken);
     run->epoch = taken.sent_epoch;
@@ -346,7 +348,7 @@ void job_run_take(struct job_run *run, uint64_t revision)
     write_active(run);
     kv.settled = true; /* masters that miss its owner find it at the same moment */
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &taken), revision,
-                       on_taken, run, &err) < 0)
+                       on_job_taken, run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);
     else
         run->pending++;

@@ -49,9 +49,9 @@ static void note_message(void *self, const struct nats_msg *msg,
 
 /* --- turns --------------------------------------------------------------------------- */
 
-static void begin_reading(struct job_run *run);
+static void begin_replay(struct job_run *run);
 
-static void unlink_waiting(struct job_run *run)
+static void unlink_queued_replay(struct job_run *run)
 {
     struct job_replays *replays = &run->home->replays;
     struct job_replay *replay = &run->replay;
@@ -72,7 +72,7 @@ static void append_waiting(struct job_run *run)
 }
 
 /* A reading may end while it begins. */
-static void begin_waiting(struct dispatcher *home)
+static void begin_queued_replays(struct dispatcher *home)
 {
     struct job_replays *replays = &home->replays;
 
@@ -82,15 +82,15 @@ static void begin_waiting(struct dispatcher *home)
     while (replays->first && replays->readers < READERS_MAX) {
         struct job_run *run = replays->first;
 
-        unlink_waiting(run);
+        unlink_queued_replay(run);
         replays->readers++;
         run->replay.state = JOB_REPLAY_READS;
-        begin_reading(run);
+        begin_replay(run);
     }
     replays->is_held = false;
 }
 
-static void leave_readers(struct job_run *run)
+static void leave_replay_readers(struct job_run *run)
 {
     run->replay.state = JOB_REPLAY_NONE;
     timer_clear(job_run_timers(run), &run->replay.retry);
@@ -99,29 +99,29 @@ static void leave_readers(struct job_run *run)
     run->home->replays.readers--;
 }
 
-static void end_reading(struct job_run *run)
+static void end_replay(struct job_run *run)
 {
     struct dispatcher *home = run->home;
 
-    leave_readers(run);
+    leave_replay_readers(run);
     if (run->replay.is_due_again)
         job_run_replay(run);
     else
         job_run_go_on(run);
-    begin_waiting(home);
+    begin_queued_replays(home);
 }
 
 static void fail_reading(struct job_run *run, const char *why)
 {
     log_warning("job %s: reading what was answered before: %s", run->job.jid, why);
-    end_reading(run);
+    end_replay(run);
 }
 
 /* --- all of its messages --------------------------------------------------------------- */
 
-static void on_caught_up(void *self)
+static void on_replay_caught_up(void *self)
 {
-    end_reading(self);
+    end_replay(self);
 }
 
 static void on_consumer_failed(void *self, const struct nats_error *error)
@@ -137,7 +137,7 @@ static void begin_consumer(struct job_run *run)
         .filter_subject = arena_printf(&arena, "zester.job.%s.>", run->job.jid),
         .deliver = NATS_DELIVER_ALL,
         .message = note_message,
-        .caught_up = on_caught_up,
+        .caught_up = on_replay_caught_up,
         .failed = on_consumer_failed,
         .self = run,
     };
@@ -152,7 +152,7 @@ static void begin_consumer(struct job_run *run)
 
 static void read_next(struct job_run *run);
 
-static void on_retry(struct timer *timer)
+static void on_replay_retry(struct timer *timer)
 {
     read_next(container_of(timer, struct job_run, replay.retry));
 }
@@ -161,11 +161,11 @@ static void retry_reading(struct job_run *run, const char *why)
 {
     log_info("job %s: reading what was answered before: %s; trying again", run->job.jid, why);
     timer_set(job_run_timers(run), &run->replay.retry, clock_after(clock_now(), RETRY_NS),
-              on_retry);
+              on_replay_retry);
 }
 
 /* A master answered for the target: what the target itself said may be before that. */
-static bool hides_return(const struct nats_stored *stored)
+static bool is_return_hidden(const struct nats_stored *stored)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     enum subject_kind kind;
@@ -178,11 +178,11 @@ static bool hides_return(const struct nats_stored *stored)
            exec_return_is_made_up(&ret);
 }
 
-static void note_stored(struct job_run *run, const struct nats_stored *stored)
+static void note_replayed_message(struct job_run *run, const struct nats_stored *stored)
 {
     const struct nats_msg msg = { .subject = stored->subject, .payload = stored->payload };
 
-    if (hides_return(stored)) {
+    if (is_return_hidden(stored)) {
         begin_consumer(run);
         return;
     }
@@ -191,14 +191,15 @@ static void note_stored(struct job_run *run, const struct nats_stored *stored)
     read_next(run);
 }
 
-static void on_read(void *self, const struct nats_error *error, const struct nats_stored *stored)
+static void on_replayed_message(void *self, const struct nats_error *error,
+                                const struct nats_stored *stored)
 {
     struct job_run *run = self;
 
     if (!job_run_came_back(run))
         return;
     if (!error) {
-        note_stored(run, stored);
+        note_replayed_message(run, stored);
     } else if (error->fault == NATS_FAULT_NOT_FOUND) {
         run->replay.at++;
         read_next(run);
@@ -216,14 +217,16 @@ static void read_last(struct job_run *run, enum subject_kind kind, const char *p
     struct err err;
 
     if (nats_stream_get(&run->home->options.js, STORE_JOB_EVENTS,
-                        &(struct nats_which){ .last_of = subject.p }, on_read, run, &err) < 0)
+                        &(struct nats_which){ .last_of = subject.p }, on_replayed_message, run,
+                        &err) < 0)
         retry_reading(run, err.text);
     else
         run->pending++;
 }
 
 /* A master does not acknowledge its own work. */
-static bool is_known(const struct job_run *run, enum subject_kind kind, struct str peel)
+static bool is_replayed_message_known(const struct job_run *run, enum subject_kind kind,
+                                      struct str peel)
 {
     if (kind == SUBJECT_JOB_RETURN)
         return job_counts_has_returned(run->job_counts, peel);
@@ -238,17 +241,17 @@ static void read_next(struct job_run *run)
     for (; *at < targets->n * ARRAY_LEN(answers); ++*at) {
         const char *peel = targets->p[*at / ARRAY_LEN(answers)];
         const enum subject_kind kind = answers[*at % ARRAY_LEN(answers)];
-        if (!is_known(run, kind, str_from(peel))) {
+        if (!is_replayed_message_known(run, kind, str_from(peel))) {
             read_last(run, kind, peel);
             return;
         }
     }
-    end_reading(run);
+    end_replay(run);
 }
 
 /* --- the whole -------------------------------------------------------------------------- */
 
-static void begin_reading(struct job_run *run)
+static void begin_replay(struct job_run *run)
 {
     run->replay.at = 0;
     run->replay.is_due_again = false;
@@ -263,7 +266,7 @@ void job_run_replay(struct job_run *run)
     switch (run->replay.state) {
     case JOB_REPLAY_NONE:
         append_waiting(run);
-        begin_waiting(run->home);
+        begin_queued_replays(run->home);
         break;
     case JOB_REPLAY_WAITS: break;
     case JOB_REPLAY_READS:
@@ -280,10 +283,10 @@ bool job_run_is_replaying(const struct job_run *run)
 void job_run_end_replay(struct job_run *run)
 {
     if (run->replay.state == JOB_REPLAY_WAITS)
-        unlink_waiting(run);
+        unlink_queued_replay(run);
     else if (run->replay.state == JOB_REPLAY_READS) {
-        leave_readers(run);
-        begin_waiting(run->home);
+        leave_replay_readers(run);
+        begin_queued_replays(run->home);
     }
     run->replay.state = JOB_REPLAY_NONE;
 }

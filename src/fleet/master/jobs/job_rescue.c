@@ -44,7 +44,7 @@ void job_run_rescued(struct job_run *run)
     end_rescue(run->home);
 }
 
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+static void on_active_key_purged(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)error; /* the next scan tries again */
@@ -57,10 +57,10 @@ static void purge_active(struct dispatcher *home, const char *jid)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
-    (void)nats_kv_purge(&kv, job_run_active_key(&arena, jid), 0, on_purged, NULL, &err);
+    (void)nats_kv_purge(&kv, job_run_active_key(&arena, jid), 0, on_active_key_purged, NULL, &err);
 }
 
-static bool may_take(const struct dispatcher *home, const struct job *job)
+static bool may_take_job(const struct dispatcher *home, const struct job *job)
 {
     return !map_has(&home->runs, str_from(job->jid)) &&
            (strcmp(job->owner, home->options.master_id) == 0 ||
@@ -80,7 +80,7 @@ static bool judge_orphan(struct dispatcher *home, const struct nats_kv_entry *en
         log_warning("job %s: %s", jid, err.text);
     else if (job_status_is_final(job.status))
         purge_active(home, jid);
-    else if (may_take(home, &job)) {
+    else if (may_take_job(home, &job)) {
         run = job_run_new(home, &job);
         run->is_rescue = true;
         job_run_take(run, entry->revision);

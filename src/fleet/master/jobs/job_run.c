@@ -183,8 +183,8 @@ struct str job_run_subject(struct arena *arena, enum subject_kind kind, const ch
     return buf_copy(&text, arena);
 }
 
-static void on_event_stored(void *self, const struct nats_error *error,
-                            const struct nats_stored_ack *ack)
+static void on_job_event_stored(void *self, const struct nats_error *error,
+                                const struct nats_stored_ack *ack)
 {
     (void)self;
     (void)ack;
@@ -205,7 +205,7 @@ void job_run_publish(struct job_run *run, enum subject_kind subject, enum job_ev
     };
     struct err err;
 
-    if (nats_publisher_send(run->home->publisher, &store, on_event_stored, NULL, &err) < 0)
+    if (nats_publisher_send(run->home->publisher, &store, on_job_event_stored, NULL, &err) < 0)
         log_warning("an event of job %s could not be stored: %s", run->job.jid, err.text);
 }
 
@@ -293,8 +293,8 @@ static void restore_record(struct job_run *run, uint64_t revision)
     retry_end(run);
 }
 
-static bool read_record(const struct job_run *run, struct arena *arena, struct str value,
-                        struct job *ret)
+static bool read_run_record(const struct job_run *run, struct arena *arena, struct str value,
+                            struct job *ret)
 {
     struct err err;
 
@@ -315,7 +315,7 @@ static void on_end_read(void *self, const struct nats_error *error,
         return;
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
         retry_end(run);
-    else if (!error && !read_record(run, &arena, entry->value, &stored))
+    else if (!error && !read_run_record(run, &arena, entry->value, &stored))
         restore_record(run, entry->revision);
     else if (!error && stored.status == run->job.status &&
              strcmp(stored.owner, run->job.owner) == 0)
@@ -324,7 +324,7 @@ static void on_end_read(void *self, const struct nats_error *error,
         job_run_leave(run);
 }
 
-static void read_end(struct job_run *run)
+static void read_job_end(struct job_run *run)
 {
     const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
     struct err err;
@@ -337,7 +337,7 @@ static void read_end(struct job_run *run)
     run->is_writing = true;
 }
 
-static void on_ended(void *self, const struct nats_error *error, uint64_t revision)
+static void on_job_end_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct job_run *run = self;
 
@@ -349,7 +349,7 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
     else if (error->fault != NATS_FAULT_CONFLICT)
         retry_end(run);
     else
-        read_end(run);
+        read_job_end(run);
 }
 
 void job_run_end(struct job_run *run)
@@ -366,7 +366,7 @@ void job_run_end(struct job_run *run)
     run->job.success_count = (int32_t)counts.succeeded;
     run->job.updated = job_run_time();
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &run->job),
-                       run->revision, on_ended, run, &err) < 0) {
+                       run->revision, on_job_end_written, run, &err) < 0) {
         job_run_arm(run, clock_after(clock_now(), RETRY_NS), on_retry_end);
         return;
     }

@@ -29,27 +29,27 @@
 
 /* --- watching ----------------------------------------------------------------------- */
 
-static void advance(struct job_run *run);
+static void advance_job(struct job_run *run);
 
-static void on_timer(struct timer *timer)
+static void on_job_timer(struct timer *timer)
 {
-    advance(container_of(timer, struct job_run, timer));
+    advance_job(container_of(timer, struct job_run, timer));
 }
 
-static void on_return_stored(void *self, const struct nats_error *error,
-                             const struct nats_stored_ack *ack);
+static void on_run_return_stored(void *self, const struct nats_error *error,
+                                 const struct nats_stored_ack *ack);
 
 /* A made-up return never replaces one that is there, unless that says `queued` and was made up by
  * this master, too. */
-static void store_return(struct job_run *run, struct str peel, struct str bytes, bool made_up)
+static void store_run_return(struct job_run *run, struct str peel, struct str bytes, bool made_up)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct nats_kv kv = job_run_bucket(run, STORE_JOB_RETURNS);
     const char *key = arena_printf(&arena, "%s.%.*s", run->job.jid, (int)peel.n, peel.p);
     struct err err;
 
-    if (nats_kv_publish(&kv, run->home->returns, key, bytes, made_up, on_return_stored, run, &err) <
-        0) {
+    if (nats_kv_publish(&kv, run->home->returns, key, bytes, made_up, on_run_return_stored, run,
+                        &err) < 0) {
         log_error("job %s: the return of '%s' could not be stored: %s", run->job.jid, key,
                   err.text);
         return;
@@ -58,8 +58,8 @@ static void store_return(struct job_run *run, struct str peel, struct str bytes,
     run->writes++;
 }
 
-static void on_return_stored(void *self, const struct nats_error *error,
-                             const struct nats_stored_ack *ack)
+static void on_run_return_stored(void *self, const struct nats_error *error,
+                                 const struct nats_stored_ack *ack)
 {
     struct job_run *run = self;
 
@@ -86,7 +86,7 @@ static struct str store_made_up(struct job_run *run, struct arena *arena,
     whole.jid = run->job.jid;
     whole.timestamp = job_run_time();
     bytes = job_run_encode(arena, &exec_return_type, &whole);
-    store_return(run, str_from(made->peel_id), bytes, !was_queued);
+    store_run_return(run, str_from(made->peel_id), bytes, !was_queued);
     return bytes;
 }
 
@@ -103,7 +103,7 @@ static void make_up_return(struct job_run *run, const struct exec_return *made)
         log_debug("job %s: %s", run->job.jid, err.text);
 }
 
-static void give_up(struct job_run *run, const char *peel, const char *why, bool unreachable)
+static void give_up_target(struct job_run *run, const char *peel, const char *why, bool unreachable)
 {
     make_up_return(
         run, &(struct exec_return){ .peel_id = peel, .error = why, .unreachable = unreachable });
@@ -137,14 +137,14 @@ static void replace_target(struct job_run *run, const char *peel, const char *ne
 
     (void)job_counts_return(run->job_counts, str_from(peel), false, true);
     log_info("job %s: '%s' waits for job %s instead", run->job.jid, peel, newer);
-    give_up(run, peel, arena_printf(&arena, "not sent: replaced by job %s", newer), true);
+    give_up_target(run, peel, arena_printf(&arena, "not sent: replaced by job %s", newer), true);
 }
 
 /* It will not come back. */
 static void drop_target(struct job_run *run, const char *peel)
 {
     (void)job_counts_return(run->job_counts, str_from(peel), false, true);
-    give_up(run, peel, "not sent: the peel has left the fleet", true);
+    give_up_target(run, peel, "not sent: the peel has left the fleet", true);
 }
 
 /* Known peels have facts; a revoked or deleted one has none. */
@@ -156,7 +156,7 @@ static bool has_left(const struct job_run *run, const char *peel)
 }
 
 /* The peel is absent: say until when the job is kept for it. */
-static void queue_target(struct job_run *run, const char *peel)
+static void queue_absent_target(struct job_run *run, const char *peel)
 {
     AUTO_BUF struct buf text = BUF_INIT(256);
     const char *newer = map_find(&run->newer, str_from(peel));
@@ -201,7 +201,7 @@ void job_run_note_job(struct job_run *run, const struct job *other)
         }
     }
     if (replaced)
-        advance(run);
+        advance_job(run);
 }
 
 void job_run_note_gone(struct job_run *run, struct str peel)
@@ -212,7 +212,7 @@ void job_run_note_gone(struct job_run *run, struct str peel)
         !job_counts_is_queued(run->job_counts, peel))
         return;
     drop_target(run, arena_str(&arena, peel).p);
-    advance(run);
+    advance_job(run);
 }
 
 /* After a takeover: what waits for a newer job is not sent. */
@@ -233,8 +233,8 @@ static const char *find_window(const struct job *job)
     return job_queue_seconds(job) > 0 ? EXEC_WINDOW_WAIT : "";
 }
 
-static int make_request(const struct job_run *run, const struct value *secrets, struct buf *out,
-                        struct err *err)
+static int make_exec_request(const struct job_run *run, const struct value *secrets,
+                             struct buf *out, struct err *err)
 {
     const struct job *job = &run->job;
     const char *plan = value_get_text(&job->metadata, JOB_PLAN);
@@ -267,12 +267,12 @@ static int open_request(const struct job_run *run, struct buf *out, struct err *
 
     if (secret_args_open(&arena, options->account(options->self), &run->job, &secrets, err) < 0)
         return -1;
-    rc = make_request(run, &secrets, out, err);
+    rc = make_exec_request(run, &secrets, out, err);
     secret_args_wipe(&secrets);
     return rc;
 }
 
-static void send_request(struct job_run *run, const char *peel)
+static void send_exec_request(struct job_run *run, const char *peel)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct request_signature_signer signer = { .key = job_run_signer(run) };
@@ -294,7 +294,7 @@ static void send_request(struct job_run *run, const char *peel)
 }
 
 /* Nobody is in between, so it has the request at once. */
-static void begin_own(struct job_run *run, const char *target)
+static void begin_own_target(struct job_run *run, const char *target)
 {
     run->home->options.begin_own(run->home->options.self, &run->job);
     (void)job_counts_ack(run->job_counts, str_from(target));
@@ -313,23 +313,23 @@ static void begin_end(struct job_run *run)
         nats_publisher_hurry(run->home->returns);
 }
 
-static void obey_orders(struct job_run *run)
+static void apply_target_orders(struct job_run *run)
 {
     VEC_EACH (&run->orders.send, peel)
-        (job_is_orchestration(&run->job) ? begin_own : send_request)(run, *peel);
+        (job_is_orchestration(&run->job) ? begin_own_target : send_exec_request)(run, *peel);
     VEC_EACH (&run->orders.resend, peel)
-        send_request(run, *peel);
+        send_exec_request(run, *peel);
     run->home->counts.resends += run->orders.resend.n;
     VEC_EACH (&run->orders.queued, peel)
-        queue_target(run, *peel);
+        queue_absent_target(run, *peel);
     VEC_EACH (&run->orders.lost, peel)
-        give_up(run, *peel, UNREACHABLE, true);
+        give_up_target(run, *peel, UNREACHABLE, true);
     VEC_EACH (&run->orders.expired, peel)
-        give_up(run, *peel, EXEC_OVERDUE, true);
+        give_up_target(run, *peel, EXEC_OVERDUE, true);
     VEC_EACH (&run->orders.unsent, peel)
-        give_up(run, *peel, UNSENT, false);
+        give_up_target(run, *peel, UNSENT, false);
     VEC_EACH (&run->orders.held, peel)
-        give_up(run, *peel, HELD, true);
+        give_up_target(run, *peel, HELD, true);
     VEC_EACH (&run->orders.overdue, peel)
         note_overdue(run, *peel);
     VEC_EACH (&run->orders.canceled, peel)
@@ -341,11 +341,11 @@ static void obey_orders(struct job_run *run)
     if (run->orders.ended)
         begin_end(run);
     else
-        job_run_arm(run, job_counts_next(run->job_counts), on_timer);
+        job_run_arm(run, job_counts_next(run->job_counts), on_job_timer);
 }
 
 /* Before a target is given up: messages get lost with a connection, but the stream has them. */
-static void advance(struct job_run *run)
+static void advance_job(struct job_run *run)
 {
     const int64_t now = clock_now();
 
@@ -355,18 +355,18 @@ static void advance(struct job_run *run)
         return;
     }
     job_counts_advance(run->job_counts, now, &run->orders);
-    obey_orders(run);
+    apply_target_orders(run);
 }
 
 void job_run_advance(struct job_run *run)
 {
     if (run->step == JOB_RUN_WATCHING)
-        advance(run);
+        advance_job(run);
 }
 
 /* Identity is in the subject that the server has checked. */
-static bool read_names(const struct job_run *run, struct str subject, enum subject_kind expected,
-                       struct subject_names *ret_names)
+static bool read_return_names(const struct job_run *run, struct str subject,
+                              enum subject_kind expected, struct subject_names *ret_names)
 {
     enum subject_kind kind;
 
@@ -389,7 +389,7 @@ static void drop_answer(struct job_run *run, struct str subject, enum dispatcher
                 dispatcher_drop_name(reason));
 }
 
-static int64_t to_ns(struct value_time time)
+static int64_t convert_to_ns(struct value_time time)
 {
     return time.seconds > INT64_MAX / CLOCK_SECOND - 1
                ? INT64_MAX
@@ -402,7 +402,7 @@ static void defer_target(struct job_run *run, struct str subject, struct str pee
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(256);
-    const int64_t left = to_ns(not_before) - bus_time(), now = clock_now();
+    const int64_t left = convert_to_ns(not_before) - bus_time(), now = clock_now();
     const struct str id = arena_str(&arena, peel);
     const enum job_counts_note note =
         job_counts_defer(run->job_counts, id, now, clock_after(now, left > 0 ? left : 0));
@@ -420,7 +420,7 @@ static void defer_target(struct job_run *run, struct str subject, struct str pee
                                                .unreachable = true,
                                                .queued = note == JOB_COUNTS_NOTED });
     if (run->step == JOB_RUN_WATCHING)
-        advance(run);
+        advance_job(run);
 }
 
 void job_run_note_ack(void *self, const struct nats_msg *msg)
@@ -431,7 +431,7 @@ void job_run_note_ack(void *self, const struct nats_msg *msg)
     struct exec_ack ack;
     struct err err;
 
-    if (!read_names(run, msg->subject, SUBJECT_JOB_ACK, &names) ||
+    if (!read_return_names(run, msg->subject, SUBJECT_JOB_ACK, &names) ||
         record_decode(&arena, &exec_ack_type, 1, msg->payload, &ack, &err) < 0)
         drop_answer(run, msg->subject, DISPATCHER_MALFORMED);
     else if (!str_eq(names.peel, str_from(ack.peel_id)) ||
@@ -443,20 +443,21 @@ void job_run_note_ack(void *self, const struct nats_msg *msg)
         drop_answer(run, msg->subject, DISPATCHER_STRANGER);
 }
 
-static bool is_success(const struct exec_return *ret)
+static bool is_return_success(const struct exec_return *ret)
 {
     return ret->success && ret->error[0] == '\0';
 }
 
-static void count_return(struct job_run *run, struct str subject, struct str peel,
-                         struct str payload, const struct exec_return *ret)
+static void count_job_return(struct job_run *run, struct str subject, struct str peel,
+                             struct str payload, const struct exec_return *ret)
 {
-    enum job_counts_note note = job_counts_return(run->job_counts, peel, is_success(ret), false);
+    enum job_counts_note note =
+        job_counts_return(run->job_counts, peel, is_return_success(ret), false);
 
     if (note == JOB_COUNTS_STRANGER)
         drop_answer(run, subject, DISPATCHER_STRANGER);
     else if (note == JOB_COUNTS_NOTED)
-        store_return(run, peel, payload, false);
+        store_run_return(run, peel, payload, false);
     if (note == JOB_COUNTS_NOTED && run->step == JOB_RUN_LINGERING)
         job_run_correct(run);
 }
@@ -476,7 +477,7 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
     struct exec_return ret;
     struct err err;
 
-    if (!read_names(run, subject, SUBJECT_JOB_RETURN, &names) ||
+    if (!read_return_names(run, subject, SUBJECT_JOB_RETURN, &names) ||
         record_decode(&arena, &exec_return_type, 1, payload, &ret, &err) < 0)
         drop_answer(run, subject, DISPATCHER_MALFORMED);
     else if (!exec_return_is_of(&ret, names.jid, names.peel))
@@ -484,22 +485,22 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
     else if (is_unsent(&ret))
         (void)job_counts_return(run->job_counts, names.peel, false, true);
     else if (!exec_return_is_made_up(&ret))
-        count_return(run, subject, names.peel, payload, &ret);
+        count_job_return(run, subject, names.peel, payload, &ret);
 }
 
-static void take_return(struct job_run *run, struct str subject, struct str payload)
+static void take_run_return(struct job_run *run, struct str subject, struct str payload)
 {
     job_run_note_return(run, subject, payload);
     if (run->step == JOB_RUN_WATCHING && (run->is_batched || job_counts_next(run->job_counts) == 0))
-        advance(run);
+        advance_job(run);
 }
 
-static void on_return(void *self, const struct nats_msg *msg)
+static void on_run_return(void *self, const struct nats_msg *msg)
 {
-    take_return(self, msg->subject, msg->payload);
+    take_run_return(self, msg->subject, msg->payload);
 }
 
-static bool takes_returns(const struct job_run *run)
+static bool is_taking_returns(const struct job_run *run)
 {
     return run->step == JOB_RUN_REPLAYING || run->step == JOB_RUN_WATCHING;
 }
@@ -512,9 +513,9 @@ bool job_run_knows_return(const struct job_run *run, struct str peel)
 
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload)
 {
-    if (!takes_returns(run))
+    if (!is_taking_returns(run))
         return false;
-    take_return(run, subject, payload);
+    take_run_return(run, subject, payload);
     return true;
 }
 
@@ -534,7 +535,7 @@ int job_run_subscribe(struct job_run *run, struct err *err)
         nats_sub_new(conn,
                      &(struct nats_sub_options){
                          .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN, jid, NULL).p,
-                         .message = on_return,
+                         .message = on_run_return,
                          .self = run },
                      err);
     return run->acks && run->returns ? 0 : -1;
@@ -592,10 +593,10 @@ void job_run_watch(struct job_run *run)
     struct err err;
 
     run->step = JOB_RUN_WATCHING;
-    if (!job_has_secrets(&run->job) && make_request(run, &none, &run->request, &err) < 0)
+    if (!job_has_secrets(&run->job) && make_exec_request(run, &none, &run->request, &err) < 0)
         log_error("job %s: %s", run->job.jid, err.text);
     drop_replaced(run);
-    advance(run);
+    advance_job(run);
     crash_point("job-sent");
     if (run->fn && run->home->options.on_sent) /* else it was taken over */
         run->home->options.on_sent(run->home->options.self, &run->job);
@@ -610,7 +611,7 @@ void job_run_go_on(struct job_run *run)
     if (run->step == JOB_RUN_REPLAYING)
         job_run_watch(run);
     else if (run->step == JOB_RUN_WATCHING)
-        advance(run);
+        advance_job(run);
     run->is_caught_up = false;
 }
 
@@ -619,6 +620,6 @@ bool job_run_cancel(struct job_run *run)
     if (run->step != JOB_RUN_WATCHING)
         return false;
     job_counts_cancel(run->job_counts);
-    advance(run);
+    advance_job(run);
     return true;
 }

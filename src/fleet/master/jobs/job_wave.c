@@ -31,8 +31,8 @@ void job_run_end_wave(struct job_run *run)
     timer_clear(job_run_timers(run), &run->wave.timer);
 }
 
-static struct param_strs list_targets(struct arena *arena, const struct job_counts *job_counts,
-                                      enum job_counts_part part)
+static struct param_strs list_wave_targets(struct arena *arena, const struct job_counts *job_counts,
+                                           enum job_counts_part part)
 {
     struct job_counts_ids ids = { .list = VEC_INIT };
     const char **list;
@@ -53,7 +53,7 @@ static struct job make_helper(const struct job_run *run, struct arena *arena, co
 {
     const struct job *job = &run->job;
     struct job helper = { .jid = jid,
-                          .targets = list_targets(arena, run->job_counts, part),
+                          .targets = list_wave_targets(arena, run->job_counts, part),
                           .timeout = job->timeout,
                           .user = job->user,
                           .owner = "",
@@ -76,7 +76,7 @@ static bool is_sent(enum dispatch_outcome outcome)
     return outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
 }
 
-static bool may_pass(enum dispatch_outcome outcome)
+static bool may_pass_gate(enum dispatch_outcome outcome)
 {
     return outcome == DISPATCH_PENDING || outcome == DISPATCH_FAILED;
 }
@@ -85,7 +85,7 @@ static bool may_pass(enum dispatch_outcome outcome)
 
 static void on_gate_due(struct timer *timer);
 
-static void end_gate(struct job_run *run, size_t unhealthy)
+static void end_wave_gate(struct job_run *run, size_t unhealthy)
 {
     run->wave.gate_is_sent = false;
     if (unhealthy > 0)
@@ -111,7 +111,7 @@ static void on_gate_read(void *self, const struct nats_error *error,
         !job_status_is_final(gate.status))
         arm_wave(run, on_gate_due);
     else
-        end_gate(run, gate.targets.n - (size_t)gate.success_count);
+        end_wave_gate(run, gate.targets.n - (size_t)gate.success_count);
 }
 
 static void read_gate(struct job_run *run)
@@ -133,13 +133,13 @@ static void on_gate_sent(void *self, enum dispatch_outcome outcome, const char *
     if (!job_run_came_back(run) || run->step != JOB_RUN_WATCHING)
         return;
     run->wave.gate_is_sent = is_sent(outcome);
-    if (is_sent(outcome) || may_pass(outcome)) {
+    if (is_sent(outcome) || may_pass_gate(outcome)) {
         arm_wave(run, on_gate_due);
         return;
     }
     log_error("job %s: the gate was not sent: %s", run->job.jid, text);
     job_counts_list(run->job_counts, JOB_COUNTS_HEALTHY, &all);
-    end_gate(run, all.list.n);
+    end_wave_gate(run, all.list.n);
     vec_done(&all.list);
 }
 
@@ -154,7 +154,7 @@ static void send_gate(struct job_run *run)
     gate = make_helper(run, &arena, run->wave.gate, JOB_COUNTS_HEALTHY);
     gate.timeout = ROLLOUT_GATE_NS;
     if (gate.targets.n == 0) { /* all have failed, and may */
-        end_gate(run, 0);
+        end_wave_gate(run, 0);
         return;
     }
     fleet_binding_use(&arena, rollout.gate_function, rollout.gate_argument, &gate);
@@ -203,7 +203,7 @@ static void on_revert_sent(void *self, enum dispatch_outcome outcome, const char
 
     if (!job_run_came_back(run))
         return;
-    if (may_pass(outcome)) {
+    if (may_pass_gate(outcome)) {
         log_warning("job %s: its revert was not sent yet: %s", run->job.jid, text);
         arm_wave(run, on_revert_due);
         return;

@@ -96,7 +96,7 @@ struct correction {
     int32_t returned, succeeded;
 };
 
-static void *open_post(struct master *master, struct err *err)
+static void *open_late_service(struct master *master, struct err *err)
 {
     struct post *post = mem_zalloc(sizeof(*post));
 
@@ -109,7 +109,7 @@ static void *open_post(struct master *master, struct err *err)
 /* --- the end of a late return ------------------------------------------------------------ */
 
 /* What is not answered comes again. */
-static void answer(struct post *post, struct str reply, bool try_again)
+static void answer_late_return(struct post *post, struct str reply, bool try_again)
 {
     struct err err;
 
@@ -122,15 +122,15 @@ static void answer(struct post *post, struct str reply, bool try_again)
     nats_puller_done(post->puller, 1);
 }
 
-static void end_letter(struct late_return *late_return, bool try_again)
+static void end_late_return(struct late_return *late_return, bool try_again)
 {
     late_return->post->kept -= late_return->payload.n;
-    answer(late_return->post, late_return->reply, try_again);
+    answer_late_return(late_return->post, late_return->reply, try_again);
     arena_done(&late_return->arena);
     free(late_return);
 }
 
-static struct nats_kv bucket_of(const struct post *post, enum store_bucket bucket)
+static struct nats_kv get_late_bucket(const struct post *post, enum store_bucket bucket)
 {
     return (struct nats_kv){ .js = post->master->js,
                              .bucket = store_bucket_name(bucket),
@@ -140,22 +140,22 @@ static struct nats_kv bucket_of(const struct post *post, enum store_bucket bucke
 
 /* --- correcting --------------------------------------------------------------------- */
 
-static bool is_success(const struct exec_return *ret)
+static bool is_late_return_success(const struct exec_return *ret)
 {
     return ret->success && ret->error[0] == '\0';
 }
 
 static void count_returns(struct correction *correction);
 
-static void on_gathered(struct timer *timer)
+static void on_correction_gathered(struct timer *timer)
 {
     count_returns(container_of(timer, struct correction, timer));
 }
 
-static void gather(struct correction *correction)
+static void gather_correction(struct correction *correction)
 {
     timer_set(loop_timers(correction->post->master->loop), &correction->timer,
-              clock_after(clock_now(), GATHER_NS), on_gathered);
+              clock_after(clock_now(), GATHER_NS), on_correction_gathered);
 }
 
 static void end_letters(struct late_return *letters, bool try_again)
@@ -164,7 +164,7 @@ static void end_letters(struct late_return *letters, bool try_again)
 
     for (; letters; letters = next) {
         next = letters->next;
-        end_letter(letters, try_again);
+        end_late_return(letters, try_again);
     }
 }
 
@@ -180,7 +180,7 @@ static void end_round(struct correction *correction, bool try_again)
     end_letters(correction->covered, try_again);
     correction->covered = NULL;
     if (correction->letters && correction->post->puller) {
-        gather(correction);
+        gather_correction(correction);
         return;
     }
     end_letters(correction->letters, true);
@@ -212,7 +212,7 @@ static bool has_stopped(const struct job *job)
 
 static void correct_job(struct correction *correction, uint64_t revision)
 {
-    const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
+    const struct nats_kv kv = get_late_bucket(correction->post, STORE_JOBS);
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct job *job = &correction->job;
     int64_t wall = bus_time();
@@ -251,7 +251,7 @@ static void on_job_again(void *self, const struct nats_error *error,
         correct_job(correction, entry->revision);
 }
 
-static void count_return(struct correction *correction, const struct nats_kv_entry *entry)
+static void count_corrected_return(struct correction *correction, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct exec_return ret;
@@ -262,7 +262,7 @@ static void count_return(struct correction *correction, const struct nats_kv_ent
         return;
     }
     correction->returned += !ret.overdue;
-    correction->succeeded += is_success(&ret);
+    correction->succeeded += is_late_return_success(&ret);
     for (struct late_return *late_return = correction->covered; late_return;
          late_return = late_return->next)
         if (!exec_return_is_made_up(&ret) && str_eq_text(entry->key, late_return->key))
@@ -283,11 +283,11 @@ static void on_stored_return(void *self, const struct nats_error *error,
                              const struct nats_kv_entry *entry)
 {
     struct correction *correction = self;
-    const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
+    const struct nats_kv kv = get_late_bucket(correction->post, STORE_JOBS);
     struct err err;
 
     if (entry) {
-        count_return(correction, entry);
+        count_corrected_return(correction, entry);
     } else if (error || is_count_stale(correction) ||
                nats_kv_get(&kv, correction->jid, on_job_again, correction, &err) < 0) {
         end_round(correction, true);
@@ -297,7 +297,7 @@ static void on_stored_return(void *self, const struct nats_error *error,
 /* From what is stored: a count that was interrupted, or made by two at once, comes out right. */
 static void count_returns(struct correction *correction)
 {
-    const struct nats_kv kv = bucket_of(correction->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_late_bucket(correction->post, STORE_JOB_RETURNS);
     const char *pattern = arena_printf(&correction->arena, "%s.*", correction->jid);
     struct late_return **last = &correction->covered;
     struct err err;
@@ -317,7 +317,7 @@ static void begin_correction(struct late_return *late_return)
     struct correction *correction = map_find(&post->corrections, str_from(late_return->jid));
 
     if (!post->puller) {
-        end_letter(late_return, true);
+        end_late_return(late_return, true);
         return;
     }
     if (!correction) {
@@ -325,7 +325,7 @@ static void begin_correction(struct late_return *late_return)
         correction->post = post;
         correction->jid = arena_strdup(&correction->arena, late_return->jid);
         (void)map_set(&post->corrections, str_from(correction->jid), correction);
-        gather(correction);
+        gather_correction(correction);
     }
     late_return->next = correction->letters;
     correction->letters = late_return;
@@ -333,27 +333,28 @@ static void begin_correction(struct late_return *late_return)
 
 /* --- storing ------------------------------------------------------------------------ */
 
-static void on_stored(void *self, const struct nats_error *error, uint64_t revision)
+static void on_late_return_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
     if (error)
-        end_letter(self, true);
+        end_late_return(self, true);
     else
         begin_correction(self);
 }
 
 /* The first real answer counts. One that is stored already may have been stored by a master that
  * did not come to the counts. */
-static void on_known(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_stored_return_read(void *self, const struct nats_error *error,
+                                  const struct nats_kv_entry *entry)
 {
     struct late_return *late_return = self;
-    const struct nats_kv kv = bucket_of(late_return->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_late_bucket(late_return->post, STORE_JOB_RETURNS);
     struct exec_return known;
     struct err err;
     int result;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
-        end_letter(late_return, true);
+        end_late_return(late_return, true);
         return;
     }
     if (entry &&
@@ -363,12 +364,12 @@ static void on_known(void *self, const struct nats_error *error, const struct na
         begin_correction(late_return);
         return;
     }
-    result = !entry ? nats_kv_create(&kv, late_return->key, late_return->payload, on_stored,
-                                     late_return, &err)
+    result = !entry ? nats_kv_create(&kv, late_return->key, late_return->payload,
+                                     on_late_return_stored, late_return, &err)
                     : nats_kv_update(&kv, late_return->key, late_return->payload, entry->revision,
-                                     on_stored, late_return, &err);
+                                     on_late_return_stored, late_return, &err);
     if (result < 0)
-        end_letter(late_return, true);
+        end_late_return(late_return, true);
 }
 
 /* --- the job ------------------------------------------------------------------------ */
@@ -378,7 +379,7 @@ static bool is_all_success(const struct job *job)
     return (size_t)job->success_count == job->targets.n;
 }
 
-static bool is_settled(const struct post *post, const char *jid)
+static bool is_job_settled(const struct post *post, const char *jid)
 {
     for (size_t i = 0; i < SETTLED_MAX; i++)
         if (strcmp(post->settled[i], jid) == 0)
@@ -388,27 +389,27 @@ static bool is_settled(const struct post *post, const char *jid)
 
 static void note_settled(struct post *post, const char *jid)
 {
-    if (strlen(jid) > JOB_ID_MAX || is_settled(post, jid))
+    if (strlen(jid) > JOB_ID_MAX || is_job_settled(post, jid))
         return;
     (void)snprintf(post->settled[post->next_settled], sizeof(post->settled[0]), "%s", jid);
     post->next_settled = (post->next_settled + 1) % SETTLED_MAX;
 }
 
 /* `targets` are those of the job. */
-static void judge_letter(struct late_return *late_return, const struct job *job,
-                         const struct map *targets)
+static void judge_late_return(struct late_return *late_return, const struct job *job,
+                              const struct map *targets)
 {
-    const struct nats_kv kv = bucket_of(late_return->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_late_bucket(late_return->post, STORE_JOB_RETURNS);
     struct err err;
 
     if (!map_find(targets, str_from(late_return->peel)))
-        end_letter(late_return, false);
+        end_late_return(late_return, false);
     else if (!job_status_is_final(job->status)) /* its owner stores it, or we do after the end */
-        end_letter(late_return, true);
+        end_late_return(late_return, true);
     else if (is_all_success(job))
-        end_letter(late_return, false);
-    else if (nats_kv_get(&kv, late_return->key, on_known, late_return, &err) < 0)
-        end_letter(late_return, true);
+        end_late_return(late_return, false);
+    else if (nats_kv_get(&kv, late_return->key, on_stored_return_read, late_return, &err) < 0)
+        end_late_return(late_return, true);
 }
 
 static void judge_letters(struct post *post, struct late_return *letters, struct str record)
@@ -430,7 +431,7 @@ static void judge_letters(struct post *post, struct late_return *letters, struct
     for (struct late_return *late_return = letters; late_return; late_return = next) {
         next = late_return->next;
         late_return->next = NULL;
-        judge_letter(late_return, &job, &targets);
+        judge_late_return(late_return, &job, &targets);
     }
     map_done(&targets);
 }
@@ -443,7 +444,8 @@ static void drop_unknown(struct post *post, struct late_return *letters)
     end_letters(letters, false);
 }
 
-static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_corrected_job(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct inquiry *inquiry = self;
     struct post *post = inquiry->post;
@@ -463,7 +465,7 @@ static void ask_for_job(struct late_return *late_return)
 {
     struct post *post = late_return->post;
     struct inquiry *inquiry = map_find(&post->inquiries, str_from(late_return->jid));
-    const struct nats_kv kv = bucket_of(post, STORE_JOBS);
+    const struct nats_kv kv = get_late_bucket(post, STORE_JOBS);
     const size_t size = strlen(late_return->jid) + 1;
     struct err err;
 
@@ -471,9 +473,9 @@ static void ask_for_job(struct late_return *late_return)
         inquiry = mem_zalloc(sizeof(*inquiry) + size);
         inquiry->post = post;
         memcpy(inquiry->jid, late_return->jid, size);
-        if (nats_kv_get(&kv, inquiry->jid, on_job, inquiry, &err) < 0) {
+        if (nats_kv_get(&kv, inquiry->jid, on_corrected_job, inquiry, &err) < 0) {
             free(inquiry);
-            end_letter(late_return, true);
+            end_late_return(late_return, true);
             return;
         }
         (void)map_set(&post->inquiries, str_from(inquiry->jid), inquiry);
@@ -484,7 +486,7 @@ static void ask_for_job(struct late_return *late_return)
 
 /* --- returns ------------------------------------------------------------------------ */
 
-static bool read_letter(struct late_return *late_return, const struct nats_msg *msg)
+static bool read_late_return(struct late_return *late_return, const struct nats_msg *msg)
 {
     enum subject_kind kind;
     struct subject_names names;
@@ -522,24 +524,24 @@ static bool is_first_delivery(struct str reply)
 }
 
 /* A run that waited for it may have it by now. */
-static void sort_letter(struct late_return *late_return)
+static void route_late_return(struct late_return *late_return)
 {
     struct post *post = late_return->post;
     struct dispatcher *dispatcher = master_dispatcher(post->master);
     const struct str jid = str_from(late_return->jid);
 
     if (dispatcher_knows_return(dispatcher, jid, str_from(late_return->peel)) ||
-        is_settled(post, late_return->jid) || !is_genuine(late_return) ||
+        is_job_settled(post, late_return->jid) || !is_genuine(late_return) ||
         dispatcher_hand_return(dispatcher, jid, late_return->subject, late_return->payload))
-        end_letter(late_return, false);
+        end_late_return(late_return, false);
     else if (is_first_delivery(late_return->reply))
-        end_letter(late_return, true);
+        end_late_return(late_return, true);
     else
         ask_for_job(late_return);
 }
 
 /* All at once: their acks leave together, and the server hands out the next batch. */
-static void release_held(struct post *post)
+static void release_held_returns(struct post *post)
 {
     struct late_return *next, *late_return = post->held;
 
@@ -549,16 +551,16 @@ static void release_held(struct post *post)
     for (; late_return; late_return = next) {
         next = late_return->next;
         late_return->next = NULL;
-        sort_letter(late_return);
+        route_late_return(late_return);
     }
 }
 
-static void on_hold_over(struct timer *timer)
+static void on_return_hold_over(struct timer *timer)
 {
-    release_held(container_of(timer, struct post, hold));
+    release_held_returns(container_of(timer, struct post, hold));
 }
 
-static bool hold_letter(struct late_return *late_return)
+static bool hold_late_return(struct late_return *late_return)
 {
     struct post *post = late_return->post;
 
@@ -567,15 +569,15 @@ static bool hold_letter(struct late_return *late_return)
     late_return->next = post->held;
     post->held = late_return;
     if (++post->held_count == BATCH)
-        release_held(post);
+        release_held_returns(post);
     else if (!timer_is_set(&post->hold))
         timer_set(loop_timers(post->master->loop), &post->hold, clock_after(clock_now(), HOLD_NS),
-                  on_hold_over);
+                  on_return_hold_over);
     return true;
 }
 
 /* Did a run wait for it, and store it? Then nothing of it is needed here. */
-static bool is_known(const struct post *post, const struct nats_msg *msg)
+static bool is_return_stored(const struct post *post, const struct nats_msg *msg)
 {
     enum subject_kind kind;
     struct subject_names names;
@@ -600,38 +602,38 @@ static bool is_liar(struct post *post, const struct nats_msg *msg)
     return true;
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_late_return(void *self, const struct nats_msg *msg)
 {
     struct post *post = self;
     struct late_return *late_return;
 
-    if (is_known(post, msg) || is_liar(post, msg)) {
-        answer(post, msg->reply, false);
+    if (is_return_stored(post, msg) || is_liar(post, msg)) {
+        answer_late_return(post, msg->reply, false);
         return;
     }
     if (post->kept + msg->payload.n > KEPT_MAX) {
-        answer(post, msg->reply, true);
+        answer_late_return(post, msg->reply, true);
         return;
     }
     late_return = mem_zalloc(sizeof(*late_return));
     late_return->post = post;
     late_return->reply = arena_str(&late_return->arena, msg->reply);
-    if (!read_letter(late_return, msg))
-        end_letter(late_return, false);
-    else if (!hold_letter(late_return))
-        sort_letter(late_return);
+    if (!read_late_return(late_return, msg))
+        end_late_return(late_return, false);
+    else if (!hold_late_return(late_return))
+        route_late_return(late_return);
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void on_trouble(void *self, const struct nats_error *error)
+static void on_late_trouble(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_DISCONNECTED)
         log_warning("late returns: %s", error->text);
 }
 
-static int start_post(void *self, struct err *err)
+static int start_late_service(void *self, struct err *err)
 {
     struct post *post = self;
 
@@ -639,15 +641,15 @@ static int start_post(void *self, struct err *err)
                                    &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
                                                                   .consumer = STORE_RETURNS,
                                                                   .batch = BATCH,
-                                                                  .message = on_message,
-                                                                  .trouble = on_trouble,
-                                                                  .failed = on_trouble,
+                                                                  .message = on_late_return,
+                                                                  .trouble = on_late_trouble,
+                                                                  .failed = on_late_trouble,
                                                                   .self = post },
                                    err);
     return post->puller ? 0 : -1;
 }
 
-static void stop_post(void *self)
+static void stop_late_service(void *self)
 {
     struct post *post = self;
 
@@ -659,7 +661,7 @@ static void stop_post(void *self)
         struct late_return *late_return = post->held;
 
         post->held = late_return->next;
-        end_letter(late_return, true);
+        end_late_return(late_return, true);
     }
     MAP_EACH (&post->corrections, entry) {
         struct correction *correction = entry->value;
@@ -670,7 +672,7 @@ static void stop_post(void *self)
     }
 }
 
-static void free_post(void *self)
+static void free_late_service(void *self)
 {
     struct post *post = self;
 
@@ -682,8 +684,8 @@ static void free_post(void *self)
 
 const struct master_service master_late_service = {
     .name = "late-returns",
-    .open = open_post,
-    .start = start_post,
-    .stop = stop_post,
-    .free = free_post,
+    .open = open_late_service,
+    .start = start_late_service,
+    .stop = stop_late_service,
+    .free = free_late_service,
 };

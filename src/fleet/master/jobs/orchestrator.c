@@ -104,7 +104,8 @@ static void free_orchestration(struct orchestration *one)
 
 /* --- returns ----------------------------------------------------------------------------- */
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_run_return_published(void *self, const struct nats_error *error,
+                                    const struct nats_stored_ack *ack)
 {
     (void)self;
     (void)ack;
@@ -123,7 +124,7 @@ static void publish_return(struct orchestrator *home, const char *jid, struct st
     if (subject_print(&subject, SUBJECT_JOB_RETURN, &names, &err) < 0)
         return; /* ids of jobs are made here */
     store.subject = buf_view(&subject);
-    if (nats_publisher_send(home->publisher, &store, on_stored, NULL, &err) < 0)
+    if (nats_publisher_send(home->publisher, &store, on_run_return_published, NULL, &err) < 0)
         log_warning("job %s: %s", jid, err.text);
 }
 
@@ -175,7 +176,7 @@ static const char *describe_failure(struct orchestration *one)
 /* --- the process ------------------------------------------------------------------------- */
 
 /* In a worker. */
-static void run_program(struct background_task *background_task)
+static void run_orchestration(struct background_task *background_task)
 {
     struct orchestration *one =
         container_of(background_task, struct orchestration, background_task);
@@ -207,7 +208,7 @@ static void run_program(struct background_task *background_task)
                       &ignored); /* nobody reads it; the next start removes it, too */
 }
 
-static void begin_waiting(struct orchestrator *home);
+static void begin_waiting_runs(struct orchestrator *home);
 
 static void on_program_ended(struct background_task *background_task)
 {
@@ -225,11 +226,11 @@ static void on_program_ended(struct background_task *background_task)
     else
         publish_failure(home, jid, describe_failure(one));
     free_orchestration(one);
-    begin_waiting(home);
+    begin_waiting_runs(home);
 }
 
 /* As many as may run, once the tree is the published one. */
-static void begin_waiting(struct orchestrator *home)
+static void begin_waiting_runs(struct orchestrator *home)
 {
     if (!home->mirror || !mirror_has_synced(home->mirror) || mirror_is_busy(home->mirror))
         return;
@@ -240,7 +241,7 @@ static void begin_waiting(struct orchestrator *home)
             continue;
         one->has_begun = true;
         count_running(home, home->running + 1);
-        background_task_begin(&home->background_tasks, &one->background_task, run_program,
+        background_task_begin(&home->background_tasks, &one->background_task, run_orchestration,
                               on_program_ended);
     }
 }
@@ -263,10 +264,10 @@ static void on_tree_failed(void *self, const char *bucket, const char *problem)
 
 static void on_tree_ended(void *self)
 {
-    begin_waiting(self);
+    begin_waiting_runs(self);
 }
 
-static int choose_folder(struct orchestrator *home, struct err *err)
+static int choose_run_folder(struct orchestrator *home, struct err *err)
 {
     struct master *master = home->master;
 
@@ -279,7 +280,7 @@ static int choose_folder(struct orchestrator *home, struct err *err)
 }
 
 /* How the program reaches the bus, and an empty folder for the records of runs. */
-static int make_folder(struct orchestrator *home, struct err *err)
+static int make_run_folder(struct orchestrator *home, struct err *err)
 {
     const struct master_conf *conf = &home->master->conf;
     const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP } };
@@ -296,11 +297,11 @@ static int make_folder(struct orchestrator *home, struct err *err)
     return fs_replace(home->conf, buf_view(&text), &options, err);
 }
 
-static int open_tree(struct orchestrator *home, struct err *err)
+static int open_states_tree(struct orchestrator *home, struct err *err)
 {
     if (home->mirror)
         return 0;
-    if ((!home->folder && choose_folder(home, err) < 0) || make_folder(home, err) < 0)
+    if ((!home->folder && choose_run_folder(home, err) < 0) || make_run_folder(home, err) < 0)
         return -1;
     home->trust = authority_trust(home->master, "orchestrator");
     home->mirror =
@@ -320,7 +321,8 @@ static int open_tree(struct orchestrator *home, struct err *err)
 }
 
 /* There may be news that nobody told. */
-static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_orchestrator_bus_event(struct nats_listener *listener,
+                                      const struct nats_event *event)
 {
     struct orchestrator *home = container_of(listener, struct orchestrator, listener);
 
@@ -359,9 +361,10 @@ void orchestrator_begin(struct orchestrator *orchestrator, const struct job *job
     if (orchestrator->count >= ORCHESTRATOR_WAITING_MAX)
         (void)err_set(&err, ERR_LIMIT, "%d orchestrations wait on this master already",
                       ORCHESTRATOR_WAITING_MAX);
-    else if (open_tree(orchestrator, &err) == 0 && add_orchestration(orchestrator, job, &err)) {
+    else if (open_states_tree(orchestrator, &err) == 0 &&
+             add_orchestration(orchestrator, job, &err)) {
         mirror_hasten(orchestrator->mirror);
-        begin_waiting(orchestrator);
+        begin_waiting_runs(orchestrator);
         return;
     }
     publish_failure(orchestrator, job->jid, err.text);
@@ -407,7 +410,7 @@ static int start_orchestrator(void *self, struct err *err)
                                       (unsigned)home->limit, err) < 0)
         return -1;
     home->publisher = nats_publisher_new(&home->master->js, &(struct nats_publisher_options){ 0 });
-    nats_listen(home->master->js.conn, &home->listener, on_bus_event);
+    nats_listen(home->master->js.conn, &home->listener, on_orchestrator_bus_event);
     return 0;
 }
 

@@ -47,7 +47,7 @@ struct note {
     struct str job, ret; /* the records, as bytes: the values take many times as much */
 };
 
-static void *open_diary(struct master *master, struct err *err)
+static void *open_schedule_service(struct master *master, struct err *err)
 {
     struct schedule_service *schedule_service = mem_zalloc(sizeof(*schedule_service));
 
@@ -57,7 +57,7 @@ static void *open_diary(struct master *master, struct err *err)
     return schedule_service;
 }
 
-static struct nats_kv bucket_of(const struct note *note, enum store_bucket bucket)
+static struct nats_kv get_schedule_bucket(const struct note *note, enum store_bucket bucket)
 {
     return (struct nats_kv){ .js = note->schedule_service->master->js,
                              .bucket = store_bucket_name(bucket),
@@ -92,23 +92,24 @@ static void drop_note(struct note *note, const char *reason)
 
 /* --- storing ------------------------------------------------------------------------ */
 
-static void on_return_stored(void *self, const struct nats_error *error, uint64_t revision)
+static void on_scheduled_return_stored(void *self, const struct nats_error *error,
+                                       uint64_t revision)
 {
     (void)revision;
     end_note(self, error && error->fault != NATS_FAULT_CONFLICT);
 }
 
-static void store_return(struct note *note)
+static void store_scheduled_return(struct note *note)
 {
-    const struct nats_kv kv = bucket_of(note, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_schedule_bucket(note, STORE_JOB_RETURNS);
     const char *key = arena_printf(&note->arena, "%s.%s", note->jid, note->peel);
     struct err err;
 
-    if (nats_kv_create(&kv, key, note->ret, on_return_stored, note, &err) < 0)
+    if (nats_kv_create(&kv, key, note->ret, on_scheduled_return_stored, note, &err) < 0)
         end_note(note, true);
 }
 
-static bool is_ours(const struct note *note, const struct job *job)
+static bool is_scheduled_job_ours(const struct note *note, const struct job *job)
 {
     const char *source = value_get_text(&job->metadata, JOB_SOURCE);
 
@@ -117,7 +118,8 @@ static bool is_ours(const struct note *note, const struct job *job)
 }
 
 /* There is a record of that id: of an earlier try, or of another job. */
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_scheduled_record(void *self, const struct nats_error *error,
+                                const struct nats_kv_entry *entry)
 {
     struct note *note = self;
     struct job job;
@@ -127,29 +129,29 @@ static void on_record(void *self, const struct nats_error *error, const struct n
         end_note(note, true);
     else if (record_decode(&note->arena, &job_type, 1, arena_str(&note->arena, entry->value), &job,
                            &err) < 0 ||
-             !is_ours(note, &job))
+             !is_scheduled_job_ours(note, &job))
         drop_note(note, dispatcher_drop_name(DISPATCHER_STRANGER));
     else
-        store_return(note);
+        store_scheduled_return(note);
 }
 
 static void on_job_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct note *note = self;
-    const struct nats_kv kv = bucket_of(note, STORE_JOBS);
+    const struct nats_kv kv = get_schedule_bucket(note, STORE_JOBS);
     struct err err;
 
     (void)revision;
     if (!error)
-        store_return(note);
+        store_scheduled_return(note);
     else if (error->fault != NATS_FAULT_CONFLICT ||
-             nats_kv_get(&kv, note->jid, on_record, note, &err) < 0)
+             nats_kv_get(&kv, note->jid, on_scheduled_record, note, &err) < 0)
         end_note(note, true);
 }
 
 static void store_job(struct note *note)
 {
-    const struct nats_kv kv = bucket_of(note, STORE_JOBS);
+    const struct nats_kv kv = get_schedule_bucket(note, STORE_JOBS);
     struct err err;
 
     if (nats_kv_create(&kv, note->jid, note->job, on_job_stored, note, &err) < 0)
@@ -158,7 +160,7 @@ static void store_job(struct note *note)
 
 /* --- the records -------------------------------------------------------------------- */
 
-static bool is_success(const struct job_scheduled *result)
+static bool is_scheduled_success(const struct job_scheduled *result)
 {
     return result->success && result->error[0] == '\0';
 }
@@ -180,8 +182,8 @@ static struct value_time find_start(const struct job_scheduled *result)
     return (struct value_time){ at / CLOCK_SECOND, (uint32_t)(at % CLOCK_SECOND) };
 }
 
-static int print_job(struct note *note, struct arena *scratch, const struct job_scheduled *result,
-                     struct err *err)
+static int print_scheduled_job(struct note *note, struct arena *scratch,
+                               const struct job_scheduled *result, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const struct job job = {
@@ -189,7 +191,7 @@ static int print_job(struct note *note, struct arena *scratch, const struct job_
         .function = result->module,
         .args = result->args,
         .targets = { 1, &note->peel },
-        .status = is_success(result) ? JOB_COMPLETE : JOB_FAILED,
+        .status = is_scheduled_success(result) ? JOB_COMPLETE : JOB_FAILED,
         .created = find_start(result),
         .updated = result->timestamp,
         .user = arena_printf(scratch, "schedule:%s", result->entry),
@@ -197,7 +199,7 @@ static int print_job(struct note *note, struct arena *scratch, const struct job_
         .state_id = "",
         .target_expr = note->peel,
         .return_count = 1,
-        .success_count = is_success(result),
+        .success_count = is_scheduled_success(result),
         .v = EXEC_PROTOCOL,
         .metadata = make_metadata(scratch, result),
     };
@@ -236,7 +238,7 @@ static bool is_of_masters(struct str jid)
 
 /* Who it is from is in the subject. A peel whose clock is wrong comes under the time at which the
  * stream got it. */
-static const char *read_note(struct note *note, const struct nats_msg *msg)
+static const char *read_scheduled_return(struct note *note, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct job_scheduled result;
@@ -263,12 +265,13 @@ static const char *read_note(struct note *note, const struct nats_msg *msg)
                                                 (uint32_t)(delivery.time % CLOCK_SECOND) };
     if (result.duration < 0 || result.timestamp.seconds < 0 ||
         result.duration / CLOCK_SECOND > result.timestamp.seconds ||
-        print_job(note, &scratch, &result, &err) < 0 || print_return(note, &result, &err) < 0)
+        print_scheduled_job(note, &scratch, &result, &err) < 0 ||
+        print_return(note, &result, &err) < 0)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
     return NULL;
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_scheduled_return(void *self, const struct nats_msg *msg)
 {
     struct schedule_service *schedule_service = self;
     struct note *note = mem_zalloc(sizeof(*note));
@@ -276,7 +279,7 @@ static void on_message(void *self, const struct nats_msg *msg)
 
     note->schedule_service = schedule_service;
     note->reply = arena_str(&note->arena, msg->reply);
-    reason = read_note(note, msg);
+    reason = read_scheduled_return(note, msg);
     if (reason)
         drop_note(note, reason);
     else
@@ -285,14 +288,14 @@ static void on_message(void *self, const struct nats_msg *msg)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void on_trouble(void *self, const struct nats_error *error)
+static void on_schedule_trouble(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_DISCONNECTED)
         log_warning("results of schedules: %s", error->text);
 }
 
-static int start_diary(void *self, struct err *err)
+static int start_schedule_service(void *self, struct err *err)
 {
     struct schedule_service *schedule_service = self;
 
@@ -301,15 +304,15 @@ static int start_diary(void *self, struct err *err)
                         &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
                                                        .consumer = STORE_SCHEDULE,
                                                        .batch = BATCH,
-                                                       .message = on_message,
-                                                       .trouble = on_trouble,
-                                                       .failed = on_trouble,
+                                                       .message = on_scheduled_return,
+                                                       .trouble = on_schedule_trouble,
+                                                       .failed = on_schedule_trouble,
                                                        .self = schedule_service },
                         err);
     return schedule_service->puller ? 0 : -1;
 }
 
-static void stop_diary(void *self)
+static void stop_schedule_service(void *self)
 {
     struct schedule_service *schedule_service = self;
 
@@ -317,7 +320,7 @@ static void stop_diary(void *self)
     schedule_service->puller = NULL;
 }
 
-static void free_diary(void *self)
+static void free_schedule_service(void *self)
 {
     struct schedule_service *schedule_service = self;
 
@@ -327,8 +330,8 @@ static void free_diary(void *self)
 
 const struct master_service master_schedule_service = {
     .name = "sched-consumer",
-    .open = open_diary,
-    .start = start_diary,
-    .stop = stop_diary,
-    .free = free_diary,
+    .open = open_schedule_service,
+    .start = start_schedule_service,
+    .stop = stop_schedule_service,
+    .free = free_schedule_service,
 };

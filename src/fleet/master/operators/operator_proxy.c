@@ -77,15 +77,15 @@ struct operator_request {
     const char *person; /* whose that is */
 };
 
-static struct nats_kv open_bucket(const struct operator_request *operator_request,
-                                  enum store_bucket bucket)
+static struct nats_kv get_proxy_bucket(const struct operator_request *operator_request,
+                                       enum store_bucket bucket)
 {
     return (struct nats_kv){ .js = operator_request->operator_proxy->master->js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true };
 }
 
-static void end_visit(struct operator_request *operator_request)
+static void end_operator_request(struct operator_request *operator_request)
 {
     struct arena arena = operator_request->arena;
 
@@ -96,8 +96,8 @@ static void end_visit(struct operator_request *operator_request)
 
 /* --- answers ------------------------------------------------------------------------ */
 
-static void answer(const struct operator_request *operator_request, struct str header,
-                   struct str payload)
+static void answer_operator(const struct operator_request *operator_request, struct str header,
+                            struct str payload)
 {
     struct err err;
 
@@ -127,7 +127,7 @@ static void answer_refused(struct operator_request *operator_request, const char
         json_print_text(&body, str_from(reason), JSON_STYLE_COMPACT);
         buf_add_text(&body, "}}");
     }
-    answer(operator_request, buf_view(&header), buf_view(&body));
+    answer_operator(operator_request, buf_view(&header), buf_view(&body));
 }
 
 static void audit_refusal(const struct operator_request *operator_request, const char *reason)
@@ -162,21 +162,22 @@ static void refuse_visit(struct operator_request *operator_request, const char *
 /* --- passing on --------------------------------------------------------------------- */
 
 /* A header as it came ends in an empty line, which is added when it is sent. */
-static struct str without_empty_line(struct str header)
+static struct str strip_empty_line(struct str header)
 {
     return str_ends(header, STR("\r\n\r\n")) ? str_slice(header, 0, header.n - 2) : header;
 }
 
 /* An answer of JetStream. */
-static void on_answer(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_jetstream_answer(void *self, const struct nats_error *error,
+                                const struct nats_msg *msg)
 {
     struct operator_request *operator_request = self;
 
     if (!error)
-        answer(operator_request, without_empty_line(msg->header), msg->payload);
+        answer_operator(operator_request, strip_empty_line(msg->header), msg->payload);
     else if (error->fault == NATS_FAULT_NO_RESPONDERS)
-        answer(operator_request, STR(NO_RESPONDERS), STR(""));
-    end_visit(operator_request);
+        answer_operator(operator_request, STR(NO_RESPONDERS), STR(""));
+    end_operator_request(operator_request);
 }
 
 /* Messages of a consumer, of which there may be many, do leave the account. */
@@ -206,12 +207,13 @@ static int send_on(struct operator_request *operator_request, struct str subject
         request_signature_add(&operator_request->arena, &signer, is_answered, &pub, err) < 0)
         return -1;
     if (is_handed_on(operator_request))
-        return nats_request(conn, &pub, ANSWER_NS, on_answer, operator_request, NULL, err);
+        return nats_request(conn, &pub, ANSWER_NS, on_jetstream_answer, operator_request, NULL,
+                            err);
     if (nats_publish(conn, &pub, err) < 0)
         return -1;
     if (!is_answered)
-        answer(operator_request, STR(""), STR(""));
-    end_visit(operator_request);
+        answer_operator(operator_request, STR(""), STR(""));
+    end_operator_request(operator_request);
     return 0;
 }
 
@@ -248,25 +250,25 @@ static void note_event(const struct operator_request *operator_request)
                                    .id = arena_str(&arena, operator_request->form.subject).p });
 }
 
-static void pass_on(struct operator_request *operator_request)
+static void forward_request(struct operator_request *operator_request)
 {
     struct err err;
 
     note_event(operator_request);
     if ((operator_request->act ? send_form(operator_request, &err)
                                : send_reading(operator_request, &err)) < 0)
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
 }
 
 /* --- jobs that wait for a second person ---------------------------------------------- */
 
-static void on_kept(void *self, const char *error)
+static void on_operator_job_kept(void *self, const char *error)
 {
     struct operator_request *operator_request = self;
     const struct job_reply reply = { .jid = operator_request->job.jid, .error = "", .waits = true };
 
     if (error) {
-        refuse_visit(operator_request, error);
+        refuse_operator_request(operator_request, error);
         return;
     }
     audit_log(&(struct audit){ .action = "job.wait",
@@ -277,12 +279,13 @@ static void on_kept(void *self, const char *error)
     if (operator_request->reply.n > 0)
         master_answer(operator_request->operator_proxy->master, operator_request->reply,
                       &job_reply_type, &reply);
-    end_visit(operator_request);
+    end_operator_request(operator_request);
 }
 
 /* --- deciding ----------------------------------------------------------------------- */
 
-static void judge_visit(struct operator_request *operator_request, const struct param_strs *inside)
+static void judge_operator_request(struct operator_request *operator_request,
+                                   const struct param_strs *inside)
 {
     const struct policy_question question = {
         .act = operator_request->act,
@@ -294,11 +297,11 @@ static void judge_visit(struct operator_request *operator_request, const struct 
     struct err why;
 
     switch (policy_decide(&operator_request->policy, &question, &why)) {
-    case POLICY_ALLOWED: pass_on(operator_request); break;
-    case POLICY_REFUSED: refuse_visit(operator_request, why.text); break;
+    case POLICY_ALLOWED: forward_request(operator_request); break;
+    case POLICY_REFUSED: refuse_operator_request(operator_request, why.text); break;
     case POLICY_WAITS:
-        approvals_keep(operator_request->operator_proxy->master, &operator_request->job, on_kept,
-                       operator_request);
+        approvals_keep(operator_request->operator_proxy->master, &operator_request->job,
+                       on_operator_job_kept, operator_request);
         break;
     }
 }
@@ -310,21 +313,21 @@ static void on_inside(void *self, const struct nats_error *error, const struct n
     struct err err;
 
     if (error) {
-        refuse_visit(operator_request, error->text);
+        refuse_operator_request(operator_request, error->text);
         return;
     }
     if (record_decode(&operator_request->arena, &question_resolved_type, 1,
                       arena_str(&operator_request->arena, msg->payload), &answer_to, &err) < 0) {
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
         return;
     }
     if (answer_to.err[0]) {
         err_set(&err, ERR_BUSY, "%s", answer_to.err);
         err_wrap(&err, "the target of operator '%s'", operator_request->name);
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
         return;
     }
-    judge_visit(operator_request, &answer_to.peels);
+    judge_operator_request(operator_request, &answer_to.peels);
 }
 
 /* Who is inside of the operator's target? */
@@ -340,17 +343,17 @@ static void ask_inside(struct operator_request *operator_request)
                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
                                          .payload = buf_view(&bytes) },
                      RESOLVE_NS, on_inside, operator_request, NULL, &err) < 0)
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
 }
 
-static void judge_job(struct operator_request *operator_request)
+static void judge_operator_job(struct operator_request *operator_request)
 {
     struct err err;
 
     if (operator_form_job(&operator_request->arena, &operator_request->form, &operator_request->job,
                           &err) < 0 ||
         dispatcher_check(&operator_request->job, &err) < 0)
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
     else
         ask_inside(operator_request);
 }
@@ -365,15 +368,15 @@ static void on_owned(void *self, const struct nats_error *error, const struct na
     if (error || record_decode(&operator_request->arena, &job_type, 1,
                                arena_str(&operator_request->arena, entry->value),
                                &operator_request->job, &err) < 0) {
-        refuse_visit(operator_request, error ? error->text : err.text);
+        refuse_operator_request(operator_request, error ? error->text : err.text);
         return;
     }
     operator_request->person = value_get_text(&operator_request->job.metadata, OPERATOR_METADATA);
-    judge_visit(operator_request, &(struct param_strs){ 0 });
+    judge_operator_request(operator_request, &(struct param_strs){ 0 });
 }
 
-static void on_waiting(void *self, const struct nats_error *error,
-                       const struct nats_kv_entry *entry)
+static void on_operator_waiting_job(void *self, const struct nats_error *error,
+                                    const struct nats_kv_entry *entry)
 {
     struct operator_request *operator_request = self;
     struct approval approval;
@@ -382,9 +385,10 @@ static void on_waiting(void *self, const struct nats_error *error,
     if (error ||
         record_decode(&operator_request->arena, &approval_type, 1,
                       arena_str(&operator_request->arena, entry->value), &approval, &err) < 0) {
-        refuse_visit(operator_request, !error                                 ? err.text
-                                       : error->fault == NATS_FAULT_NOT_FOUND ? APPROVAL_UNKNOWN
-                                                                              : error->text);
+        refuse_operator_request(operator_request, !error ? err.text
+                                                  : error->fault == NATS_FAULT_NOT_FOUND
+                                                      ? APPROVAL_UNKNOWN
+                                                      : error->text);
         return;
     }
     operator_request->job = approval.job;
@@ -392,31 +396,32 @@ static void on_waiting(void *self, const struct nats_error *error,
     ask_inside(operator_request);
 }
 
-static void read_record(struct operator_request *operator_request, enum store_bucket bucket,
-                        const char *key, nats_kv_entry_fn *fn)
+static void read_operator_record(struct operator_request *operator_request,
+                                 enum store_bucket bucket, const char *key, nats_kv_entry_fn *fn)
 {
-    const struct nats_kv kv = open_bucket(operator_request, bucket);
+    const struct nats_kv kv = get_proxy_bucket(operator_request, bucket);
     struct err err;
 
     if (nats_kv_get(&kv, key, fn, operator_request, &err) < 0)
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
 }
 
-static void judge_approval(struct operator_request *operator_request)
+static void judge_operator_approval(struct operator_request *operator_request)
 {
     struct approval_request request;
     struct err err;
 
     if (record_decode(&operator_request->arena, &approval_request_type, 1,
                       operator_request->form.payload, &request, &err) < 0)
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
     else
-        read_record(operator_request, STORE_APPROVALS, request.jid, on_waiting);
+        read_operator_record(operator_request, STORE_APPROVALS, request.jid,
+                             on_operator_waiting_job);
 }
 
 /* --- the policy --------------------------------------------------------------------- */
 
-static bool may_read(struct operator_request *operator_request)
+static bool may_operator_read(struct operator_request *operator_request)
 {
     return policy_may_read(operator_request->policy.role, operator_request->reading.stream) ||
            (reading_narrow(&operator_request->arena, operator_request->form.payload,
@@ -429,56 +434,58 @@ static void judge_reading(struct operator_request *operator_request)
     struct err why;
 
     if (policy_check_person(&operator_request->policy, bus_time_seconds(), &why) < 0) {
-        refuse_visit(operator_request, why.text);
+        refuse_operator_request(operator_request, why.text);
         return;
     }
-    if (!may_read(operator_request)) {
+    if (!may_operator_read(operator_request)) {
         err_set(&why, ERR_INVALID, "operator '%s' may not read '%.*s': the role is '%s'",
                 operator_request->name, STR_ARG(operator_request->reading.stream),
                 operator_role_name(operator_request->policy.role));
-        refuse_visit(operator_request, why.text);
+        refuse_operator_request(operator_request, why.text);
         return;
     }
-    pass_on(operator_request);
+    forward_request(operator_request);
 }
 
-static void judge_act(struct operator_request *operator_request)
+static void judge_operator_act(struct operator_request *operator_request)
 {
     struct err why;
 
     if (policy_check_role(&operator_request->policy, operator_request->act, &why) < 0) {
-        refuse_visit(operator_request, why.text);
+        refuse_operator_request(operator_request, why.text);
         return;
     }
     switch (operator_request->act->ground) {
-    case POLICY_JOB: judge_job(operator_request); break;
-    case POLICY_APPROVAL: judge_approval(operator_request); break;
+    case POLICY_JOB: judge_operator_job(operator_request); break;
+    case POLICY_APPROVAL: judge_operator_approval(operator_request); break;
     case POLICY_OWNER:
-        read_record(operator_request, STORE_JOBS,
-                    arena_str(&operator_request->arena, operator_request->jid).p, on_owned);
+        read_operator_record(operator_request, STORE_JOBS,
+                             arena_str(&operator_request->arena, operator_request->jid).p,
+                             on_owned);
         break;
     case POLICY_ROLE:
-    case POLICY_EVENT: judge_visit(operator_request, &(struct param_strs){ 0 }); break;
+    case POLICY_EVENT: judge_operator_request(operator_request, &(struct param_strs){ 0 }); break;
     }
 }
 
-static void on_policy(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_proxy_policy(void *self, const struct nats_error *error,
+                            const struct nats_kv_entry *entry)
 {
     struct operator_request *operator_request = self;
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        refuse_visit(operator_request, "there is no operator of this name");
+        refuse_operator_request(operator_request, "there is no operator of this name");
     else if (error)
-        refuse_visit(operator_request, error->text);
+        refuse_operator_request(operator_request, error->text);
     else if (record_decode(&operator_request->arena, &operator_policy_type, 1,
                            arena_str(&operator_request->arena, entry->value),
                            &operator_request->policy, &err) < 0)
-        refuse_visit(operator_request, err.text);
+        refuse_operator_request(operator_request, err.text);
     else if (strcmp(operator_request->policy.name, operator_request->name) != 0)
-        refuse_visit(operator_request, "the policy is that of somebody else");
+        refuse_operator_request(operator_request, "the policy is that of somebody else");
     else if (operator_request->act)
-        judge_act(operator_request);
+        judge_operator_act(operator_request);
     else
         judge_reading(operator_request);
 }
@@ -518,8 +525,8 @@ static bool is_own_inbox(struct operator_request *operator_request, struct str r
 /* Where orders must be signed, the operator proxy signs what it passes on, since it is another
  * message. False: it would pass on, or store, a job that nobody has signed. Other services refuse
  * by themselves. */
-static bool vouch_for(struct operator_request *operator_request, const struct nats_msg *msg,
-                      struct err *err)
+static bool check_request_signature(struct operator_request *operator_request,
+                                    const struct nats_msg *msg, struct err *err)
 {
     struct master *master = operator_request->operator_proxy->master;
 
@@ -529,8 +536,8 @@ static bool vouch_for(struct operator_request *operator_request, const struct na
     return operator_request->is_vouched || operator_request->form.kind != SUBJECT_DISPATCH;
 }
 
-static struct operator_request *new_visit(struct operator_proxy *operator_proxy,
-                                          const struct nats_msg *msg, struct str name)
+static struct operator_request *new_operator_request(struct operator_proxy *operator_proxy,
+                                                     const struct nats_msg *msg, struct str name)
 {
     struct arena arena = ARENA_INIT;
     struct operator_request *operator_request = ARENA_NEW(&arena, struct operator_request);
@@ -545,7 +552,7 @@ static struct operator_request *new_visit(struct operator_proxy *operator_proxy,
     return operator_request;
 }
 
-static void on_request(void *self, const struct nats_msg *msg)
+static void on_operator_request(void *self, const struct nats_msg *msg)
 {
     struct operator_proxy *operator_proxy = self;
     struct subject_names names;
@@ -555,9 +562,10 @@ static void on_request(void *self, const struct nats_msg *msg)
 
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_OPERATOR)
         return;
-    operator_request = new_visit(operator_proxy, msg, names.peel);
+    operator_request = new_operator_request(operator_proxy, msg, names.peel);
     if (!is_own_inbox(operator_request, msg->reply)) {
-        refuse_visit(operator_request, "the reply would not go to an inbox of this operator");
+        refuse_operator_request(operator_request,
+                                "the reply would not go to an inbox of this operator");
         return;
     }
     operator_request->reply = arena_str(&operator_request->arena, msg->reply);
@@ -568,12 +576,13 @@ static void on_request(void *self, const struct nats_msg *msg)
     else if (!vouch_for(operator_request, msg, &err))
         refuse_visit(operator_request, err.text);
     else
-        read_record(operator_request, STORE_OPERATORS, operator_request->name, on_policy);
+        read_operator_record(operator_request, STORE_OPERATORS, operator_request->name,
+                             on_proxy_policy);
 }
 
 /* --- the service -------------------------------------------------------------------- */
 
-static void *open_gate(struct master *master, struct err *err)
+static void *open_operator_proxy(struct master *master, struct err *err)
 {
     struct operator_proxy *operator_proxy = mem_zalloc(sizeof(*operator_proxy));
 
@@ -602,13 +611,13 @@ static int start_gate(void *self, struct err *err)
         nats_sub_new(operator_proxy->master->js.conn,
                      &(struct nats_sub_options){ .subject = buf_text(&pattern),
                                                  .queue = subject_queue(SUBJECT_OPERATOR),
-                                                 .message = on_request,
+                                                 .message = on_operator_request,
                                                  .self = operator_proxy },
                      err);
     return operator_proxy->requests ? 0 : -1;
 }
 
-static void stop_gate(void *self)
+static void stop_operator_proxy(void *self)
 {
     struct operator_proxy *operator_proxy = self;
 

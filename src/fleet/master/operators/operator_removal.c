@@ -30,14 +30,14 @@ struct removal {
     struct operator_policy policy;
 };
 
-static struct nats_kv open_bucket(const struct remover *remover)
+static struct nats_kv get_operator_bucket(const struct remover *remover)
 {
     return (struct nats_kv){ .js = remover->master->js,
                              .bucket = store_bucket_name(STORE_OPERATORS),
                              .indirect = true };
 }
 
-static void finish(struct removal *removal, const char *error, const char *warning)
+static void finish_removal(struct removal *removal, const char *error, const char *warning)
 {
     struct arena arena = removal->arena;
 
@@ -54,17 +54,17 @@ static void finish(struct removal *removal, const char *error, const char *warni
 
 static void on_refused_by_servers(void *self, const char *warning)
 {
-    finish(self, NULL, warning);
+    finish_removal(self, NULL, warning);
 }
 
 /* From here on the gate refuses them; servers cut their connections. */
-static void on_recorded(void *self, const struct nats_error *error, uint64_t revision)
+static void on_removal_recorded(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct removal *removal = self;
 
     (void)revision;
     if (error)
-        finish(removal, error->text, NULL);
+        finish_removal(removal, error->text, NULL);
     else
         revocation_push_operator(master_find(removal->remover->master, &revocation_service),
                                  &removal->policy, on_refused_by_servers, removal);
@@ -79,16 +79,17 @@ static void revoke_keys(struct operator_policy *policy, int64_t now)
             key->revoked.seconds = now;
 }
 
-static void on_found(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_removed_operator_found(void *self, const struct nats_error *error,
+                                      const struct nats_kv_entry *entry)
 {
     struct removal *removal = self;
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
-    const struct nats_kv kv = open_bucket(removal->remover);
+    const struct nats_kv kv = get_operator_bucket(removal->remover);
     struct err err;
 
     if (error) {
-        finish(removal, error->fault == NATS_FAULT_NOT_FOUND ? "no such operator" : error->text,
-               NULL);
+        finish_removal(
+            removal, error->fault == NATS_FAULT_NOT_FOUND ? "no such operator" : error->text, NULL);
         return;
     }
     if (record_decode(&removal->arena, &operator_policy_type, 1,
@@ -96,16 +97,16 @@ static void on_found(void *self, const struct nats_error *error, const struct na
         revoke_keys(&removal->policy, bus_time_seconds());
         if (record_encode(&bytes, &operator_policy_type, &removal->policy, &err) == 0 &&
             nats_kv_update(&kv, removal->request.name, buf_view(&bytes), entry->revision,
-                           on_recorded, removal, &err) == 0)
+                           on_removal_recorded, removal, &err) == 0)
             return;
     }
-    finish(removal, err.text, NULL);
+    finish_removal(removal, err.text, NULL);
 }
 
-static void on_request(void *self, const struct nats_msg *msg)
+static void on_removal_request(void *self, const struct nats_msg *msg)
 {
     struct remover *remover = self;
-    const struct nats_kv kv = open_bucket(remover);
+    const struct nats_kv kv = get_operator_bucket(remover);
     struct arena arena = ARENA_INIT;
     struct removal *removal = ARENA_NEW(&arena, struct removal);
     struct err err;
@@ -115,9 +116,9 @@ static void on_request(void *self, const struct nats_msg *msg)
     removal->arena = arena;
     if (record_decode(&removal->arena, &operator_removal_type, 1,
                       arena_str(&removal->arena, msg->payload), &removal->request, &err) == 0 &&
-        nats_kv_get(&kv, removal->request.name, on_found, removal, &err) == 0)
+        nats_kv_get(&kv, removal->request.name, on_removed_operator_found, removal, &err) == 0)
         return;
-    finish(removal, err.text, NULL);
+    finish_removal(removal, err.text, NULL);
 }
 
 /* --- the service -------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static int start_remover(void *self, struct err *err)
         remover->master->js.conn,
         &(struct nats_sub_options){ .subject = subject_template(SUBJECT_OPERATOR_REMOVE),
                                     .queue = subject_queue(SUBJECT_OPERATOR_REMOVE),
-                                    .message = on_request,
+                                    .message = on_removal_request,
                                     .self = remover },
         err);
     return remover->requests ? 0 : -1;

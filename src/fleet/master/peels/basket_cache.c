@@ -42,7 +42,7 @@ struct basket_cache {
     struct map owners; /* struct owner by id */
 };
 
-static struct str owner_id(struct str key)
+static struct str get_owner_id(struct str key)
 {
     return str_slice(key, 0, str_find_char(key, '.', 0));
 }
@@ -59,24 +59,24 @@ static struct owner *get_owner(struct basket_cache *basket_cache, struct str id)
     return owner;
 }
 
-static void remove_jar(struct basket_cache *basket_cache, struct str key)
+static void remove_basket(struct basket_cache *basket_cache, struct str key)
 {
     struct basket_entry *basket_entry = map_remove(&basket_cache->jars, key);
-    struct owner *owner = basket_entry ? map_find(&basket_cache->owners, owner_id(key)) : NULL;
+    struct owner *owner = basket_entry ? map_find(&basket_cache->owners, get_owner_id(key)) : NULL;
 
     if (owner) {
         owner->keys--;
         owner->bytes -= basket_entry->key_size + basket_entry->size;
     }
     if (owner && owner->keys == 0)
-        free(map_remove(&basket_cache->owners, owner_id(key)));
+        free(map_remove(&basket_cache->owners, get_owner_id(key)));
     free(basket_entry);
 }
 
 /* There is a place for it; else it is reported, once for each peel. */
-static bool take_place(struct basket_cache *basket_cache, const struct nats_kv_entry *entry)
+static bool take_basket_slot(struct basket_cache *basket_cache, const struct nats_kv_entry *entry)
 {
-    struct owner *owner = get_owner(basket_cache, owner_id(entry->key));
+    struct owner *owner = get_owner(basket_cache, get_owner_id(entry->key));
     const size_t size = entry->key.n + entry->value.n;
 
     if (entry->value.n <= BASKET_CACHE_VALUE_MAX && owner->keys < BASKET_CACHE_KEYS_MAX &&
@@ -94,16 +94,16 @@ static bool take_place(struct basket_cache *basket_cache, const struct nats_kv_e
     return false;
 }
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_basket_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct basket_cache *basket_cache = self;
     struct basket_entry *basket_entry;
 
-    remove_jar(basket_cache, entry->key);
+    remove_basket(basket_cache, entry->key);
     if (basket_cache->options.wrote)
-        basket_cache->options.wrote(basket_cache->options.self, owner_id(entry->key),
+        basket_cache->options.wrote(basket_cache->options.self, get_owner_id(entry->key),
                                     entry->key.n + entry->value.n);
-    if (entry->change != NATS_KV_PUT || !take_place(basket_cache, entry))
+    if (entry->change != NATS_KV_PUT || !take_basket_slot(basket_cache, entry))
         return;
     basket_entry = mem_alloc(sizeof(*basket_entry) + entry->key.n + entry->value.n);
     *basket_entry =
@@ -114,14 +114,14 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
                   basket_entry);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_basket_watch_failed(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error->fault != NATS_FAULT_CANCELED)
         log_error("baskets cannot be watched error=%s", error->text);
 }
 
-static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_basket_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     if (event->kind == NATS_EVENT_CONNECTED)
         container_of(listener, struct basket_cache, bus)->listening_since = clock_now();
@@ -135,12 +135,12 @@ struct basket_cache *basket_cache_new(const struct nats_js *js,
     basket_cache->options = *options;
     basket_cache->kv = (struct nats_kv){ .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
     basket_cache->listening_since = clock_now();
-    nats_listen(js->conn, &basket_cache->bus, on_bus_event);
-    basket_cache->watch =
-        nats_kv_watch_new(&basket_cache->kv,
-                          &(struct nats_kv_watch_options){
-                              .entry = on_entry, .failed = on_failed, .self = basket_cache },
-                          err);
+    nats_listen(js->conn, &basket_cache->bus, on_basket_bus_event);
+    basket_cache->watch = nats_kv_watch_new(
+        &basket_cache->kv,
+        &(struct nats_kv_watch_options){
+            .entry = on_basket_entry, .failed = on_basket_watch_failed, .self = basket_cache },
+        err);
     if (basket_cache->watch)
         return basket_cache;
     basket_cache_free(basket_cache);
@@ -176,7 +176,7 @@ struct str basket_cache_get(const struct basket_cache *basket_cache, const char 
 
 /* --- what has expired ------------------------------------------------------------------ */
 
-static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+static void on_basket_entry_removed(void *self, const struct nats_error *error, uint64_t revision)
 {
     AUTO_FREE char *key = self;
 
@@ -188,23 +188,24 @@ static void on_removed(void *self, const struct nats_error *error, uint64_t revi
                     error->text);
 }
 
-static void remove_entry(const struct basket_cache *basket_cache,
-                         const struct basket_entry *basket_entry)
+static void remove_basket_entry(const struct basket_cache *basket_cache,
+                                const struct basket_entry *basket_entry)
 {
     char *key = mem_zalloc(basket_entry->key_size + 1); /* may outlive the basket cache */
     struct err err;
 
     memcpy(key, basket_entry->bytes, basket_entry->key_size);
     /* at this revision: what the peel writes meanwhile stays */
-    if (nats_kv_delete(&basket_cache->kv, key, basket_entry->revision, on_removed, key, &err) < 0)
+    if (nats_kv_delete(&basket_cache->kv, key, basket_entry->revision, on_basket_entry_removed, key,
+                       &err) < 0)
         free(key);
 }
 
-static bool has_expired(const struct basket_entry *basket_entry, const struct roster *roster,
-                        int64_t expires)
+static bool has_basket_expired(const struct basket_entry *basket_entry, const struct roster *roster,
+                               int64_t expires)
 {
     const struct str key = { basket_entry->bytes, basket_entry->key_size };
-    const int64_t seen = roster_seen(roster, owner_id(key));
+    const int64_t seen = roster_seen(roster, get_owner_id(key));
 
     return bus_time() - basket_entry->time > expires && (seen == 0 || clock_now() - seen > expires);
 }
@@ -218,6 +219,6 @@ void basket_cache_sweep(struct basket_cache *basket_cache, const struct roster *
         nats_conn_state(basket_cache->kv.js.conn) != NATS_CONN_CONNECTED)
         return;
     MAP_EACH (&basket_cache->jars, entry)
-        if (has_expired(entry->value, roster, expires))
-            remove_entry(basket_cache, entry->value);
+        if (has_basket_expired(entry->value, roster, expires))
+            remove_basket_entry(basket_cache, entry->value);
 }

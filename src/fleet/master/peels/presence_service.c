@@ -55,20 +55,20 @@ struct presence_service {
     bool has_begun;              /* PRESENCE_BEGAN is stored */
 };
 
-static struct nats_kv bucket_of(const struct presence_service *tower)
+static struct nats_kv get_presence_bucket(const struct presence_service *tower)
 {
     return (struct nats_kv){ .js = tower->master->js,
                              .bucket = store_bucket_name(STORE_PEEL_PRESENCE) };
 }
 
-static struct value_time wall_time(int64_t ns)
+static struct value_time make_presence_time(int64_t ns)
 {
     return (struct value_time){ ns / CLOCK_SECOND, (uint32_t)(ns % CLOCK_SECOND) };
 }
 
 /* --- what is recorded ------------------------------------------------------------------- */
 
-static struct seen_peel *take_sight(struct presence_service *tower, struct str peel)
+static struct seen_peel *take_seen_peel(struct presence_service *tower, struct str peel)
 {
     struct seen_peel *seen_peel = map_find(&tower->sights, peel);
 
@@ -81,7 +81,7 @@ static struct seen_peel *take_sight(struct presence_service *tower, struct str p
     return seen_peel;
 }
 
-static void forget_sight(struct presence_service *tower, struct seen_peel *seen_peel)
+static void forget_seen_peel(struct presence_service *tower, struct seen_peel *seen_peel)
 {
     (void)map_remove(&tower->sights, str_from(seen_peel->peel));
     if (seen_peel->is_busy)
@@ -90,14 +90,14 @@ static void forget_sight(struct presence_service *tower, struct seen_peel *seen_
         free(seen_peel);
 }
 
-static void forget_all(struct presence_service *tower)
+static void forget_seen_peels(struct presence_service *tower)
 {
     for (struct map_entry *entry; (entry = map_next(&tower->sights, NULL));)
-        forget_sight(tower, entry->value);
+        forget_seen_peel(tower, entry->value);
 }
 
 /* What was under way for it has ended. False: it is no longer needed. */
-static bool settle_sight(struct seen_peel *seen_peel)
+static bool settle_seen_peel(struct seen_peel *seen_peel)
 {
     seen_peel->tower->writes--;
     seen_peel->is_busy = false;
@@ -107,7 +107,7 @@ static bool settle_sight(struct seen_peel *seen_peel)
     return false;
 }
 
-static void on_record(void *self, const struct nats_kv_entry *entry)
+static void on_presence_record(void *self, const struct nats_kv_entry *entry)
 {
     struct presence_service *tower = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -122,12 +122,12 @@ static void on_record(void *self, const struct nats_kv_entry *entry)
     if (entry->change != NATS_KV_PUT) {
         seen_peel = map_find(&tower->sights, entry->key);
         if (seen_peel)
-            forget_sight(tower, seen_peel);
+            forget_seen_peel(tower, seen_peel);
         return;
     }
     if (record_decode(&arena, &presence_type, 1, entry->value, &presence, &err) < 0)
         return;
-    seen_peel = take_sight(tower, entry->key);
+    seen_peel = take_seen_peel(tower, entry->key);
     if (entry->revision > seen_peel->revision) {
         seen_peel->presence = presence;
         seen_peel->revision = entry->revision;
@@ -139,7 +139,7 @@ static void on_records_read(void *self)
     ((struct presence_service *)self)->is_read = true;
 }
 
-static void on_watch_failed(void *self, const struct nats_error *error)
+static void on_presence_watch_failed(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error->fault != NATS_FAULT_CANCELED)
@@ -148,10 +148,10 @@ static void on_watch_failed(void *self, const struct nats_error *error)
 
 /* --- a change --------------------------------------------------------------------------- */
 
-static int write_record(struct seen_peel *seen_peel, const struct presence *presence,
-                        nats_kv_revision_fn *fn, struct err *err)
+static int write_presence(struct seen_peel *seen_peel, const struct presence *presence,
+                          nats_kv_revision_fn *fn, struct err *err)
 {
-    const struct nats_kv kv = bucket_of(seen_peel->tower);
+    const struct nats_kv kv = get_presence_bucket(seen_peel->tower);
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
     int result = record_encode(&bytes, &presence_type, presence, err);
 
@@ -169,7 +169,7 @@ static int write_record(struct seen_peel *seen_peel, const struct presence *pres
 }
 
 /* Whatever went wrong, the next round sees what is recorded and tries again. */
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_presence_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct seen_peel *seen_peel = self;
 
@@ -179,21 +179,21 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
     } else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED) {
         log_warning("presence cannot be stored peel=%s error=%s", seen_peel->peel, error->text);
     }
-    (void)settle_sight(seen_peel);
+    (void)settle_seen_peel(seen_peel);
 }
 
-static void on_event_stored(void *self, const struct nats_error *error,
-                            const struct nats_stored_ack *ack)
+static void on_presence_event_stored(void *self, const struct nats_error *error,
+                                     const struct nats_stored_ack *ack)
 {
     struct seen_peel *seen_peel = self;
     struct presence presence = seen_peel->presence;
     struct err err;
 
     (void)ack;
-    if (!settle_sight(seen_peel) || error)
+    if (!settle_seen_peel(seen_peel) || error)
         return;
     presence.owed = false;
-    if (write_record(seen_peel, &presence, on_written, &err) < 0)
+    if (write_presence(seen_peel, &presence, on_presence_written, &err) < 0)
         log_warning("presence cannot be stored peel=%s error=%s", seen_peel->peel, err.text);
 }
 
@@ -208,7 +208,7 @@ static void put_time(struct arena *arena, struct value *map, const char *key,
     value_map_set(arena, map->map, value_text(key), value_text(buf_copy(&text, arena).p));
 }
 
-static void send_event(struct seen_peel *seen_peel)
+static void send_presence_event(struct seen_peel *seen_peel)
 {
     const struct presence *presence = &seen_peel->presence;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -226,7 +226,7 @@ static void send_event(struct seen_peel *seen_peel)
                 .data = data,
                 .about = arena_printf(&arena, "%llu", (unsigned long long)seen_peel->revision),
                 .seconds = presence->since.seconds,
-                .stored = on_event_stored,
+                .stored = on_presence_event_stored,
                 .self = seen_peel },
             &err) < 0)
         return; /* too many wait: the next round */
@@ -243,29 +243,29 @@ static void record_change(struct seen_peel *seen_peel, enum presence_state state
     const bool is_new = seen_peel->revision == 0;
     struct presence presence = {
         .state = state,
-        .since = wall_time(wall),
+        .since = make_presence_time(wall),
         /* who was there before anybody looked, or was never heard, has not come or gone */
         .owed = is_new ? tower->has_begun && state == PRESENCE_ONLINE : true,
     };
     struct err err;
 
     if (state == PRESENCE_OFFLINE)
-        presence.seen = wall_time(seen > 0 ? wall - (clock_now() - seen) : wall);
+        presence.seen = make_presence_time(seen > 0 ? wall - (clock_now() - seen) : wall);
     log_info("peel is %s peel=%s", presence_state_name(state), seen_peel->peel);
-    if (write_record(seen_peel, &presence, on_written, &err) < 0)
+    if (write_presence(seen_peel, &presence, on_presence_written, &err) < 0)
         log_warning("presence cannot be stored peel=%s error=%s", seen_peel->peel, err.text);
 }
 
-static void judge_peel(void *self, struct str peel, int64_t seen)
+static void judge_presence(void *self, struct str peel, int64_t seen)
 {
     struct presence_service *tower = self;
-    struct seen_peel *seen_peel = take_sight(tower, peel);
+    struct seen_peel *seen_peel = take_seen_peel(tower, peel);
     enum presence_state state;
 
     if (seen_peel->is_busy || tower->writes >= WRITES_MAX)
         return;
     if (seen_peel->revision > 0 && seen_peel->presence.owed)
-        send_event(seen_peel);
+        send_presence_event(seen_peel);
     else if (presence_changes(
                  &(struct presence_view){ .recorded =
                                               seen_peel->revision ? &seen_peel->presence : NULL,
@@ -277,7 +277,7 @@ static void judge_peel(void *self, struct str peel, int64_t seen)
         record_change(seen_peel, state, seen);
 }
 
-static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+static void on_presence_removed(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)revision;
@@ -288,7 +288,7 @@ static void on_removed(void *self, const struct nats_error *error, uint64_t revi
 /* Peels without facts have left the fleet: that is not going offline. */
 static void drop_strangers(struct presence_service *tower)
 {
-    const struct nats_kv kv = bucket_of(tower);
+    const struct nats_kv kv = get_presence_bucket(tower);
     const struct roster *roster = master_roster(tower->master);
     struct err err;
 
@@ -296,12 +296,13 @@ static void drop_strangers(struct presence_service *tower)
         const struct seen_peel *seen_peel = entry->value;
 
         if (!seen_peel->is_busy && !roster_facts(roster, entry->key) && seen_peel->revision > 0 &&
-            nats_kv_purge(&kv, seen_peel->peel, seen_peel->revision, on_removed, tower, &err) < 0)
+            nats_kv_purge(&kv, seen_peel->peel, seen_peel->revision, on_presence_removed, tower,
+                          &err) < 0)
             log_warning("presence cannot be removed peel=%s error=%s", seen_peel->peel, err.text);
     }
 }
 
-static void on_begun(void *self, const struct nats_error *error, uint64_t revision)
+static void on_first_presence_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct presence_service *tower = self;
 
@@ -315,25 +316,26 @@ static void on_begun(void *self, const struct nats_error *error, uint64_t revisi
 /* Once in the life of a fleet: those that are there are recorded without events. */
 static void begin_records(struct presence_service *tower)
 {
-    const struct nats_kv kv = bucket_of(tower);
+    const struct nats_kv kv = get_presence_bucket(tower);
     struct err err;
 
     if (tower->has_begun || tower->writes > 0)
         return;
-    if (nats_kv_put(&kv, PRESENCE_BEGAN, STR("1"), on_begun, tower, &err) == 0)
+    if (nats_kv_put(&kv, PRESENCE_BEGAN, STR("1"), on_first_presence_written, tower, &err) == 0)
         tower->writes++;
 }
 
-static void on_tick(struct timer *timer)
+static void on_presence_tick(struct timer *timer)
 {
     struct presence_service *tower = container_of(timer, struct presence_service, timer);
     const struct roster *roster = master_roster(tower->master);
 
-    timer_set(loop_timers(tower->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+    timer_set(loop_timers(tower->master->loop), timer, clock_after(clock_now(), TICK_NS),
+              on_presence_tick);
     if (!lease_is_held(&tower->lease) || !tower->is_read || !roster || !roster_is_seeded(roster) ||
         nats_conn_state(tower->master->js.conn) != NATS_CONN_CONNECTED)
         return;
-    roster_each(roster, judge_peel, tower);
+    roster_each(roster, judge_presence, tower);
     drop_strangers(tower);
     begin_records(tower);
 }
@@ -346,42 +348,43 @@ static void close_records(struct presence_service *tower)
     tower->watch = NULL;
     tower->is_read = tower->has_begun = false;
     timer_clear(loop_timers(tower->master->loop), &tower->timer);
-    forget_all(tower);
+    forget_seen_peels(tower);
 }
 
-static void on_got(struct lease *lease)
+static void on_presence_lease_got(struct lease *lease)
 {
     struct presence_service *tower = container_of(lease, struct presence_service, lease);
-    const struct nats_kv kv = bucket_of(tower);
+    const struct nats_kv kv = get_presence_bucket(tower);
     struct err err;
 
     close_records(tower);
     tower->listening_since = clock_now();
-    tower->watch = nats_kv_watch_new(&kv,
-                                     &(struct nats_kv_watch_options){ .entry = on_record,
-                                                                      .caught_up = on_records_read,
-                                                                      .failed = on_watch_failed,
-                                                                      .self = tower },
-                                     &err);
+    tower->watch =
+        nats_kv_watch_new(&kv,
+                          &(struct nats_kv_watch_options){ .entry = on_presence_record,
+                                                           .caught_up = on_records_read,
+                                                           .failed = on_presence_watch_failed,
+                                                           .self = tower },
+                          &err);
     if (!tower->watch)
         log_warning("presence cannot be watched error=%s", err.text);
     else
-        timer_set(loop_timers(tower->master->loop), &tower->timer, clock_now(), on_tick);
+        timer_set(loop_timers(tower->master->loop), &tower->timer, clock_now(), on_presence_tick);
 }
 
-static void on_lost(struct lease *lease)
+static void on_presence_lease_lost(struct lease *lease)
 {
     close_records(container_of(lease, struct presence_service, lease));
 }
 
 /* Peels need a while to come back, too. */
-static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_presence_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     if (event->kind == NATS_EVENT_CONNECTED)
         container_of(listener, struct presence_service, bus)->listening_since = clock_now();
 }
 
-static void *open_tower(struct master *master, struct err *err)
+static void *open_presence_service(struct master *master, struct err *err)
 {
     struct presence_service *tower = mem_zalloc(sizeof(*tower));
 
@@ -390,24 +393,24 @@ static void *open_tower(struct master *master, struct err *err)
     return tower;
 }
 
-static int start_tower(void *self, struct err *err)
+static int start_presence_service(void *self, struct err *err)
 {
     struct presence_service *tower = self;
 
     (void)err;
     if (!tower->master->conf.presence_events)
         return 0;
-    nats_listen(tower->master->js.conn, &tower->bus, on_bus_event);
+    nats_listen(tower->master->js.conn, &tower->bus, on_presence_bus_event);
     tower->lease = (struct lease){ .js = tower->master->js,
                                    .key = LEASE,
                                    .holder = tower->master->id,
-                                   .got = on_got,
-                                   .lost = on_lost };
+                                   .got = on_presence_lease_got,
+                                   .lost = on_presence_lease_lost };
     lease_start(&tower->lease);
     return 0;
 }
 
-static void stop_tower(void *self)
+static void stop_presence_service(void *self)
 {
     struct presence_service *tower = self;
 
@@ -418,7 +421,7 @@ static void stop_tower(void *self)
     (void)lease_stop(&tower->lease, NULL, NULL);
 }
 
-static void free_tower(void *self)
+static void free_presence_service(void *self)
 {
     struct presence_service *tower = self;
 
@@ -428,8 +431,8 @@ static void free_tower(void *self)
 
 const struct master_service master_presence_service = {
     .name = "presence",
-    .open = open_tower,
-    .start = start_tower,
-    .stop = stop_tower,
-    .free = free_tower,
+    .open = open_presence_service,
+    .start = start_presence_service,
+    .stop = stop_presence_service,
+    .free = free_presence_service,
 };

@@ -5,8 +5,8 @@ struct asker {
     struct question_account account;
 };
 
-static int64_t find_wait(const struct question_account *account, int64_t part, int64_t burst,
-                         int64_t now)
+static int64_t find_question_wait(const struct question_account *account, int64_t part,
+                                  int64_t burst, int64_t now)
 {
     const int64_t wait = account->even_at - now - burst * part;
 
@@ -38,11 +38,11 @@ int64_t question_share_wait(struct question_share *share, struct str peel, int64
     int64_t all, own = 0;
 
     if (peel.n == 0)
-        return find_wait(&share->others, QUESTION_OTHERS_PART, QUESTION_OTHERS_BURST, now);
-    all = find_wait(&share->peels, QUESTION_PEELS_PART, QUESTION_PEELS_BURST, now);
+        return find_question_wait(&share->others, QUESTION_OTHERS_PART, QUESTION_OTHERS_BURST, now);
+    all = find_question_wait(&share->peels, QUESTION_PEELS_PART, QUESTION_PEELS_BURST, now);
     asker = lru_find(&share->each, peel);
     if (asker)
-        own = find_wait(&asker->account, QUESTION_PEEL_PART, QUESTION_PEEL_BURST, now);
+        own = find_question_wait(&asker->account, QUESTION_PEEL_PART, QUESTION_PEEL_BURST, now);
     return own > all ? own : all;
 }
 

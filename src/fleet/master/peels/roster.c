@@ -102,7 +102,7 @@ static void drop_facts(struct roster *roster, struct str peel, const char *why)
         roster->options.dropped(roster->options.self, peel);
 }
 
-static void read_facts(struct roster *roster, struct str peel, struct str bytes)
+static void read_roster_facts(struct roster *roster, struct str peel, struct str bytes)
 {
     struct arena arena = ARENA_INIT;
     struct known *known;
@@ -127,7 +127,7 @@ static void read_facts(struct roster *roster, struct str peel, struct str bytes)
     set_facts(roster, known, &facts);
 }
 
-static bool was_seen(const struct known *known, int64_t silence)
+static bool was_peel_seen(const struct known *known, int64_t silence)
 {
     return known && known->seen && clock_now() - known->seen <= silence;
 }
@@ -140,7 +140,7 @@ static void forget_gone(struct roster *roster)
     MAP_EACH (&roster->peels, entry) {
         struct known *known = entry->value;
 
-        if (known->facts.kind == VALUE_MAP || was_seen(known, ROSTER_PEEL_SILENCE_NS))
+        if (known->facts.kind == VALUE_MAP || was_peel_seen(known, ROSTER_PEEL_SILENCE_NS))
             continue;
         (void)map_remove(&roster->peels, entry->key);
         free_known(known);
@@ -155,7 +155,7 @@ static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
     if (!peel_id_is_valid(entry->key))
         return;
     if (entry->change == NATS_KV_PUT) {
-        read_facts(source->roster, entry->key, entry->value);
+        read_roster_facts(source->roster, entry->key, entry->value);
         return;
     }
     known = map_find(&source->roster->peels, entry->key);
@@ -168,7 +168,7 @@ static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
 }
 
 /* When it was written, by our own clock: what is read at the beginning may be old. */
-static int64_t find_moment(const struct nats_kv_entry *entry)
+static int64_t find_entry_time(const struct nats_kv_entry *entry)
 {
     int64_t age = bus_time() - entry->time, now = clock_now();
 
@@ -183,7 +183,7 @@ static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
     if (!peel_id_is_valid(entry->key))
         return;
     if (entry->change == NATS_KV_PUT) {
-        get_known(&source->roster->peels, entry->key)->seen = find_moment(entry);
+        get_known(&source->roster->peels, entry->key)->seen = find_entry_time(entry);
         return;
     }
     known = map_find(&source->roster->peels, entry->key);
@@ -214,12 +214,12 @@ static void on_master_beat(void *self, const struct nats_kv_entry *entry)
     vigil_note(masters, &sign);
 }
 
-static void on_caught_up(void *self)
+static void on_roster_caught_up(void *self)
 {
     ((struct source *)self)->caught_up = true;
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_roster_watch_failed(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error && error->fault != NATS_FAULT_CANCELED)
@@ -228,17 +228,20 @@ static void on_failed(void *self, const struct nats_error *error)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static int start_source(struct source *source, const struct nats_js *js, enum store_bucket bucket,
-                        void (*entry)(void *self, const struct nats_kv_entry *entry),
-                        struct err *err)
+static int start_roster_source(struct source *source, const struct nats_js *js,
+                               enum store_bucket bucket,
+                               void (*entry)(void *self, const struct nats_kv_entry *entry),
+                               struct err *err)
 {
     const struct nats_kv kv = { .js = *js, .bucket = store_bucket_name(bucket) };
 
-    source->watch = nats_kv_watch_new(
-        &kv,
-        &(struct nats_kv_watch_options){
-            .entry = entry, .caught_up = on_caught_up, .failed = on_failed, .self = source },
-        err);
+    source->watch =
+        nats_kv_watch_new(&kv,
+                          &(struct nats_kv_watch_options){ .entry = entry,
+                                                           .caught_up = on_roster_caught_up,
+                                                           .failed = on_roster_watch_failed,
+                                                           .self = source },
+                          err);
     return source->watch ? 0 : -1;
 }
 
@@ -253,9 +256,11 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
     rate_init_for(&roster->reads, ROSTER_FACTS_BURST, ROSTER_FACTS_PER_MINUTE, ROSTER_SOURCES);
     rate_init(&roster->complaints, 1, 1);
     roster->facts.roster = roster->peel_beats.roster = roster->master_beats.roster = roster;
-    if (start_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
-        start_source(&roster->peel_beats, js, STORE_PEEL_HEARTBEAT, on_peel_beat, err) == 0 &&
-        start_source(&roster->master_beats, js, STORE_MASTER_HEARTBEAT, on_master_beat, err) == 0)
+    if (start_roster_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
+        start_roster_source(&roster->peel_beats, js, STORE_PEEL_HEARTBEAT, on_peel_beat, err) ==
+            0 &&
+        start_roster_source(&roster->master_beats, js, STORE_MASTER_HEARTBEAT, on_master_beat,
+                            err) == 0)
         return roster;
     roster_free(roster);
     return NULL;
@@ -294,13 +299,13 @@ size_t roster_online_count(const struct roster *roster)
     size_t count = 0;
 
     MAP_EACH (&roster->peels, entry)
-        count += was_seen(entry->value, ROSTER_PEEL_SILENCE_NS);
+        count += was_peel_seen(entry->value, ROSTER_PEEL_SILENCE_NS);
     return count;
 }
 
 bool roster_is_online(const struct roster *roster, struct str peel)
 {
-    return was_seen(map_find(&roster->peels, peel), ROSTER_PEEL_SILENCE_NS);
+    return was_peel_seen(map_find(&roster->peels, peel), ROSTER_PEEL_SILENCE_NS);
 }
 
 int64_t roster_seen(const struct roster *roster, struct str peel)
@@ -343,13 +348,13 @@ const struct value *roster_facts(const struct roster *roster, struct str peel)
     return known && known->facts.kind == VALUE_MAP ? &known->facts : NULL;
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_roster_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int parse_target(struct arena *arena, const struct roster_question *question,
-                        const struct target **ret_target, struct err *err)
+static int parse_roster_target(struct arena *arena, const struct roster_question *question,
+                               const struct target **ret_target, struct err *err)
 {
     const struct target_options options = { .groups = question->groups,
                                             .no_settings = !question->with_settings };
@@ -372,7 +377,7 @@ bool roster_needs_settings(const struct roster_question *question)
     struct err ignored; /* reported when it is resolved */
 
     with_settings.with_settings = true;
-    return parse_target(&arena, &with_settings, &target, &ignored) == 0 &&
+    return parse_roster_target(&arena, &with_settings, &target, &ignored) == 0 &&
            target_uses_settings(target);
 }
 
@@ -381,7 +386,7 @@ void roster_put_settings(struct roster *roster, struct str peel, const struct va
     target_index_put_settings(roster->index, peel, settings);
 }
 
-static bool is_late(void *self)
+static bool is_roster_stop_requested(void *self)
 {
     return clock_thread() >= *(const int64_t *)self;
 }
@@ -391,12 +396,12 @@ int roster_resolve(const struct roster *roster, struct arena *arena,
                    struct err *err)
 {
     int64_t deadline = clock_after(clock_thread(), question->time);
-    const struct target_limit limit = { is_late, &deadline };
+    const struct target_limit limit = { is_roster_stop_requested, &deadline };
     const struct target *target;
     struct target_found found;
     const char **ids;
 
-    if (parse_target(arena, question, &target, err) < 0 ||
+    if (parse_roster_target(arena, question, &target, err) < 0 ||
         target_index_find_within(roster->index, target, question->time ? &limit : NULL, arena,
                                  &found, err) < 0)
         return -1;
@@ -404,7 +409,7 @@ int roster_resolve(const struct roster *roster, struct arena *arena,
     for (size_t i = 0; i < found.ids.n; i++)
         ids[i] = arena_str(arena, found.ids.p[i]).p;
     if (found.ids.n > 1)
-        qsort(ids, found.ids.n, sizeof(ids[0]), compare_texts);
+        qsort(ids, found.ids.n, sizeof(ids[0]), compare_roster_names);
     *ret_peels = (struct param_strs){ found.ids.n, ids };
     return 0;
 }

@@ -44,7 +44,7 @@ struct roster_service {
     struct question_share share;
 };
 
-static void *open_desk(struct master *master, struct err *err)
+static void *open_roster_service(struct master *master, struct err *err)
 {
     struct roster_service *roster_service = mem_zalloc(sizeof(*roster_service));
 
@@ -97,8 +97,8 @@ struct asked {
     bool with_settings;
 };
 
-static struct roster_question make_question(const struct asked *asked, const char *expr,
-                                            const char *type)
+static struct roster_question make_roster_question(const struct asked *asked, const char *expr,
+                                                   const char *type)
 {
     return (struct roster_question){ .expr = expr,
                                      .type = type,
@@ -112,7 +112,7 @@ static struct roster_question make_question(const struct asked *asked, const cha
 static int keep_in_scope(const struct asked *asked, struct arena *arena, struct param_strs *peels,
                          struct err *err)
 {
-    const struct roster_question scope = make_question(asked, asked->question.scope, "");
+    const struct roster_question scope = make_roster_question(asked, asked->question.scope, "");
     struct param_strs inside;
     const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
     size_t n = 0, at = 0;
@@ -134,10 +134,12 @@ static void count_refusal(const struct asked *asked, const char *reason)
     metrics_add(asked->roster_service->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
 }
 
-static void resolve(const struct asked *asked, struct arena *arena, struct question_resolved *ret)
+static void resolve_question(const struct asked *asked, struct arena *arena,
+                             struct question_resolved *ret)
 {
     const struct question_resolve *question = &asked->question;
-    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct roster_question target =
+        make_roster_question(asked, question->expr, question->type);
     const struct roster_service *roster_service = asked->roster_service;
     struct err err;
 
@@ -157,7 +159,7 @@ static void resolve(const struct asked *asked, struct arena *arena, struct quest
             collect_shared(arena, roster_service->basket_cache, &ret->peels, question->basket);
 }
 
-static void send_answer(struct asked *asked, const struct question_resolved *answer)
+static void send_question_answer(struct asked *asked, const struct question_resolved *answer)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct err err;
@@ -173,37 +175,38 @@ static void send_answer(struct asked *asked, const struct question_resolved *ans
 
 static void send_problem(struct asked *asked, const char *problem, bool pending)
 {
-    send_answer(asked,
-                &(struct question_resolved){ .err = problem, .warning = "", .pending = pending });
+    send_question_answer(
+        asked, &(struct question_resolved){ .err = problem, .warning = "", .pending = pending });
 }
 
-static void answer_question(struct asked *asked)
+static void answer_roster_question(struct asked *asked)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct question_resolved answer = { .err = "", .warning = "" };
     const int64_t began = clock_thread();
 
-    resolve(asked, &arena, &answer);
+    resolve_question(asked, &arena, &answer);
     question_share_charge(&asked->roster_service->share, asked->peel, clock_thread() - began,
                           clock_now());
-    send_answer(asked, &answer);
+    send_question_answer(asked, &answer);
 }
 
-static void on_settings(struct settings_wait *wait, const char *problem)
+static void on_question_settings(struct settings_wait *wait, const char *problem)
 {
     struct asked *asked = container_of(wait, struct asked, wait);
 
     if (problem)
         send_problem(asked, problem, wait->is_late);
     else
-        answer_question(asked);
+        answer_roster_question(asked);
 }
 
-static bool needs_settings(const struct asked *asked)
+static bool needs_target_settings(const struct asked *asked)
 {
     const struct question_resolve *question = &asked->question;
-    const struct roster_question target = make_question(asked, question->expr, question->type);
-    const struct roster_question scope = make_question(asked, question->scope, "");
+    const struct roster_question target =
+        make_roster_question(asked, question->expr, question->type);
+    const struct roster_question scope = make_roster_question(asked, question->scope, "");
 
     return roster_needs_settings(&target) || (question->scope[0] && roster_needs_settings(&scope));
 }
@@ -220,7 +223,7 @@ static bool is_from_peel(const struct asked *asked)
 }
 
 /* By the name of its credentials, or their key, as the server says. */
-static struct str read_asker(struct asked *asked, struct str header)
+static struct str read_question_asker(struct asked *asked, struct str header)
 {
     static const char *const keys[] = { "name_tag", "user" };
     struct value info;
@@ -244,7 +247,7 @@ static struct str find_asker(struct asked *asked, struct str header)
     struct str rest = asked->reply, name;
 
     if (str_starts(rest, STR(ACCOUNTS_REPLY)))
-        return read_asker(asked, header);
+        return read_question_asker(asked, header);
     (void)str_cut(&rest, '.');
     name = str_cut(&rest, '.');
     return enrollment_cache_has(enrollment_cache, name) ? name : STR("");
@@ -287,19 +290,19 @@ static void on_question(void *self, const struct nats_msg *msg)
     } else if (record_decode(&asked->arena, &question_resolve_type, 1,
                              arena_str(&asked->arena, msg->payload), &asked->question, &err) < 0) {
         send_problem(asked, err.text, false);
-    } else if (needs_settings(asked) && !is_from_peel(asked)) {
+    } else if (needs_target_settings(asked) && !is_from_peel(asked)) {
         asked->with_settings = true;
-        asked->wait.ready = on_settings;
+        asked->wait.ready = on_question_settings;
         settings_cache_await(roster_service->book, &asked->wait, SETTINGS_NS);
     } else {
-        answer_question(asked);
+        answer_roster_question(asked);
     }
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
 /* Three heartbeats at least. */
-static void sweep_larder(const struct roster_service *roster_service)
+static void sweep_basket_cache(const struct roster_service *roster_service)
 {
     const int64_t expires = roster_service->master->conf.basket_expires;
 
@@ -308,15 +311,15 @@ static void sweep_larder(const struct roster_service *roster_service)
                            expires > ROSTER_PEEL_SILENCE_NS ? expires : ROSTER_PEEL_SILENCE_NS);
 }
 
-static void look_around(struct timer *timer)
+static void on_roster_gauge_timer(struct timer *timer)
 {
     struct roster_service *roster_service = container_of(timer, struct roster_service, gauge);
 
-    sweep_larder(roster_service);
+    sweep_basket_cache(roster_service);
     metrics_set(roster_service->master->metrics, MASTER_CONNECTED_PEELS,
                 (double)roster_online_count(roster_service->roster), NULL, NULL);
     timer_set(loop_timers(roster_service->master->loop), &roster_service->gauge,
-              clock_after(clock_now(), GAUGE_NS), look_around);
+              clock_after(clock_now(), GAUGE_NS), on_roster_gauge_timer);
 }
 
 static void count_drop(struct roster_service *roster_service, struct str peel, const char *what)
@@ -327,7 +330,7 @@ static void count_drop(struct roster_service *roster_service, struct str peel, c
                 what);
 }
 
-static void on_facts(void *self, struct str peel, const struct value *facts)
+static void on_answered_facts(void *self, struct str peel, const struct value *facts)
 {
     struct roster_service *roster_service = self;
 
@@ -391,7 +394,7 @@ void master_roster_forget(struct master *master, struct roster_listener *listene
         *place = listener->next;
 }
 
-static void close_desk(struct roster_service *roster_service)
+static void close_roster_service(struct roster_service *roster_service)
 {
     nats_sub_free(roster_service->questions);
     roster_service->questions = NULL;
@@ -403,7 +406,7 @@ static void close_desk(struct roster_service *roster_service)
     roster_service->roster = NULL;
 }
 
-static int start_desk(void *self, struct err *err)
+static int start_roster_service(void *self, struct err *err)
 {
     struct roster_service *roster_service = self;
     const struct nats_sub_options options = {
@@ -419,7 +422,7 @@ static int start_desk(void *self, struct err *err)
     roster_service->roster =
         roster_new(&roster_service->master->js,
                    &(struct roster_options){ .master_id = roster_service->master->id,
-                                             .on_facts = on_facts,
+                                             .on_facts = on_answered_facts,
                                              .wrote = on_facts_written,
                                              .dropped = on_facts_dropped,
                                              .self = roster_service },
@@ -430,24 +433,24 @@ static int start_desk(void *self, struct err *err)
     if (roster_service->basket_cache)
         roster_service->questions = nats_sub_new(roster_service->master->js.conn, &options, err);
     if (!roster_service->questions) {
-        close_desk(roster_service);
+        close_roster_service(roster_service);
         return -1;
     }
     roster_service->book =
         settings_cache_new(roster_service->master, &roster_service->background_tasks);
-    look_around(&roster_service->gauge);
+    on_roster_gauge_timer(&roster_service->gauge);
     return 0;
 }
 
-static void stop_desk(void *self)
+static void stop_roster_service(void *self)
 {
     struct roster_service *roster_service = self;
 
     timer_clear(loop_timers(roster_service->master->loop), &roster_service->gauge);
-    close_desk(roster_service);
+    close_roster_service(roster_service);
 }
 
-static void free_desk(void *self)
+static void free_roster_service(void *self)
 {
     struct roster_service *roster_service = self;
 
@@ -456,7 +459,7 @@ static void free_desk(void *self)
     free(roster_service);
 }
 
-static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])
+static enum health_status check_roster_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
     struct roster_service *roster_service = self;
 
@@ -470,9 +473,9 @@ static enum health_status check_desk(void *self, char message[static HEALTH_TEXT
 
 const struct master_service master_roster_service = {
     .name = "target-service",
-    .open = open_desk,
-    .start = start_desk,
-    .stop = stop_desk,
-    .free = free_desk,
-    .check = check_desk,
+    .open = open_roster_service,
+    .start = start_roster_service,
+    .stop = stop_roster_service,
+    .free = free_roster_service,
+    .check = check_roster_service,
 };

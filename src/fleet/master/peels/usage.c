@@ -5,12 +5,12 @@
 
 #include "core/base/mem.h"
 
-static int64_t at_least(int64_t bytes, int64_t min)
+static int64_t clamp_bytes(int64_t bytes, int64_t min)
 {
     return bytes > min ? bytes : min;
 }
 
-static void forget_all(struct usage *usage)
+static void forget_peel_usage(struct usage *usage)
 {
     MAP_EACH (&usage->peels, entry)
         free(entry->value);
@@ -20,7 +20,7 @@ static void forget_all(struct usage *usage)
 
 void usage_done(struct usage *usage)
 {
-    forget_all(usage);
+    forget_peel_usage(usage);
 }
 
 void usage_set_room(struct usage *usage, enum usage_place place, int64_t max_bytes)
@@ -33,7 +33,7 @@ static struct usage_peel *get_peel(struct usage *usage, struct str id, int64_t n
     struct usage_peel *peel;
 
     if (now - usage->since > USAGE_WINDOW_NS) {
-        forget_all(usage);
+        forget_peel_usage(usage);
         usage->since = now;
     }
     peel = map_find(&usage->peels, id);
@@ -58,8 +58,8 @@ void usage_exceed(struct usage *usage, enum usage_place place, struct str peel, 
 {
     struct usage_peel *writer = get_peel(usage, peel, now);
 
-    writer->bytes[place] = at_least(writer->bytes[place],
-                                    at_least(usage->room[place] / USAGE_SHARES, USAGE_SHARE_MIN));
+    writer->bytes[place] = clamp_bytes(
+        writer->bytes[place], clamp_bytes(usage->room[place] / USAGE_SHARES, USAGE_SHARE_MIN));
     writer->is_new[place] = true;
 }
 
@@ -67,9 +67,9 @@ static enum usage_verdict judge_bytes(int64_t bytes, int64_t room)
 {
     if (room <= 0)
         return USAGE_FINE;
-    if (bytes >= at_least(room / USAGE_FLOODS, USAGE_FLOOD_MIN))
+    if (bytes >= clamp_bytes(room / USAGE_FLOODS, USAGE_FLOOD_MIN))
         return USAGE_FLOOD;
-    return bytes >= at_least(room / USAGE_SHARES, USAGE_SHARE_MIN) ? USAGE_OVER : USAGE_FINE;
+    return bytes >= clamp_bytes(room / USAGE_SHARES, USAGE_SHARE_MIN) ? USAGE_OVER : USAGE_FINE;
 }
 
 void usage_each(struct usage *usage, enum usage_place place, usage_fn *fn, void *self)

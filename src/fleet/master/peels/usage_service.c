@@ -92,7 +92,7 @@ struct removal {
     const char *peel, *reason;
 };
 
-static void on_purged(void *self, const struct nats_error *error)
+static void on_metered_purged(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error && error->fault != NATS_FAULT_CANCELED)
@@ -113,7 +113,7 @@ static void purge_peel(struct peel_usage *peel_usage, enum usage_place place, co
     buf_printf(&pattern, "%.*s%s%s", (int)(mark - mine), mine, peel, mark + strlen("%s"));
     if (nats_stream_purge(&peel_usage->master->js, rows[place].stream,
                           &(struct nats_purge){ .subject = buf_text(&pattern), .below = below },
-                          on_purged, NULL, &err) < 0)
+                          on_metered_purged, NULL, &err) < 0)
         log_warning("what a peel wrote cannot be removed peel=%s error=%s", peel, err.text);
 }
 
@@ -124,8 +124,8 @@ static void end_removal(struct removal *removal)
     arena_done(&arena);
 }
 
-static void on_revoked(void *self, enum admission_status status,
-                       const struct enrollment_reply *reply)
+static void on_usage_revoked(void *self, enum admission_status status,
+                             const struct enrollment_reply *reply)
 {
     struct removal *removal = self;
 
@@ -138,8 +138,8 @@ static void on_revoked(void *self, enum admission_status status,
 }
 
 /* The entry of a peel is the id of its enrollment. */
-static void on_enrollment(void *self, const struct nats_error *error,
-                          const struct nats_kv_entry *entry)
+static void on_metered_enrollment(void *self, const struct nats_error *error,
+                                  const struct nats_kv_entry *entry)
 {
     struct removal *removal = self;
 
@@ -156,7 +156,7 @@ static void on_enrollment(void *self, const struct nats_error *error,
 
                                       .operator_name = ENROLLMENT_BY_LIMITS,
                                       .reason = removal->reason },
-        on_revoked, removal);
+        on_usage_revoked, removal);
 }
 
 static void revoke_peel(struct peel_usage *peel_usage, enum usage_place place, const char *peel,
@@ -175,12 +175,12 @@ static void revoke_peel(struct peel_usage *peel_usage, enum usage_place place, c
                                  .peel = arena_strdup(&arena, peel),
                                  .reason = arena_strdup(&arena, reason) };
     removal->arena = arena;
-    if (nats_kv_get(&kv, key, on_enrollment, removal, &err) < 0)
+    if (nats_kv_get(&kv, key, on_metered_enrollment, removal, &err) < 0)
         end_removal(removal);
 }
 
-static void send_event(struct peel_usage *peel_usage, const char *peel, const char *place,
-                       int64_t bytes, bool is_revoked)
+static void send_usage_event(struct peel_usage *peel_usage, const char *peel, const char *place,
+                             int64_t bytes, bool is_revoked)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value data = value_map(value_map_new(&arena, 4));
@@ -212,7 +212,7 @@ static void report_peel(struct peel_usage *peel_usage, enum usage_place place,
                 is_revoked ? ", and is revoked" : "; what it wrote before is removed", peel->id,
                 rows[place].name, (long long)bytes);
     metrics_add(peel_usage->master->metrics, MASTER_PEEL_OVERUSE, 1, peel->id, rows[place].name);
-    send_event(peel_usage, peel->id, rows[place].name, bytes, is_revoked);
+    send_usage_event(peel_usage, peel->id, rows[place].name, bytes, is_revoked);
 }
 
 static bool may_revoke(const struct peel_usage *peel_usage, const char *peel)
@@ -224,8 +224,8 @@ static bool may_revoke(const struct peel_usage *peel_usage, const char *peel)
            !enrollment_cache_is_revoked(enrollment_cache, str_from(peel));
 }
 
-static void judge_peel(void *self, const struct usage_peel *peel, enum usage_verdict verdict,
-                       bool first)
+static void judge_peel_usage(void *self, const struct usage_peel *peel, enum usage_verdict verdict,
+                             bool first)
 {
     const struct metered *place = self;
     struct peel_usage *peel_usage = place->peel_usage;
@@ -238,15 +238,15 @@ static void judge_peel(void *self, const struct usage_peel *peel, enum usage_ver
         revoke_peel(peel_usage, place->number, peel->id, peel_usage->problem);
 }
 
-static void judge_place(struct metered *place)
+static void judge_metered_stream(struct metered *place)
 {
-    usage_each(&place->peel_usage->usage, place->number, judge_peel, place);
+    usage_each(&place->peel_usage->usage, place->number, judge_peel_usage, place);
 }
 
 /* --- reading what was added ------------------------------------------------------------ */
 
 /* What was found stands for all that was added. */
-static void end_reading(struct metered *place)
+static void end_usage_reading(struct metered *place)
 {
     struct usage *found = &place->found;
     const int64_t scale = place->read > 0 ? (int64_t)(place->added / place->read) : 1;
@@ -260,12 +260,12 @@ static void end_reading(struct metered *place)
                   peel->bytes[place->number] * (scale > 0 ? scale : 1), clock_now());
     }
     usage_done(found);
-    judge_place(place); /* what was written before this reading goes */
+    judge_metered_stream(place); /* what was written before this reading goes */
     place->counted = place->until;
     place->is_busy = false;
 }
 
-static int64_t size_of(const struct nats_msg *msg)
+static int64_t get_message_size(const struct nats_msg *msg)
 {
     uint64_t payload = 0;
     struct str text;
@@ -276,21 +276,22 @@ static int64_t size_of(const struct nats_msg *msg)
     return (int64_t)payload + (int64_t)msg->subject.n + MESSAGE_BYTES;
 }
 
-static void on_message(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+static void on_metered_message(void *self, const struct nats_msg *msg,
+                               const struct nats_delivery *delivery)
 {
     struct metered *place = self;
     const struct str peel = nats_subject_token(msg->subject, rows[place->number].token);
 
     place->read++;
     if (peel_id_is_valid(peel)) /* masters and operators have others */
-        usage_add(&place->found, place->number, peel, size_of(msg), clock_now());
+        usage_add(&place->found, place->number, peel, get_message_size(msg), clock_now());
     if (place->read >= READ_MAX || delivery->stream_seq >= place->until)
-        end_reading(place);
+        end_usage_reading(place);
 }
 
 static void on_all_read(void *self)
 {
-    end_reading(self);
+    end_usage_reading(self);
 }
 
 static void on_reading_failed(void *self, const struct nats_error *error)
@@ -300,10 +301,10 @@ static void on_reading_failed(void *self, const struct nats_error *error)
     if (error->fault != NATS_FAULT_CANCELED)
         log_warning("what peels write cannot be counted stream=%s error=%s",
                     rows[place->number].stream, error->text);
-    end_reading(place);
+    end_usage_reading(place);
 }
 
-static void begin_reading(struct metered *place, const struct nats_stream_info *info)
+static void begin_usage_reading(struct metered *place, const struct nats_stream_info *info)
 {
     struct err err;
 
@@ -316,7 +317,7 @@ static void begin_reading(struct metered *place, const struct nats_stream_info *
                          &(struct nats_ordered_options){ .stream = rows[place->number].stream,
                                                          .after_seq = place->counted,
                                                          .headers_only = true,
-                                                         .message = on_message,
+                                                         .message = on_metered_message,
                                                          .caught_up = on_all_read,
                                                          .failed = on_reading_failed,
                                                          .self = place },
@@ -335,7 +336,8 @@ static int64_t guess_growth(const struct metered *place, const struct nats_strea
     return by_count > by_bytes ? by_count : by_bytes;
 }
 
-static void on_info(void *self, const struct nats_error *error, const struct nats_stream_info *info)
+static void on_metered_stream_info(void *self, const struct nats_error *error,
+                                   const struct nats_stream_info *info)
 {
     struct metered *place = self;
     struct peel_usage *peel_usage = place->peel_usage;
@@ -353,30 +355,30 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
     }
     if (rows[place->number].is_read && info->last_seq > place->counted &&
         guess_growth(place, info) >= (room / STEPS > STEP_MIN ? room / STEPS : STEP_MIN)) {
-        begin_reading(place, info);
+        begin_usage_reading(place, info);
         return;
     }
     if (!rows[place->number].is_read) {
-        judge_place(place);
+        judge_metered_stream(place);
         place->counted = info->last_seq;
     }
     place->is_busy = false;
 }
 
-static void on_tick(struct timer *timer)
+static void on_usage_tick(struct timer *timer)
 {
     struct peel_usage *peel_usage = container_of(timer, struct peel_usage, timer);
     struct err err;
 
     timer_set(loop_timers(peel_usage->master->loop), timer, clock_after(clock_now(), TICK_NS),
-              on_tick);
+              on_usage_tick);
     if (!lease_is_held(&peel_usage->lease))
         return;
     for (size_t i = 0; i < USAGE_PLACES; i++) {
         struct metered *place = &peel_usage->places[i];
 
-        if (!place->is_busy &&
-            nats_stream_info(&peel_usage->master->js, rows[i].stream, on_info, place, &err) == 0)
+        if (!place->is_busy && nats_stream_info(&peel_usage->master->js, rows[i].stream,
+                                                on_metered_stream_info, place, &err) == 0)
             place->is_busy = true;
     }
 }
@@ -399,7 +401,7 @@ static void on_exceeded(struct usage_meter *meter, enum usage_place place, struc
 
 /* --- life ------------------------------------------------------------------------------- */
 
-static void *open_counter(struct master *master, struct err *err)
+static void *open_usage_service(struct master *master, struct err *err)
 {
     struct peel_usage *peel_usage = mem_zalloc(sizeof(*peel_usage));
 
@@ -414,7 +416,7 @@ static void *open_counter(struct master *master, struct err *err)
     return peel_usage;
 }
 
-static int start_counter(void *self, struct err *err)
+static int start_usage_service(void *self, struct err *err)
 {
     struct peel_usage *peel_usage = self;
 
@@ -423,11 +425,12 @@ static int start_counter(void *self, struct err *err)
                                         .key = LEASE,
                                         .holder = peel_usage->master->id };
     lease_start(&peel_usage->lease);
-    timer_set(loop_timers(peel_usage->master->loop), &peel_usage->timer, clock_now(), on_tick);
+    timer_set(loop_timers(peel_usage->master->loop), &peel_usage->timer, clock_now(),
+              on_usage_tick);
     return 0;
 }
 
-static void stop_counter(void *self)
+static void stop_usage_service(void *self)
 {
     struct peel_usage *peel_usage = self;
 
@@ -440,7 +443,7 @@ static void stop_counter(void *self)
     (void)lease_stop(&peel_usage->lease, NULL, NULL);
 }
 
-static void free_counter(void *self)
+static void free_usage_service(void *self)
 {
     struct peel_usage *peel_usage = self;
 
@@ -448,7 +451,7 @@ static void free_counter(void *self)
     free(peel_usage);
 }
 
-static enum health_status check_counter(void *self, char message[static HEALTH_TEXT_MAX])
+static enum health_status check_usage_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
     const struct peel_usage *peel_usage = self;
 
@@ -460,9 +463,9 @@ static enum health_status check_counter(void *self, char message[static HEALTH_T
 
 const struct master_service master_usage_service = {
     .name = "peel-usage",
-    .open = open_counter,
-    .start = start_counter,
-    .stop = stop_counter,
-    .free = free_counter,
-    .check = check_counter,
+    .open = open_usage_service,
+    .start = start_usage_service,
+    .stop = stop_usage_service,
+    .free = free_usage_service,
+    .check = check_usage_service,
 };

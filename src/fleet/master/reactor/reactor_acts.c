@@ -28,8 +28,8 @@
 /* For the settings that a target asks for; then the event comes again. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
 
-static void answer(struct reaction_run *reaction_run, enum outcome_result result,
-                   const char *message)
+static void answer_reaction_run(struct reaction_run *reaction_run, enum outcome_result result,
+                                const char *message)
 {
     reaction_run_answer(reaction_run,
                         &(struct reaction_run_answer){ .result = result, .message = message });
@@ -45,24 +45,24 @@ static void answer_later(struct reaction_run *reaction_run, const char *message)
 
 /* --- jobs ------------------------------------------------------------------------- */
 
-static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
+static void on_reaction_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
     struct reaction_run *reaction_run = self;
 
     crash_point("reaction-dispatched");
     switch (outcome) {
-    case DISPATCH_SENT: answer(reaction_run, OUTCOME_DISPATCHED, NULL); break;
+    case DISPATCH_SENT: answer_reaction_run(reaction_run, OUTCOME_DISPATCHED, NULL); break;
     /* The same event again; its targets may have changed meanwhile. */
     case DISPATCH_DUPLICATE:
-    case DISPATCH_CONFLICT: answer(reaction_run, OUTCOME_DUPLICATE, NULL); break;
-    case DISPATCH_INVALID: answer(reaction_run, OUTCOME_ERROR, text); break;
+    case DISPATCH_CONFLICT: answer_reaction_run(reaction_run, OUTCOME_DUPLICATE, NULL); break;
+    case DISPATCH_INVALID: answer_reaction_run(reaction_run, OUTCOME_ERROR, text); break;
     case DISPATCH_PENDING: answer_later(reaction_run, "another master has claimed the job"); break;
     case DISPATCH_FAILED: answer_later(reaction_run, text); break;
     }
 }
 
-static void send_job(struct reactor_engine *engine, struct reaction_run *reaction_run,
-                     const struct reaction_run_job *wanted, const struct param_strs *peels)
+static void send_reaction_job(struct reactor_engine *engine, struct reaction_run *reaction_run,
+                              const struct reaction_run_job *wanted, const struct param_strs *peels)
 {
     const struct job job = {
         .jid = wanted->jid,
@@ -79,8 +79,8 @@ static void send_job(struct reactor_engine *engine, struct reaction_run *reactio
     };
 
     log_info("job %s: %s by '%s' for %zu targets", job.jid, job.function, job.user, peels->n);
-    dispatcher_send(master_dispatcher(engine->master), &job, wanted->is_again, on_dispatched,
-                    reaction_run);
+    dispatcher_send(master_dispatcher(engine->master), &job, wanted->is_again,
+                    on_reaction_dispatched, reaction_run);
 }
 
 static void send_to_target(struct reactor_engine *engine, struct reaction_run *reaction_run,
@@ -92,15 +92,15 @@ static void send_to_target(struct reactor_engine *engine, struct reaction_run *r
     struct err err;
 
     if (roster_resolve(master_roster(engine->master), &arena, question, &peels, &err) < 0) {
-        answer(reaction_run, OUTCOME_ERROR, err.text);
+        answer_reaction_run(reaction_run, OUTCOME_ERROR, err.text);
     } else if (peels.n == 0) {
-        answer(reaction_run, OUTCOME_NO_TARGETS, "no peel matches the target");
+        answer_reaction_run(reaction_run, OUTCOME_NO_TARGETS, "no peel matches the target");
     } else if (job->dispatch->max_targets > 0 && (int64_t)peels.n > job->dispatch->max_targets) {
-        answer(reaction_run, OUTCOME_ABORTED,
-               arena_printf(&arena, "%zu peels match the target, max_targets is %lld", peels.n,
-                            (long long)job->dispatch->max_targets));
+        answer_reaction_run(reaction_run, OUTCOME_ABORTED,
+                            arena_printf(&arena, "%zu peels match the target, max_targets is %lld",
+                                         peels.n, (long long)job->dispatch->max_targets));
     } else {
-        send_job(engine, reaction_run, job, &peels);
+        send_reaction_job(engine, reaction_run, job, &peels);
     }
 }
 
@@ -112,8 +112,9 @@ struct settled {
     const struct reaction_run_job *job;
 };
 
-static struct roster_question make_question(const struct reactor_engine *engine,
-                                            const struct reaction_run_job *job, bool with_settings)
+static struct roster_question make_reaction_question(const struct reactor_engine *engine,
+                                                     const struct reaction_run_job *job,
+                                                     bool with_settings)
 {
     return (struct roster_question){ .expr = job->dispatch->target,
                                      .type = target_type_name(job->dispatch->type),
@@ -121,11 +122,11 @@ static struct roster_question make_question(const struct reactor_engine *engine,
                                      .with_settings = with_settings };
 }
 
-static void on_settings(struct settings_wait *wait, const char *problem)
+static void on_reaction_settings(struct settings_wait *wait, const char *problem)
 {
     struct settled *settled = container_of(wait, struct settled, wait);
     const struct settled copy = *settled;
-    const struct roster_question question = make_question(copy.engine, copy.job, true);
+    const struct roster_question question = make_reaction_question(copy.engine, copy.job, true);
 
     free(settled);
     if (problem)
@@ -141,7 +142,7 @@ static void wait_for_settings(struct reactor_engine *engine, struct reaction_run
 {
     struct settled *settled = mem_zalloc(sizeof(*settled));
 
-    *settled = (struct settled){ { .ready = on_settings }, engine, reaction_run, job };
+    *settled = (struct settled){ { .ready = on_reaction_settings }, engine, reaction_run, job };
     settings_cache_await(master_settings_book(engine->master), &settled->wait, SETTINGS_NS);
 }
 
@@ -157,9 +158,10 @@ void reactor_dispatch(void *user, struct reaction_run *reaction_run,
     } else if (job->dispatch->by_master) {
         static const char *const master[] = { JOB_TARGET_MASTER };
 
-        send_job(engine, reaction_run, job, &(struct param_strs){ ARRAY_LEN(master), master });
+        send_reaction_job(engine, reaction_run, job,
+                          &(struct param_strs){ ARRAY_LEN(master), master });
     } else {
-        const struct roster_question question = make_question(engine, job, false);
+        const struct roster_question question = make_reaction_question(engine, job, false);
 
         if (roster_needs_settings(&question))
             wait_for_settings(engine, reaction_run, job);
@@ -208,7 +210,7 @@ static void log_verdict(const struct verdict *verdict, const char *peel, const c
     });
 }
 
-static void on_decided(void *self, const struct registry_verdict *decided)
+static void on_admission_decided(void *self, const struct registry_verdict *decided)
 {
     struct verdict *verdict = self;
     /* What could not be decided for good was found before: somebody else was faster, or the bus
@@ -223,7 +225,7 @@ static void on_decided(void *self, const struct registry_verdict *decided)
     end_verdict(verdict, &answer);
 }
 
-static void decide(struct verdict *verdict, const struct enrollment *record)
+static void decide_admission(struct verdict *verdict, const struct enrollment *record)
 {
     static const enum admission_decision decisions[] = {
         [ACTION_APPROVE] = ADMISSION_APPROVE,
@@ -248,10 +250,12 @@ static void decide(struct verdict *verdict, const struct enrollment *record)
         end_verdict(verdict, &answer);
         return;
     }
-    registry_decide(&authority->registry, decision, &verdict->request, on_decided, verdict);
+    registry_decide(&authority->registry, decision, &verdict->request, on_admission_decided,
+                    verdict);
 }
 
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_reaction_enrollment(void *self, const struct nats_error *error,
+                                   const struct nats_kv_entry *entry)
 {
     struct verdict *verdict = self;
     struct reaction_run_answer later = { .result = OUTCOME_ERROR, .may_pass = true };
@@ -267,7 +271,7 @@ static void on_record(void *self, const struct nats_error *error, const struct n
         later.may_pass = false;
         end_verdict(verdict, &later);
     } else {
-        decide(verdict, entry ? &record : NULL);
+        decide_admission(verdict, entry ? &record : NULL);
     }
 }
 
@@ -308,21 +312,23 @@ void reactor_enroll(void *user, struct reaction_run *reaction_run, const char *r
     }
     verdict = make_verdict(engine, reaction_run, rule, action);
     if (str_starts(str_from(action->id), STR(ADMISSION_ID)) &&
-        nats_kv_get(&kv, action->id, on_record, verdict, &err) == 0)
+        nats_kv_get(&kv, action->id, on_reaction_enrollment, verdict, &err) == 0)
         return;
-    decide(verdict, NULL); /* not the id of an enrollment */
+    decide_admission(verdict, NULL); /* not the id of an enrollment */
 }
 
 /* --- events ------------------------------------------------------------------------- */
 
-static void on_sent(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_reaction_event_sent(void *self, const struct nats_error *error,
+                                   const struct nats_stored_ack *ack)
 {
     struct reaction_run *reaction_run = self;
 
     if (error)
         answer_later(reaction_run, error->text);
     else
-        answer(reaction_run, ack->duplicate ? OUTCOME_DUPLICATE : OUTCOME_DISPATCHED, NULL);
+        answer_reaction_run(reaction_run, ack->duplicate ? OUTCOME_DUPLICATE : OUTCOME_DISPATCHED,
+                            NULL);
 }
 
 void reactor_send(void *user, struct reaction_run *reaction_run,
@@ -342,7 +348,7 @@ void reactor_send(void *user, struct reaction_run *reaction_run,
     /* An id that cannot stand in a header is left out. */
     (void)nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(send->parent), &err);
     if (record_encode(&bytes, &event_type, &send->event, &err) < 0) {
-        answer(reaction_run, OUTCOME_ERROR, err.text);
+        answer_reaction_run(reaction_run, OUTCOME_ERROR, err.text);
         return;
     }
     if (nats_publisher_send(engine->publisher,
@@ -350,7 +356,7 @@ void reactor_send(void *user, struct reaction_run *reaction_run,
                                                   .payload = buf_view(&bytes),
                                                   .header = buf_view(&header),
                                                   .id = buf_view(&id) },
-                            on_sent, reaction_run, &err) < 0)
+                            on_reaction_event_sent, reaction_run, &err) < 0)
         answer_later(reaction_run, err.text);
 }
 

@@ -64,7 +64,8 @@ static void end_again(struct reactor_again *again, const char *problem, uint64_t
     arena_done(&arena);
 }
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_retried_event_stored(void *self, const struct nats_error *error,
+                                    const struct nats_stored_ack *ack)
 {
     struct reactor_again *again = self;
 
@@ -73,7 +74,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
     end_again(again, error ? error->text : NULL, ack ? ack->seq : 0);
 }
 
-static int make_header(const struct reactor_again *again, struct buf *header, struct err *err)
+static int make_retry_header(const struct reactor_again *again, struct buf *header, struct err *err)
 {
     if (again->parent[0] &&
         nats_header_add(header, REACTOR_PARENT_HEADER, str_from(again->parent), err) < 0)
@@ -99,8 +100,8 @@ static struct str make_msg_id(const struct reactor_again *again, struct buf *out
 }
 
 /* An operator has decided that the event is not too old. */
-static int print_event(const struct reactor_again *again, const struct nats_stored *msg,
-                       const struct event *event, struct buf *out, struct err *err)
+static int print_retried_event(const struct reactor_again *again, const struct nats_stored *msg,
+                               const struct event *event, struct buf *out, struct err *err)
 {
     const int64_t now = bus_time();
     struct event fresh = *event;
@@ -119,14 +120,15 @@ static int store_again(struct reactor_again *again, const struct nats_stored *ms
     AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX),
                         id = BUF_INIT(MSG_ID_MAX);
 
-    if (make_header(again, &header, err) < 0 || print_event(again, msg, event, &bytes, err) < 0)
+    if (make_retry_header(again, &header, err) < 0 ||
+        print_retried_event(again, msg, event, &bytes, err) < 0)
         return -1;
     return nats_publisher_send(again->engine->publisher,
                                &(struct nats_store){ .subject = msg->subject,
                                                      .payload = buf_view(&bytes),
                                                      .header = buf_view(&header),
                                                      .id = make_msg_id(again, &id) },
-                               on_stored, again, err);
+                               on_retried_event_stored, again, err);
 }
 
 bool reactor_was_sent_again(const struct nats_stored *msg)
@@ -155,7 +157,8 @@ static void probe_next(struct reactor_again *again)
         find_event(again);
 }
 
-static void on_found(void *self, const struct nats_error *error, const struct nats_stored *msg)
+static void on_retried_event_found(void *self, const struct nats_error *error,
+                                   const struct nats_stored *msg)
 {
     struct reactor_again *again = self;
     struct event event;
@@ -187,7 +190,7 @@ static void find_event(struct reactor_again *again)
     else if (nats_stream_get(
                  &again->engine->master->js, STORE_EVENTS,
                  &(struct nats_which){ .seq = is_after ? again->seq + away : again->seq - away },
-                 on_found, again, &err) < 0)
+                 on_retried_event_found, again, &err) < 0)
         end_again(again, err.text, 0);
 }
 
@@ -255,7 +258,8 @@ static void on_retried(void *self, const char *problem, uint64_t seq)
     answer_retry(retry, problem);
 }
 
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_outcome_record(void *self, const struct nats_error *error,
+                              const struct nats_kv_entry *entry)
 {
     struct retry *retry = self;
     struct outcome outcome = { .parent = "" };
@@ -277,7 +281,7 @@ static void on_record(void *self, const struct nats_error *error, const struct n
     }
 }
 
-static int read_record(struct retry *retry, struct err *err)
+static int read_outcome_record(struct retry *retry, struct err *err)
 {
     const struct nats_kv kv = { .js = retry->engine->master->js,
                                 .bucket = store_bucket_name(STORE_EVENT_OUTCOMES),
@@ -285,10 +289,10 @@ static int read_record(struct retry *retry, struct err *err)
     char key[OUTCOME_KEY_SIZE];
 
     outcome_key(retry->question.id, key);
-    return nats_kv_get(&kv, key, on_record, retry, err);
+    return nats_kv_get(&kv, key, on_outcome_record, retry, err);
 }
 
-static void on_retry(void *self, const struct nats_msg *msg)
+static void on_retry_request(void *self, const struct nats_msg *msg)
 {
     struct retry *retry;
     struct err err;
@@ -298,7 +302,7 @@ static void on_retry(void *self, const struct nats_msg *msg)
     retry = make_retry(self, msg->reply);
     if (record_decode(&retry->arena, &question_retry_type, 0, msg->payload, &retry->question,
                       &err) < 0 ||
-        read_record(retry, &err) < 0)
+        read_outcome_record(retry, &err) < 0)
         answer_retry(retry, err.text);
 }
 
@@ -307,7 +311,7 @@ int reactor_serve_retries(struct reactor_engine *engine, struct err *err)
     const struct nats_sub_options options = {
         .subject = subject_template(SUBJECT_REACTOR_RETRY),
         .queue = subject_queue(SUBJECT_REACTOR_RETRY),
-        .message = on_retry,
+        .message = on_retry_request,
         .self = engine,
     };
 

@@ -85,14 +85,14 @@ struct reactor_audit {
     uint64_t recount_next; /* the message that is compared next */
 };
 
-static struct nats_kv acks_of(const struct reactor_audit *audit)
+static struct nats_kv get_ack_stream(const struct reactor_audit *audit)
 {
     return (struct nats_kv){ .js = audit->engine->master->js,
                              .bucket = store_bucket_name(STORE_REACTOR_ACKS),
                              .indirect = true };
 }
 
-static bool is_over(const struct reactor_audit *audit)
+static bool is_audit_over(const struct reactor_audit *audit)
 {
     return audit->engine->is_stopping || !lease_is_held(&audit->lease);
 }
@@ -124,7 +124,7 @@ static void on_block_stored(void *self, const struct nats_error *error, uint64_t
 
 static void store_block(struct reactor_audit *audit, struct seq_block *block)
 {
-    const struct nats_kv kv = acks_of(audit);
+    const struct nats_kv kv = get_ack_stream(audit);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(SEQ_BLOCK_BYTES + 16);
     struct block_write *write = mem_zalloc(sizeof(*write));
@@ -172,7 +172,7 @@ static void on_checked_stored(void *self, const struct nats_error *error, uint64
 
 static void store_checked(struct reactor_audit *audit)
 {
-    const struct nats_kv kv = acks_of(audit);
+    const struct nats_kv kv = get_ack_stream(audit);
     AUTO_BUF struct buf text = BUF_INIT(CHECKED_MAX);
     struct err err;
 
@@ -186,7 +186,7 @@ static void store_checked(struct reactor_audit *audit)
         end_audit(audit);
 }
 
-static void on_purged(void *self, const struct nats_error *error)
+static void on_audit_purged(void *self, const struct nats_error *error)
 {
     (void)self;
     (void)error; /* what is left goes by its age */
@@ -206,8 +206,8 @@ static void purge_checked(struct reactor_audit *audit, uint64_t before)
 
         (void)nats_stream_purge(
             &audit->engine->master->js,
-            arena_printf(&arena, "KV_%s", store_bucket_name(STORE_REACTOR_ACKS)), &purge, on_purged,
-            audit, &err);
+            arena_printf(&arena, "KV_%s", store_bucket_name(STORE_REACTOR_ACKS)), &purge,
+            on_audit_purged, audit, &err);
     }
 }
 
@@ -228,7 +228,7 @@ static void on_salvaged(void *self, const char *problem)
 {
     struct reactor_audit *audit = self;
 
-    if (is_over(audit) || problem) { /* the next audit begins at the same place */
+    if (is_audit_over(audit) || problem) { /* the next audit begins at the same place */
         if (problem)
             log_info("an audit of events will be done again: %s", problem);
         end_audit(audit);
@@ -245,7 +245,7 @@ static void salvage_next(struct reactor_audit *audit)
         reactor_salvage(audit->engine, audit->missing.p[audit->next_missing++], on_salvaged, audit);
 }
 
-static void find_missing(struct reactor_audit *audit)
+static void find_missing_events(struct reactor_audit *audit)
 {
     size_t beyond = 0;
 
@@ -262,9 +262,10 @@ static void find_missing(struct reactor_audit *audit)
                   beyond, MISSING_MAX);
 }
 
-static void read_blocks(struct reactor_audit *audit);
+static void read_audit_blocks(struct reactor_audit *audit);
 
-static void on_block(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_audit_block(void *self, const struct nats_error *error,
+                           const struct nats_kv_entry *entry)
 {
     struct reactor_audit *audit = self;
     struct err err;
@@ -276,25 +277,25 @@ static void on_block(void *self, const struct nats_error *error, const struct na
                         err.text);
         return;
     }
-    if (error || is_over(audit)) {
+    if (error || is_audit_over(audit)) {
         end_audit(audit);
         return;
     }
     audit->block++;
-    read_blocks(audit);
+    read_audit_blocks(audit);
 }
 
-static void read_blocks(struct reactor_audit *audit)
+static void read_audit_blocks(struct reactor_audit *audit)
 {
-    const struct nats_kv kv = acks_of(audit);
+    const struct nats_kv kv = get_ack_stream(audit);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
     if (audit->block > audit->until / SEQ_BLOCK) {
-        find_missing(audit);
+        find_missing_events(audit);
         salvage_next(audit);
     } else if (nats_kv_list(&kv, arena_printf(&arena, "%llu.*", (unsigned long long)audit->block),
-                            on_block, audit, &err) < 0) {
+                            on_audit_block, audit, &err) < 0) {
         end_audit(audit);
     }
 }
@@ -307,7 +308,7 @@ static void begin_audit(struct reactor_audit *audit)
 
     audit->until = audit->floor < most ? audit->floor : most;
     audit->block = (audit->checked + 1) / SEQ_BLOCK;
-    read_blocks(audit);
+    read_audit_blocks(audit);
 }
 
 /* Another consumer begins at the end of the stream: what came before is not its to deliver. It has
@@ -338,11 +339,11 @@ static void judge_floor(struct reactor_audit *audit)
 
 static void recall_next(struct reactor_audit *audit);
 
-static void on_recalled(void *self, const char *problem)
+static void on_audit_recalled(void *self, const char *problem)
 {
     struct reactor_audit *audit = self;
 
-    if (is_over(audit) || problem) { /* it begins again after the next look */
+    if (is_audit_over(audit) || problem) { /* it begins again after the next look */
         if (problem)
             log_info("events will be compared again: %s", problem);
         end_audit(audit);
@@ -356,7 +357,7 @@ static void recall_next(struct reactor_audit *audit)
     struct recount *recount = &audit->recount;
 
     if (audit->recount_next <= recount->until) {
-        reactor_recall(audit->engine, audit->recount_next++, on_recalled, audit);
+        reactor_recall(audit->engine, audit->recount_next++, on_audit_recalled, audit);
         return;
     }
     log_info("events were compared with their outcomes from=%llu until=%llu",
@@ -385,8 +386,8 @@ static const char *find_leader(const struct value *reply)
     return cluster ? value_get_text(cluster, "leader") : NULL;
 }
 
-static void on_stream(void *self, const struct nats_error *error,
-                      const struct nats_stream_info *info)
+static void on_audit_stream_info(void *self, const struct nats_error *error,
+                                 const struct nats_stream_info *info)
 {
     struct reactor_audit *audit = self;
     struct recount_look look = { .reach = audit->look.reach,
@@ -394,7 +395,7 @@ static void on_stream(void *self, const struct nats_error *error,
                                  .is_idle = audit->look.is_idle };
 
     (void)error; /* the next time */
-    if (!info || is_over(audit)) {
+    if (!info || is_audit_over(audit)) {
         end_audit(audit);
         return;
     }
@@ -426,7 +427,8 @@ static void judge_look(struct reactor_audit *audit)
         return;
     }
     memcpy(audit->created, audit->look.created, sizeof(audit->created));
-    if (nats_stream_info(&audit->engine->master->js, STORE_EVENTS, on_stream, audit, &err) < 0)
+    if (nats_stream_info(&audit->engine->master->js, STORE_EVENTS, on_audit_stream_info, audit,
+                         &err) < 0)
         end_audit(audit);
 }
 
@@ -455,12 +457,12 @@ static void parse_checked(struct reactor_audit *audit, struct str text)
     audit->recount = recount;
 }
 
-static void on_checked(void *self, const struct nats_error *error,
-                       const struct nats_kv_entry *entry)
+static void on_audit_event_checked(void *self, const struct nats_error *error,
+                                   const struct nats_kv_entry *entry)
 {
     struct reactor_audit *audit = self;
 
-    if (is_over(audit) || (error && error->fault != NATS_FAULT_NOT_FOUND)) {
+    if (is_audit_over(audit) || (error && error->fault != NATS_FAULT_NOT_FOUND)) {
         end_audit(audit);
         return;
     }
@@ -472,10 +474,10 @@ static void on_checked(void *self, const struct nats_error *error,
 
 static void read_checked(struct reactor_audit *audit)
 {
-    const struct nats_kv kv = acks_of(audit);
+    const struct nats_kv kv = get_ack_stream(audit);
     struct err err;
 
-    if (nats_kv_get(&kv, CHECKED, on_checked, audit, &err) < 0)
+    if (nats_kv_get(&kv, CHECKED, on_audit_event_checked, audit, &err) < 0)
         end_audit(audit);
 }
 
@@ -505,9 +507,9 @@ static void judge_consumer(struct reactor_audit *audit, const struct nats_consum
 }
 
 /* No event is lost for good while there are no rules to compare it with. */
-static bool can_look(const struct reactor_audit *audit)
+static bool is_look_possible(const struct reactor_audit *audit)
 {
-    return !audit->is_busy && audit->engine->has_rules && !is_over(audit);
+    return !audit->is_busy && audit->engine->has_rules && !is_audit_over(audit);
 }
 
 void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer_info *info)
@@ -515,19 +517,19 @@ void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer
     struct reactor_audit *audit = engine->audit;
 
     seq_set_forget(&audit->acked, info->ack_floor_stream_seq);
-    if (!can_look(audit))
+    if (!is_look_possible(audit))
         return;
     audit->is_busy = true;
     judge_consumer(audit, info);
 }
 
-static void on_look(void *self, const struct nats_error *error,
-                    const struct nats_consumer_info *info)
+static void on_audit_consumer_info(void *self, const struct nats_error *error,
+                                   const struct nats_consumer_info *info)
 {
     struct reactor_audit *audit = self;
 
     (void)error; /* the next time */
-    if (!info || is_over(audit))
+    if (!info || is_audit_over(audit))
         end_audit(audit);
     else
         judge_consumer(audit, info);
@@ -535,37 +537,37 @@ static void on_look(void *self, const struct nats_error *error,
 
 /* Whoever has just got the lease, or has something to compare, does not wait for the next look at
  * the lag. */
-static void look_sooner(struct reactor_audit *audit)
+static void begin_audit_look(struct reactor_audit *audit)
 {
     struct err err;
 
-    if ((!audit->has_checked || audit->recount.until > 0) && can_look(audit))
+    if ((!audit->has_checked || audit->recount.until > 0) && is_look_possible(audit))
         audit->is_busy = nats_consumer_info(&audit->engine->master->js, STORE_EVENTS, STORE_REACTOR,
-                                            on_look, audit, &err) == 0;
+                                            on_audit_consumer_info, audit, &err) == 0;
 }
 
-static bool is_due(const struct reactor_audit *audit)
+static bool is_audit_due(const struct reactor_audit *audit)
 {
-    return !audit->is_busy && !is_over(audit) && audit->floor_since &&
+    return !audit->is_busy && !is_audit_over(audit) && audit->floor_since &&
            audit->floor > audit->checked && clock_now() - audit->floor_since >= AUDIT_WAIT_NS;
 }
 
-static void on_timer(struct timer *timer)
+static void on_audit_timer(struct timer *timer)
 {
     struct reactor_audit *audit = container_of(timer, struct reactor_audit, timer);
 
     timer_set(loop_timers(audit->engine->master->loop), &audit->timer,
-              clock_after(clock_now(), AUDIT_NS), on_timer);
+              clock_after(clock_now(), AUDIT_NS), on_audit_timer);
     store_acked(audit);
-    look_sooner(audit);
-    if (!is_due(audit))
+    begin_audit_look(audit);
+    if (!is_audit_due(audit))
         return;
     audit->is_busy = true;
     audit->floor_since = 0;
     begin_audit(audit);
 }
 
-static void on_got(struct lease *lease)
+static void on_audit_lease_got(struct lease *lease)
 {
     struct reactor_audit *audit = container_of(lease, struct reactor_audit, lease);
 
@@ -582,12 +584,13 @@ void reactor_begin_audit(struct reactor_engine *engine)
     struct reactor_audit *audit = mem_zalloc(sizeof(*audit));
 
     audit->engine = engine;
-    audit->lease = (struct lease){
-        .js = engine->master->js, .key = LEASE, .holder = engine->master->id, .got = on_got
-    };
+    audit->lease = (struct lease){ .js = engine->master->js,
+                                   .key = LEASE,
+                                   .holder = engine->master->id,
+                                   .got = on_audit_lease_got };
     engine->audit = audit;
     lease_start(&audit->lease);
-    on_timer(&audit->timer);
+    on_audit_timer(&audit->timer);
 }
 
 void reactor_end_audit(struct reactor_engine *engine)

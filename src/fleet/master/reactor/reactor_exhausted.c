@@ -65,8 +65,8 @@ static void free_salvage(struct salvage *salvage)
     arena_done(&arena);
 }
 
-static int read_record(struct salvage *salvage, const char *id, nats_kv_entry_fn *fn,
-                       struct err *err)
+static int read_exhausted_record(struct salvage *salvage, const char *id, nats_kv_entry_fn *fn,
+                                 struct err *err)
 {
     const struct nats_kv kv = { .js = salvage->engine->master->js,
                                 .bucket = store_bucket_name(STORE_EVENT_OUTCOMES),
@@ -77,7 +77,8 @@ static int read_record(struct salvage *salvage, const char *id, nats_kv_entry_fn
     return nats_kv_get(&kv, key, fn, salvage, err);
 }
 
-static int read_event(struct salvage *salvage, uint64_t seq, nats_stored_fn *fn, struct err *err)
+static int read_exhausted_event(struct salvage *salvage, uint64_t seq, nats_stored_fn *fn,
+                                struct err *err)
 {
     return nats_stream_get(&salvage->engine->master->js, STORE_EVENTS,
                            &(struct nats_which){ .seq = seq }, fn, salvage, err);
@@ -85,7 +86,7 @@ static int read_event(struct salvage *salvage, uint64_t seq, nats_stored_fn *fn,
 
 /* --- telling --------------------------------------------------------------------------- */
 
-static struct value describe(struct arena *arena, const struct outcome *outcome)
+static struct value describe_exhausted(struct arena *arena, const struct outcome *outcome)
 {
     struct value_map *map = value_map_new(arena, 3);
 
@@ -111,12 +112,12 @@ static void count_exhausted(struct reactor_engine *engine, const struct outcome 
               outcome->deliveries);
 }
 
-static void tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
+static void report_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct announcement announcement = {
         .tag = TAG,
-        .data = describe(&arena, outcome),
+        .data = describe_exhausted(&arena, outcome),
         .depth = outcome->depth,
         /* one that an operator sends again may be given up again */
         .about = arena_printf(&arena, "%s %llu", outcome->id, (unsigned long long)outcome->seq),
@@ -134,7 +135,7 @@ void reactor_give_up(struct reactor_engine *engine, const struct outcome *outcom
                      void (*fn)(void *self), void *self)
 {
     count_exhausted(engine, outcome);
-    tell_exhausted(engine, outcome);
+    report_exhausted(engine, outcome);
     reactor_keep_outcome(engine, outcome, fn, self);
 }
 
@@ -162,7 +163,7 @@ static void end_salvage(struct salvage *salvage, const char *problem)
     free_salvage(salvage);
 }
 
-static void on_given_up(void *self)
+static void on_exhausted_given_up(void *self)
 {
     end_salvage(self, NULL);
 }
@@ -174,12 +175,12 @@ static void on_sent_again(void *self, const char *problem, uint64_t seq)
     if (problem)
         log_warning("an event that was given up was not sent again: %s", problem);
     if (seq == 0)
-        tell_exhausted(salvage->engine, &salvage->outcome);
+        report_exhausted(salvage->engine, &salvage->outcome);
     end_salvage(salvage, NULL);
 }
 
 /* Not before: what comes of the event replaces the record. */
-static void on_recorded(void *self)
+static void on_exhausted_recorded(void *self)
 {
     struct salvage *salvage = self;
 
@@ -193,15 +194,15 @@ static void give_up_lost(struct salvage *salvage, const struct outcome *previous
     const bool was_tried = previous && previous->rules.list.n > 0;
 
     if (was_tried || salvage->was_again) {
-        reactor_give_up(salvage->engine, &salvage->outcome, on_given_up, salvage);
+        reactor_give_up(salvage->engine, &salvage->outcome, on_exhausted_given_up, salvage);
         return;
     }
     count_exhausted(salvage->engine, &salvage->outcome);
-    reactor_keep_outcome(salvage->engine, &salvage->outcome, on_recorded, salvage);
+    reactor_keep_outcome(salvage->engine, &salvage->outcome, on_exhausted_recorded, salvage);
 }
 
 /* It was recorded before, or is on its way again. */
-static bool is_known(const struct salvage *salvage, const struct outcome *previous)
+static bool is_exhausted_known(const struct salvage *salvage, const struct outcome *previous)
 {
     const uint64_t seq = salvage->outcome.seq;
 
@@ -210,18 +211,18 @@ static bool is_known(const struct salvage *salvage, const struct outcome *previo
             (previous->seq == seq && strcmp(previous->reason, OUTCOME_LAST_DELIVERY) != 0));
 }
 
-static void on_recalled(void *self, const char *problem, uint64_t seq)
+static void on_exhausted_recalled(void *self, const char *problem, uint64_t seq)
 {
     (void)seq;
     end_salvage(self, problem);
 }
 
-static void recall(struct salvage *salvage)
+static void recall_exhausted_event(struct salvage *salvage)
 {
     log_warning("event has no outcome and is sent again id=%s key=%s", salvage->outcome.id,
                 salvage->outcome.key);
     reactor_again_send(reactor_again_new(salvage->engine, &salvage->outcome), REACTOR_AGAIN_ONCE,
-                       on_recalled, salvage);
+                       on_exhausted_recalled, salvage);
 }
 
 /* An attempt that was the last may have done everything, and only its ack was lost. */
@@ -245,11 +246,11 @@ static void on_previous(void *self, const struct nats_error *error,
         if (is_on_record)
             end_salvage(salvage, NULL);
         else
-            recall(salvage);
+            recall_exhausted_event(salvage);
         return;
     }
     if (is_on_record) {
-        if (is_known(salvage, &previous) || outcome_is_settled(&previous)) {
+        if (is_exhausted_known(salvage, &previous) || outcome_is_settled(&previous)) {
             end_salvage(salvage, NULL);
             return;
         }
@@ -312,7 +313,7 @@ static void on_lost_event(void *self, const struct nats_error *error, const stru
         .deliveries = (int32_t)salvage->poison.deliveries,
         .seq = salvage->poison.stream_seq,
     };
-    if (read_record(salvage, salvage->outcome.id, on_previous, &err) < 0)
+    if (read_exhausted_record(salvage, salvage->outcome.id, on_previous, &err) < 0)
         end_salvage(salvage, err.text);
 }
 
@@ -323,7 +324,7 @@ static void on_advisory(void *self, const struct nats_msg *msg)
 
     if (!nats_poison_parse(&salvage->arena, msg->payload, &salvage->poison))
         end_salvage(salvage, NULL); /* whatever it was */
-    else if (read_event(salvage, salvage->poison.stream_seq, on_lost_event, &err) < 0)
+    else if (read_exhausted_event(salvage, salvage->poison.stream_seq, on_lost_event, &err) < 0)
         end_salvage(salvage, err.text);
 }
 
@@ -336,7 +337,7 @@ static void begin_salvage(struct salvage *salvage, uint64_t seq, reactor_salvage
     salvage->self = self;
     salvage->poison =
         (struct nats_poison){ .stream_seq = seq, .deliveries = PIPELINE_DELIVERIES_MAX };
-    if (read_event(salvage, seq, on_lost_event, &err) < 0)
+    if (read_exhausted_event(salvage, seq, on_lost_event, &err) < 0)
         end_salvage(salvage, err.text);
 }
 

@@ -123,7 +123,7 @@ void reactor_note_event(struct reactor_engine *engine, const struct pipeline_del
 }
 
 /* Not when it only wrote a line, which has the event's id, or was stopped by a guard. */
-static bool has_acted(const struct outcome *outcome)
+static bool has_outcome_acted(const struct outcome *outcome)
 {
     VEC_EACH (&outcome->rules.list, rule) {
         if (rule->message[0] || rule->result == OUTCOME_ERROR)
@@ -137,6 +137,6 @@ static bool has_acted(const struct outcome *outcome)
 
 void reactor_note_end(struct reactor_engine *engine, const struct outcome *outcome)
 {
-    if (has_acted(outcome) || rate_take(&engine->notes, STR("all"), clock_now()) == 0)
+    if (has_outcome_acted(outcome) || rate_take(&engine->notes, STR("all"), clock_now()) == 0)
         reactor_keep_outcome(engine, outcome, NULL, NULL);
 }

@@ -23,7 +23,7 @@ struct reactor_bench {
 
 /* --- by workers ----------------------------------------------------------------------- */
 
-static void work(struct background_task *background_task)
+static void render_reaction(struct background_task *background_task)
 {
     struct reactor_bench *bench =
         container_of(background_task, struct reactor_bench, background_task);
@@ -34,7 +34,7 @@ static void work(struct background_task *background_task)
 
 static void fill_benches(struct reactor_engine *engine);
 
-static void done(struct background_task *background_task)
+static void finish_rendering(struct background_task *background_task)
 {
     struct reactor_bench *bench =
         container_of(background_task, struct reactor_bench, background_task);
@@ -55,7 +55,8 @@ static void done(struct background_task *background_task)
 static void begin_rendering(struct reactor_bench *bench, struct reactor_mission *mission)
 {
     bench->mission = mission;
-    background_task_begin(&bench->engine->background_tasks, &bench->background_task, work, done);
+    background_task_begin(&bench->engine->background_tasks, &bench->background_task,
+                          render_reaction, finish_rendering);
 }
 
 static struct reactor_mission *take_queued(struct reactor_engine *engine)

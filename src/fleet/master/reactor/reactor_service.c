@@ -62,7 +62,7 @@ const struct value *reactor_facts(void *user, struct arena *arena, const char *p
 }
 
 /* What a peel sent before its credentials were revoked counts for nothing. */
-static bool is_revoked(void *user, const char *peel)
+static bool is_event_source_revoked(void *user, const char *peel)
 {
     const struct reactor_engine *engine = user;
 
@@ -72,8 +72,8 @@ static bool is_revoked(void *user, const char *peel)
 
 /* --- missions ------------------------------------------------------------------------ */
 
-static struct reactor_mission *add_mission(struct reactor_engine *engine,
-                                           struct reaction_run *reaction_run, struct str reply)
+static struct reactor_mission *add_delivery(struct reactor_engine *engine,
+                                            struct reaction_run *reaction_run, struct str reply)
 {
     struct reactor_mission *mission = mem_zalloc(sizeof(*mission) + reply.n);
 
@@ -87,7 +87,7 @@ static struct reactor_mission *add_mission(struct reactor_engine *engine,
     return mission;
 }
 
-static void free_mission(struct reactor_mission *mission)
+static void free_delivery(struct reactor_mission *mission)
 {
     struct reactor_engine *engine = mission->engine;
 
@@ -111,13 +111,13 @@ void reactor_leave_room(struct reactor_mission *mission)
     count_done(mission->engine);
 }
 
-static void end_mission(struct reactor_mission *mission)
+static void end_delivery(struct reactor_mission *mission)
 {
     reactor_leave_room(mission);
-    free_mission(mission);
+    free_delivery(mission);
 }
 
-static void acknowledge(struct reactor_engine *engine, struct str reply, uint64_t seq)
+static void acknowledge_event(struct reactor_engine *engine, struct str reply, uint64_t seq)
 {
     struct err err;
 
@@ -129,7 +129,7 @@ static void acknowledge(struct reactor_engine *engine, struct str reply, uint64_
 
 /* --- the end of a flight -------------------------------------------------------------- */
 
-static void count_results(struct reactor_engine *engine, const struct outcome *outcome)
+static void count_outcome_results(struct reactor_engine *engine, const struct outcome *outcome)
 {
     struct metrics *metrics = engine->master->metrics;
 
@@ -165,15 +165,15 @@ static void on_last_kept(void *self)
     struct reactor_engine *engine = mission->engine;
 
     if (engine->is_stopping) {
-        free_mission(mission);
+        free_delivery(mission);
         return;
     }
-    acknowledge(engine, mission->reply, mission->seq);
-    end_mission(mission);
+    acknowledge_event(engine, mission->reply, mission->seq);
+    end_delivery(mission);
 }
 
-static void on_end(void *user, struct reaction_run *reaction_run,
-                   const struct reaction_run_end *end)
+static void on_reaction_end(void *user, struct reaction_run *reaction_run,
+                            const struct reaction_run_end *end)
 {
     struct reactor_engine *engine = user;
     struct reactor_mission *mission = reaction_run_message(reaction_run);
@@ -183,10 +183,10 @@ static void on_end(void *user, struct reaction_run *reaction_run,
     if (engine->is_stopping) {
         if (engine->is_parting) /* another master gets it at once, else after ack_wait */
             (void)nats_nak(engine->master->js.conn, mission->reply, 0, &err);
-        free_mission(mission);
+        free_delivery(mission);
         return;
     }
-    count_results(engine, end->outcome);
+    count_outcome_results(engine, end->outcome);
     log_results(end->outcome);
     if (end->verdict == REACTION_RUN_EXHAUSTED) {
         reactor_give_up(engine, end->outcome, on_last_kept, mission);
@@ -200,14 +200,14 @@ static void on_end(void *user, struct reaction_run *reaction_run,
     if (end->verdict == REACTION_RUN_ACK || !mission->is_again) /* else it stays given up */
         reactor_note_end(engine, end->outcome);
     if (end->verdict == REACTION_RUN_ACK)
-        acknowledge(engine, mission->reply, mission->seq);
+        acknowledge_event(engine, mission->reply, mission->seq);
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
         log_warning("an event was not given back: %s", err.text);
     crash_point("event-acknowledged");
-    end_mission(mission);
+    end_delivery(mission);
 }
 
-static void on_opened(void *user, const char *rule)
+static void on_breaker_opened(void *user, const char *rule)
 {
     struct reactor_engine *engine = user;
 
@@ -223,8 +223,8 @@ static const struct pipeline_effects effects = {
     .send = reactor_send,
     .await = reactor_await,
     .log = reactor_log,
-    .opened = on_opened,
-    .end = on_end,
+    .opened = on_breaker_opened,
+    .end = on_reaction_end,
     .facts = reactor_facts,
     .monotonic = reactor_monotonic,
     .wall = reactor_wall,
@@ -247,15 +247,15 @@ static void note_drop(struct reactor_engine *engine, const struct pipeline_verdi
 }
 
 /* What needs no flight is done with. */
-static void pass_by(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
-                    const struct pipeline_verdict *verdict, struct str reply)
+static void skip_event(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
+                       const struct pipeline_verdict *verdict, struct str reply)
 {
     if (verdict->drop != EVENT_GATE_PASS)
         note_drop(engine, verdict);
     else
         metrics_add(engine->master->metrics, MASTER_REACTOR_UNMATCHED, 1, NULL, NULL);
     reactor_note_event(engine, delivery, verdict);
-    acknowledge(engine, reply, delivery->seq);
+    acknowledge_event(engine, reply, delivery->seq);
     count_done(engine);
 }
 
@@ -265,7 +265,7 @@ static void on_last_recorded(void *self)
 
     if (mission->engine->is_stopping) {
         reaction_run_cancel(mission->reaction_run);
-        free_mission(mission);
+        free_delivery(mission);
         return;
     }
     reaction_run_begin(mission->reaction_run);
@@ -292,7 +292,7 @@ static void record_last(struct reactor_mission *mission, const struct pipeline_d
     reactor_keep_outcome(mission->engine, &outcome, on_last_recorded, mission);
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_reactor_event(void *self, const struct nats_msg *msg)
 {
     struct reactor_engine *engine = self;
     struct pipeline_delivery delivery = {
@@ -320,10 +320,10 @@ static void on_message(void *self, const struct nats_msg *msg)
         metrics_add(engine->master->metrics, MASTER_REACTOR_EVENTS, 1,
                     event_origin_name(verdict.event->source.type), NULL);
     if (!verdict.reaction_run) {
-        pass_by(engine, &delivery, &verdict, msg->reply);
+        skip_event(engine, &delivery, &verdict, msg->reply);
         return;
     }
-    mission = add_mission(engine, verdict.reaction_run, msg->reply);
+    mission = add_delivery(engine, verdict.reaction_run, msg->reply);
     mission->seq = delivery.seq;
     mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
     mission->is_again =
@@ -335,17 +335,17 @@ static void on_message(void *self, const struct nats_msg *msg)
         reaction_run_begin(verdict.reaction_run);
 }
 
-static void on_trouble(void *self, const struct nats_error *error)
+static void on_reactor_trouble(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error->fault != NATS_FAULT_CANCELED)
         log_warning("events are not delivered: %s", error->text);
 }
 
-static void begin_pulling(struct timer *timer);
+static void begin_event_pull(struct timer *timer);
 
 /* The consumer is gone: masters make it when they start, so this one tries again. */
-static void on_pull_failed(void *self, const struct nats_error *error)
+static void on_reactor_pull_failed(void *self, const struct nats_error *error)
 {
     struct reactor_engine *engine = self;
 
@@ -355,11 +355,11 @@ static void on_pull_failed(void *self, const struct nats_error *error)
     nats_puller_free(engine->puller);
     engine->puller = NULL;
     timer_set(loop_timers(engine->master->loop), &engine->begin,
-              clock_after(clock_now(), MASTER_RETRY_NS), begin_pulling);
+              clock_after(clock_now(), MASTER_RETRY_NS), begin_event_pull);
 }
 
 /* No event is taken before rules, facts and enrollments are there. */
-static void begin_pulling(struct timer *timer)
+static void begin_event_pull(struct timer *timer)
 {
     struct reactor_engine *engine = container_of(timer, struct reactor_engine, begin);
     const size_t held = (size_t)engine->master->conf.reactor_workers * REACTOR_HELD_EACH;
@@ -368,9 +368,9 @@ static void begin_pulling(struct timer *timer)
         .consumer = STORE_REACTOR,
         .batch = held < REACTOR_HELD_MAX ? held : REACTOR_HELD_MAX,
         .is_busy = true,
-        .message = on_message,
-        .trouble = on_trouble,
-        .failed = on_pull_failed,
+        .message = on_reactor_event,
+        .trouble = on_reactor_trouble,
+        .failed = on_reactor_pull_failed,
         .self = engine,
     };
     const struct roster *roster = master_roster(engine->master);
@@ -386,7 +386,7 @@ static void begin_pulling(struct timer *timer)
         log_error("events cannot be delivered: %s", err.text);
     }
     timer_set(loop_timers(engine->master->loop), &engine->begin, clock_after(clock_now(), BEGIN_NS),
-              begin_pulling);
+              begin_event_pull);
 }
 
 /* --- rules --------------------------------------------------------------------------- */
@@ -423,8 +423,8 @@ static void on_rules_failed(void *self, const char *text)
 
 /* --- every 15 seconds ------------------------------------------------------------------ */
 
-static void on_lag(void *self, const struct nats_error *error,
-                   const struct nats_consumer_info *info)
+static void on_reactor_lag(void *self, const struct nats_error *error,
+                           const struct nats_consumer_info *info)
 {
     struct reactor_engine *engine = self;
 
@@ -442,7 +442,7 @@ static void show_breaker(void *user, struct str rule, bool is_open)
     metrics_set(engine->master->metrics, MASTER_REACTOR_BREAKER, is_open ? 1 : 0, rule.p, NULL);
 }
 
-static void tick(struct timer *timer)
+static void on_reactor_tick(struct timer *timer)
 {
     struct reactor_engine *engine = container_of(timer, struct reactor_engine, tick);
     struct err err;
@@ -452,10 +452,10 @@ static void tick(struct timer *timer)
     breaker_each(&engine->pipeline.breaker, show_breaker, engine);
     for (struct reactor_mission *mission = engine->first; mission; mission = mission->next)
         (void)nats_ack_progress(engine->master->js.conn, mission->reply, &err);
-    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_lag, engine,
-                             &err);
+    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_reactor_lag,
+                             engine, &err);
     timer_set(loop_timers(engine->master->loop), &engine->tick,
-              clock_after(clock_now(), REACTOR_TICK_NS), tick);
+              clock_after(clock_now(), REACTOR_TICK_NS), on_reactor_tick);
 }
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -477,7 +477,7 @@ static void init_pipeline(struct reactor_engine *engine)
         .event_gate = { .max_chain_depth = conf->reactor_max_depth,
                         .source_rate = conf->reactor_source_rate,
                         .max_event_age = conf->reactor_max_age,
-                        .is_revoked = is_revoked,
+                        .is_revoked = is_event_source_revoked,
                         .user = engine },
         .enable_chaining = conf->reactor_chaining,
         .default_throttle = conf->reactor_throttle,
@@ -539,8 +539,8 @@ static void forget_requests(struct reactor_engine *engine)
 {
     struct err err;
 
-    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_lag, engine,
-                             &err);
+    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_reactor_lag,
+                             engine, &err);
 }
 
 static void stop_engine(void *self)
@@ -581,13 +581,13 @@ static int start_engine(void *self, struct err *err)
         return -1;
     }
     reactor_begin_audit(engine);
-    begin_pulling(&engine->begin);
-    tick(&engine->tick);
+    begin_event_pull(&engine->begin);
+    on_reactor_tick(&engine->tick);
     return 0;
 }
 
 /* All that was under way has called back. */
-static void free_engine(void *self)
+static void free_reactor_engine(void *self)
 {
     struct reactor_engine *engine = self;
 
@@ -638,6 +638,6 @@ const struct master_service master_reactor_service = {
     .open = open_engine,
     .start = start_engine,
     .stop = stop_engine,
-    .free = free_engine,
+    .free = free_reactor_engine,
     .check = check_engine,
 };

@@ -28,7 +28,7 @@ struct trial {
     int64_t wall;
 };
 
-static const struct value *find_facts(void *user, struct arena *arena, const char *peel)
+static const struct value *find_tested_facts(void *user, struct arena *arena, const char *peel)
 {
     const struct trial *trial = user;
 
@@ -37,7 +37,7 @@ static const struct value *find_facts(void *user, struct arena *arena, const cha
     return trial->facts;
 }
 
-static void work(struct background_task *background_task)
+static void run_rule_test(struct background_task *background_task)
 {
     struct trial *trial = container_of(background_task, struct trial, background_task);
     const struct reaction_options options = {
@@ -51,7 +51,7 @@ static void work(struct background_task *background_task)
         .enable_chaining = trial->engine->pipeline.options.enable_chaining,
         .max_chain_depth = trial->engine->pipeline.options.event_gate.max_chain_depth,
         .wall = trial->wall,
-        .facts = find_facts,
+        .facts = find_tested_facts,
         .user = trial,
     };
 
@@ -59,8 +59,8 @@ static void work(struct background_task *background_task)
     reaction_env_free(tester.env);
 }
 
-static void send_answer(struct reactor_engine *engine, const char *reply,
-                        const struct question_tested *tested)
+static void send_test_answer(struct reactor_engine *engine, const char *reply,
+                             const struct question_tested *tested)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(ANSWER_MAX);
     struct err err;
@@ -72,21 +72,21 @@ static void send_answer(struct reactor_engine *engine, const char *reply,
         log_warning("answer to a test of rules: %s", err.text);
 }
 
-static void done(struct background_task *background_task)
+static void finish_rule_test(struct background_task *background_task)
 {
     struct trial *trial = container_of(background_task, struct trial, background_task);
     struct arena arena;
 
     trial->engine->trials--;
     if (!trial->engine->is_stopping)
-        send_answer(trial->engine, trial->reply, &trial->tested);
+        send_test_answer(trial->engine, trial->reply, &trial->tested);
     rule_set_drop(trial->rules);
     arena = trial->arena;
     arena_done(&arena);
 }
 
 /* Facts belong to the loop, so a copy is made before the worker begins. */
-static void copy_facts(struct trial *trial)
+static void copy_tested_facts(struct trial *trial)
 {
     struct str rest = str_from(trial->question.key ? trial->question.key : "");
     const struct str origin = str_cut(&rest, '/');
@@ -113,15 +113,16 @@ static void on_test(void *self, const struct nats_msg *msg)
         refusal.err = "too many tests at once; try again in a moment";
     if (msg->reply.n == 0 || refusal.err) {
         if (msg->reply.n > 0)
-            send_answer(engine, trial->reply, &refusal);
+            send_test_answer(engine, trial->reply, &refusal);
         arena_done(&arena);
         return;
     }
     trial->arena = arena;
-    copy_facts(trial);
+    copy_tested_facts(trial);
     trial->rules = engine->pipeline.rules ? rule_set_hold(engine->pipeline.rules) : NULL;
     engine->trials++;
-    background_task_begin(&engine->background_tasks, &trial->background_task, work, done);
+    background_task_begin(&engine->background_tasks, &trial->background_task, run_rule_test,
+                          finish_rule_test);
 }
 
 int reactor_serve_tests(struct reactor_engine *engine, struct err *err)

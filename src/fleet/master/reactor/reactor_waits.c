@@ -35,12 +35,12 @@ struct reactor_wait {
     bool is_listing;      /* returns, which will call back */
 };
 
-static struct nats_kv bucket_of(const struct reactor_wait *wait, enum store_bucket bucket)
+static struct nats_kv get_waited_bucket(const struct reactor_wait *wait, enum store_bucket bucket)
 {
     return (struct nats_kv){ .js = wait->engine->master->js, .bucket = store_bucket_name(bucket) };
 }
 
-static void count_waits(struct reactor_engine *engine, size_t count)
+static void count_reactor_waits(struct reactor_engine *engine, size_t count)
 {
     engine->waiting = count;
     metrics_set(engine->master->metrics, MASTER_REACTOR_WAITING, (double)count, NULL, NULL);
@@ -66,11 +66,11 @@ static struct reaction_run *close_wait(struct reactor_wait *wait)
     *(wait->previous ? &wait->previous->next : &engine->waits) = wait->next;
     if (wait->next)
         wait->next->previous = wait->previous;
-    count_waits(engine, engine->waiting - 1);
+    count_reactor_waits(engine, engine->waiting - 1);
     return reaction_run;
 }
 
-static void give_up(struct reactor_wait *wait, const char *message)
+static void fail_reactor_wait(struct reactor_wait *wait, const char *message)
 {
     struct reaction_run *reaction_run = close_wait(wait);
     const bool is_listing = wait->is_listing;
@@ -94,7 +94,7 @@ static struct param_strs list_failed(struct reactor_wait *wait)
     return (struct param_strs){ failed.n, failed.p };
 }
 
-static void finish(struct reactor_wait *wait)
+static void finish_reactor_wait(struct reactor_wait *wait)
 {
     const struct job *job = &wait->job;
     const bool is_ok = job->status == JOB_COMPLETE;
@@ -126,7 +126,8 @@ static void note_return(struct reactor_wait *wait, const struct nats_kv_entry *e
 }
 
 /* Each return, and the end of the list or why it could not be read. */
-static void on_return(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_waited_return(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct reactor_wait *wait = self;
 
@@ -139,26 +140,26 @@ static void on_return(void *self, const struct nats_error *error, const struct n
     if (!wait->reaction_run)
         free_wait(wait);
     else if (error)
-        give_up(wait, error->text);
+        fail_reactor_wait(wait, error->text);
     else
-        finish(wait);
+        finish_reactor_wait(wait);
 }
 
 /* Who has failed is in the returns. */
 static void list_returns(struct reactor_wait *wait)
 {
-    const struct nats_kv kv = bucket_of(wait, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_waited_bucket(wait, STORE_JOB_RETURNS);
     struct err err;
 
     wait->is_listing = true;
-    if (nats_kv_list(&kv, arena_printf(&wait->arena, "%s.*", wait->jid), on_return, wait, &err) ==
-        0)
+    if (nats_kv_list(&kv, arena_printf(&wait->arena, "%s.*", wait->jid), on_waited_return, wait,
+                     &err) == 0)
         return;
     wait->is_listing = false;
-    give_up(wait, err.text);
+    fail_reactor_wait(wait, err.text);
 }
 
-static void on_job(void *self, const struct nats_kv_entry *entry)
+static void on_waited_job(void *self, const struct nats_kv_entry *entry)
 {
     struct reactor_wait *wait = self;
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -174,24 +175,25 @@ static void on_job(void *self, const struct nats_kv_entry *entry)
     /* Its texts are views of the message. */
     if (record_decode(&wait->arena, &job_type, 1, arena_str(&wait->arena, entry->value), &wait->job,
                       &err) < 0)
-        give_up(wait, err.text);
+        fail_reactor_wait(wait, err.text);
     else if (wait->job.status == JOB_COMPLETE)
-        finish(wait);
+        finish_reactor_wait(wait);
     else
         list_returns(wait);
 }
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-static void on_watch_failed(void *self, const struct nats_error *error)
+static void on_wait_watch_failed(void *self, const struct nats_error *error)
 {
     if (error->fault != NATS_FAULT_CANCELED)
-        give_up(self, error->text);
+        fail_reactor_wait(self, error->text);
 }
 
 static void on_overdue(struct timer *timer)
 {
-    give_up(container_of(timer, struct reactor_wait, timer), "the job has no end on record");
+    fail_reactor_wait(container_of(timer, struct reactor_wait, timer),
+                      "the job has no end on record");
 }
 
 static struct reactor_wait *add_wait(struct reactor_engine *engine,
@@ -206,7 +208,7 @@ static struct reactor_wait *add_wait(struct reactor_engine *engine,
     if (wait->next)
         wait->next->previous = wait;
     engine->waits = wait;
-    count_waits(engine, engine->waiting + 1);
+    count_reactor_waits(engine, engine->waiting + 1);
     return wait;
 }
 
@@ -215,11 +217,11 @@ void reactor_await(void *user, struct reaction_run *reaction_run,
 {
     struct reactor_engine *engine = user;
     struct reactor_wait *wait = add_wait(engine, reaction_run, job->jid);
-    const struct nats_kv kv = bucket_of(wait, STORE_JOBS);
+    const struct nats_kv kv = get_waited_bucket(wait, STORE_JOBS);
     const struct nats_kv_watch_options options = {
         .pattern = wait->jid,
-        .entry = on_job,
-        .failed = on_watch_failed,
+        .entry = on_waited_job,
+        .failed = on_wait_watch_failed,
         .self = wait,
     };
     struct err err;
@@ -229,18 +231,18 @@ void reactor_await(void *user, struct reaction_run *reaction_run,
     timer_set(loop_timers(engine->master->loop), &wait->timer,
               clock_after(clock_now(), job->dispatch->timeout + GRACE_NS), on_overdue);
     if (engine->is_stopping) {
-        give_up(wait, "this master is stopping");
+        fail_reactor_wait(wait, "this master is stopping");
         return;
     }
     wait->watch = nats_kv_watch_new(&kv, &options, &err);
     if (!wait->watch)
-        give_up(wait, err.text);
+        fail_reactor_wait(wait, err.text);
 }
 
 void reactor_end_waits(struct reactor_engine *engine)
 {
     for (struct reactor_wait *wait = engine->waits, *next; wait; wait = next) {
         next = wait->next;
-        give_up(wait, "this master is stopping");
+        fail_reactor_wait(wait, "this master is stopping");
     }
 }

@@ -31,18 +31,18 @@ struct rule_watch {
     bool is_none;     /* no first revision is under way */
 };
 
-static void load_rules(struct timer *timer);
+static void load_watched_rules(struct timer *timer);
 
 static void load_after(struct rule_watch *watch, int64_t pause)
 {
     timer_set(loop_timers(watch->options.loop), &watch->load, clock_after(clock_now(), pause),
-              load_rules);
+              load_watched_rules);
 }
 
 /* Rules that masters have not published, or older ones than are in use. Without a manifest there is
  * nothing to verify, and nothing to load. */
-static int check_trust(const struct rule_watch *watch, struct tree_trust_offer *ret_offer,
-                       struct err *err)
+static int check_rule_trust(const struct rule_watch *watch, struct tree_trust_offer *ret_offer,
+                            struct err *err)
 {
     *ret_offer = (struct tree_trust_offer){
         .manifest = published_find(&watch->published, FILESET_MANIFEST),
@@ -52,15 +52,15 @@ static int check_trust(const struct rule_watch *watch, struct tree_trust_offer *
     return ret_offer->manifest.p ? tree_trust_check(&watch->options.trust, ret_offer, err) : 0;
 }
 
-static struct rule_set *load_published(const struct rule_watch *watch, struct arena *arena,
-                                       struct diags *lints, struct err *err)
+static struct rule_set *load_published_rules(const struct rule_watch *watch, struct arena *arena,
+                                             struct diags *lints, struct err *err)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct tree_trust_offer offer;
     struct rule_set *rules;
     struct err unnoted;
 
-    if (check_trust(watch, &offer, err) < 0)
+    if (check_rule_trust(watch, &offer, err) < 0)
         return NULL;
     rules = published_load(&watch->published, &diags, lints);
     if (!rules)
@@ -70,13 +70,13 @@ static struct rule_set *load_published(const struct rule_watch *watch, struct ar
     return rules;
 }
 
-static void load_rules(struct timer *timer)
+static void load_watched_rules(struct timer *timer)
 {
     struct rule_watch *watch = container_of(timer, struct rule_watch, load);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags lints = DIAGS_INIT(&arena);
     struct err err;
-    struct rule_set *rules = load_published(watch, &arena, &lints, &err);
+    struct rule_set *rules = load_published_rules(watch, &arena, &lints, &err);
 
     watch->has_set = true;
     if (rules) {
@@ -93,7 +93,7 @@ int64_t rule_watch_pause(void)
            (int64_t)arc4random_uniform((uint32_t)(RULE_WATCH_JITTER_NS / CLOCK_MS)) * CLOCK_MS;
 }
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_rule_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct rule_watch *watch = self;
     const struct str value = entry->value.p ? entry->value : STR("");
@@ -124,14 +124,14 @@ void rule_watch_expect_none(struct rule_watch *watch)
         load_after(watch, 0);
 }
 
-static void on_failed(void *self, const struct nats_error *error);
+static void on_rule_watch_failed(void *self, const struct nats_error *error);
 
 static int begin_watch(struct rule_watch *watch, struct err *err)
 {
     const struct nats_kv_watch_options options = {
-        .entry = on_entry,
+        .entry = on_rule_entry,
         .caught_up = on_complete,
-        .failed = on_failed,
+        .failed = on_rule_watch_failed,
         .self = watch,
     };
 
@@ -153,7 +153,7 @@ static void begin_again(struct timer *timer)
                   clock_after(clock_now(), AGAIN_NS), begin_again);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_rule_watch_failed(void *self, const struct nats_error *error)
 {
     struct rule_watch *watch = self;
 

@@ -29,7 +29,7 @@ static const struct backend_kind *const kinds[] = {
 
 /* --- the configuration ------------------------------------------------------------------ */
 
-static const struct backend_kind *find_kind(const struct value *given, struct diags *diags)
+static const struct backend_kind *find_backend_kind(const struct value *given, struct diags *diags)
 {
     const char *name = value_get_text(given, "kind");
 
@@ -60,7 +60,7 @@ static void read_backend(struct backends *backends, const struct value_pair *pai
         return;
     }
     backend.name = arena_str(&backends->arena, pair->key.s).p;
-    backend.kind = find_kind(&pair->value, diags);
+    backend.kind = find_backend_kind(&pair->value, diags);
     if (!backend.kind || params_decode(&backends->arena, backend.kind->rows, &policy, &pair->value,
                                        &backend, diags) < 0)
         return;
@@ -135,7 +135,7 @@ static struct str cut_line_end(struct str text)
     return text;
 }
 
-static int check_text(struct str text, struct err *err)
+static int check_secret_text(struct str text, struct err *err)
 {
     if (text.n == 0)
         return err_set(err, ERR_INVALID, "the value is empty");
@@ -152,14 +152,14 @@ int backend_get(const struct backend *backend, const struct backend_call *call,
     if (backend->kind->get(backend, call, &bytes, err) < 0)
         return -1;
     bytes = cut_line_end(bytes);
-    if (check_text(bytes, err) < 0)
+    if (check_secret_text(bytes, err) < 0)
         return -1;
     *ret_text = bytes;
     return 0;
 }
 
-static const struct value *find_field(const struct backend *backend, const struct value *doc,
-                                      struct str field)
+static const struct value *find_secret_field(const struct backend *backend, const struct value *doc,
+                                             struct str field)
 {
     if (backend->fields && backend->fields[0])
         doc = value_path(doc, str_from(backend->fields), '.');
@@ -176,7 +176,7 @@ int backend_pick(const struct backend *backend, struct arena *arena, struct str 
     if (json_decode_lenient(arena, text, &doc, err) < 0 || doc.kind != VALUE_MAP)
         return err_set(err, ERR_INVALID, "it is not a JSON map, so that it has no field '%.*s'",
                        STR_ARG(field));
-    found = find_field(backend, &doc, field);
+    found = find_secret_field(backend, &doc, field);
     if (!found || found->kind == VALUE_NULL)
         return err_set(err, ERR_NOT_FOUND, "it has no field '%.*s'", STR_ARG(field));
     if (found->kind == VALUE_STR)
@@ -184,5 +184,5 @@ int backend_pick(const struct backend *backend, struct arena *arena, struct str 
     else if (json_print(&out, found, JSON_STYLE_COMPACT, err) < 0)
         return err_set(err, ERR_LIMIT, "its field '%.*s' is too large", STR_ARG(field));
     *ret_text = buf_copy(&out, arena);
-    return check_text(*ret_text, err);
+    return check_secret_text(*ret_text, err);
 }

@@ -40,8 +40,8 @@ struct words {
     VEC(const char *) list;
 };
 
-static void check_command(const struct backend *backend, const struct value *given,
-                          struct diags *diags)
+static void check_backend_command(const struct backend *backend, const struct value *given,
+                                  struct diags *diags)
 {
     if (backend->command.n > COMMAND_WORDS_MAX)
         (void)value_diag(diags, value_point(given, "command"),
@@ -56,7 +56,7 @@ static void check_command(const struct backend *backend, const struct value *giv
     }
 }
 
-static bool is_given(const struct backend *backend, const char *entry)
+static bool is_env_given(const struct backend *backend, const char *entry)
 {
     for (size_t i = 0; i < backend->environment.n; i++) {
         const char *key = backend->environment.p[i].key;
@@ -67,12 +67,12 @@ static bool is_given(const struct backend *backend, const char *entry)
     return false;
 }
 
-static const char *const *make_env(const struct backend *backend, struct arena *arena)
+static const char *const *make_backend_env(const struct backend *backend, struct arena *arena)
 {
     struct words env = { 0 };
 
     for (size_t i = 0; i < ARRAY_LEN(fixed_env); i++)
-        if (!is_given(backend, fixed_env[i]))
+        if (!is_env_given(backend, fixed_env[i]))
             VEC_PUSH_IN(arena, &env.list, fixed_env[i]);
     for (size_t i = 0; i < backend->environment.n; i++)
         VEC_PUSH_IN(arena, &env.list,
@@ -93,7 +93,8 @@ static const char *fill_word(const struct backend_call *call, const char *word)
                         at + strlen(PATH_PLACE));
 }
 
-static const char *const *make_argv(const struct backend *backend, const struct backend_call *call)
+static const char *const *make_backend_argv(const struct backend *backend,
+                                            const struct backend_call *call)
 {
     bool has_path = backend->way == BACKEND_BY_STDIN;
     struct words argv = { 0 };
@@ -147,8 +148,8 @@ static int check_result(const struct backend *backend, const struct process_resu
 static int get_output(const struct backend *backend, const struct backend_call *call,
                       struct str *ret_bytes, struct err *err)
 {
-    const struct process_spec spec = { .argv = make_argv(backend, call),
-                                       .env = make_env(backend, call->arena),
+    const struct process_spec spec = { .argv = make_backend_argv(backend, call),
+                                       .env = make_backend_env(backend, call->arena),
                                        .cwd = "/",
                                        .has_umask = true,
                                        .umask = 077,
@@ -173,6 +174,6 @@ static int get_output(const struct backend *backend, const struct backend_call *
 const struct backend_kind backend_kind_command = {
     .name = "command",
     .rows = rows,
-    .check = check_command,
+    .check = check_backend_command,
     .get = get_output,
 };

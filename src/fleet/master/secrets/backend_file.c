@@ -21,23 +21,23 @@ static const struct param rows[] = {
 };
 /* clang-format on */
 
-static bool is_ours(const struct stat *st)
+static bool is_own_file(const struct stat *st)
 {
     return st->st_uid == 0 || st->st_uid == geteuid();
 }
 
-static int check_folder(int fd, struct err *err)
+static int check_secret_folder(int fd, struct err *err)
 {
     struct stat st;
 
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "cannot stat a folder");
-    if (!is_ours(&st) || (st.st_mode & 0022))
+    if (!is_own_file(&st) || (st.st_mode & 0022))
         return err_set(err, ERR_UNSAFE, "others may write to a folder on the way");
     return 0;
 }
 
-static int check_file(int fd, struct err *err)
+static int check_secret_file(int fd, struct err *err)
 {
     struct stat st;
 
@@ -45,14 +45,14 @@ static int check_file(int fd, struct err *err)
         return err_sys(err, errno, "cannot stat the file");
     if (!S_ISREG(st.st_mode))
         return err_set(err, ERR_INVALID, "it is not a regular file");
-    if (!is_ours(&st) || (st.st_mode & 0077))
+    if (!is_own_file(&st) || (st.st_mode & 0077))
         return err_set(err, ERR_UNSAFE,
                        "others may use the file: its owner must be root or this user, its mode "
                        "0600 or 0400");
     return 0;
 }
 
-static int open_part(int folder, const char *part, int flags, struct err *err)
+static int open_path_part(int folder, const char *part, int flags, struct err *err)
 {
     const int fd = openat(folder, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags);
 
@@ -67,7 +67,7 @@ static int open_part(int folder, const char *part, int flags, struct err *err)
 
 /* One part after the other, each from the descriptor of the one before: no link and no '..' leads
  * out of the folder. */
-static int open_below(int folder, struct arena *arena, const char *path, struct err *err)
+static int open_secret_path(int folder, struct arena *arena, const char *path, struct err *err)
 {
     struct str rest = str_from(path);
     AUTO_FD int at = -1;
@@ -78,12 +78,12 @@ static int open_below(int folder, struct arena *arena, const char *path, struct 
 
         if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
             return err_set(err, ERR_INVALID, "the path has a part that is empty, '.' or '..'");
-        next = open_part(at < 0 ? folder : at, part, rest.p ? O_DIRECTORY : 0, err);
+        next = open_path_part(at < 0 ? folder : at, part, rest.p ? O_DIRECTORY : 0, err);
         if (next < 0)
             return -1;
         fd_close(&at);
         at = next;
-        if (rest.p && check_folder(at, err) < 0)
+        if (rest.p && check_secret_folder(at, err) < 0)
             return -1;
     }
     return fd_take(&at);
@@ -97,10 +97,10 @@ static int get_file(const struct backend *backend, const struct backend_call *ca
 
     if (folder < 0)
         return err_sys(err, errno, "cannot open the folder");
-    if (check_folder(folder, err) < 0)
+    if (check_secret_folder(folder, err) < 0)
         return -1;
-    fd = open_below(folder, call->arena, call->path, err);
-    if (fd < 0 || check_file(fd, err) < 0)
+    fd = open_secret_path(folder, call->arena, call->path, err);
+    if (fd < 0 || check_secret_file(fd, err) < 0)
         return -1;
     return fs_read_fd(call->arena, fd, "the file", BACKEND_VALUE_MAX, ret_bytes, err);
 }

@@ -46,7 +46,7 @@ static void check_http(const struct backend *backend, const struct value *given,
 }
 
 /* Every byte that could end the path, or begin something else, is %XX. */
-static const char *make_url(const struct backend *backend, const struct backend_call *call)
+static const char *make_backend_url(const struct backend *backend, const struct backend_call *call)
 {
     AUTO_BUF struct buf url = BUF_INIT(BUF_NO_LIMIT);
 
@@ -61,8 +61,8 @@ static const char *make_url(const struct backend *backend, const struct backend_
     return buf_copy(&url, call->arena).p;
 }
 
-static int add_token(const struct backend *backend, const struct backend_call *call,
-                     const char **ret_header, struct err *err)
+static int add_backend_token(const struct backend *backend, const struct backend_call *call,
+                             const char **ret_header, struct err *err)
 {
     const bool is_bearer = strcasecmp(backend->token_header, "Authorization") == 0;
     struct str token;
@@ -85,9 +85,9 @@ static int get_answer(const struct backend *backend, const struct backend_call *
                                      .headers = { "Accept: application/json" },
                                      .ca = backend->ca };
 
-    if (add_token(backend, call, &options.headers[1], err) < 0)
+    if (add_backend_token(backend, call, &options.headers[1], err) < 0)
         return -1;
-    return fetch(call->arena, make_url(backend, call), &options, ret_bytes, err);
+    return fetch(call->arena, make_backend_url(backend, call), &options, ret_bytes, err);
 }
 
 const struct backend_kind backend_kind_http = {

@@ -76,7 +76,7 @@ static void forget_secret(struct secret_cache *cache, struct secret *secret)
     free_secret(secret);
 }
 
-static struct str name_of(const struct secret *secret)
+static struct str get_secret_backend(const struct secret *secret)
 {
     return (struct str){ secret->key, secret->name };
 }
@@ -84,7 +84,7 @@ static struct str name_of(const struct secret *secret)
 /* --- answers ---------------------------------------------------------------------------- */
 
 /* Returns whether something else is true now than before. */
-static bool set_text(struct secret_cache *cache, struct secret *secret, struct str text)
+static bool set_secret_text(struct secret_cache *cache, struct secret *secret, struct str text)
 {
     bool is_new;
 
@@ -101,7 +101,8 @@ static bool set_text(struct secret_cache *cache, struct secret *secret, struct s
     return is_new;
 }
 
-static bool set_problem(struct secret_cache *cache, struct secret *secret, const char *problem)
+static bool set_secret_problem(struct secret_cache *cache, struct secret *secret,
+                               const char *problem)
 {
     bool is_new;
 
@@ -115,27 +116,28 @@ static bool set_problem(struct secret_cache *cache, struct secret *secret, const
     return is_new;
 }
 
-static void tell_changed(const struct secret_cache *cache, const struct secret *secret)
+static void notify_secret_changed(const struct secret_cache *cache, const struct secret *secret)
 {
     cache->options.changed(cache->options.self, str_from(secret->key));
 }
 
 static void note_value(struct secret_cache *cache, struct secret *secret, struct str text)
 {
-    const struct backend *backend = backends_find(cache->backends, name_of(secret));
+    const struct backend *backend = backends_find(cache->backends, get_secret_backend(secret));
 
     if (secret->failures > 0)
         log_info("secret back-end answers again secret=%s", secret->key);
     secret->failures = 0;
     secret->due = backend ? clock_after(clock_now(), backend->refresh) : NEVER;
-    if (set_text(cache, secret, text))
-        tell_changed(cache, secret);
+    if (set_secret_text(cache, secret, text))
+        notify_secret_changed(cache, secret);
 }
 
 /* One line for each outage of each value. */
-static void note_failure(struct secret_cache *cache, struct secret *secret, const char *problem)
+static void note_secret_failure(struct secret_cache *cache, struct secret *secret,
+                                const char *problem)
 {
-    const struct backend *backend = backends_find(cache->backends, name_of(secret));
+    const struct backend *backend = backends_find(cache->backends, get_secret_backend(secret));
     const int64_t refresh = backend ? backend->refresh : NEVER;
     const unsigned step = secret->failures < RETRY_STEPS ? secret->failures : RETRY_STEPS;
     const int64_t pause = RETRY_NS << step;
@@ -149,8 +151,8 @@ static void note_failure(struct secret_cache *cache, struct secret *secret, cons
                     secret->key, problem);
     secret->failures++;
     secret->due = backend ? clock_after(clock_now(), pause < refresh ? pause : refresh) : NEVER;
-    if (set_problem(cache, secret, problem))
-        tell_changed(cache, secret);
+    if (set_secret_problem(cache, secret, problem))
+        notify_secret_changed(cache, secret);
 }
 
 /* --- asking ----------------------------------------------------------------------------- */
@@ -183,15 +185,15 @@ static void note_answer(struct secret_cache *cache, struct secret *secret,
                         const struct asking *asking)
 {
     secret->is_asked = false;
-    if (backends_differ(asking->backends, cache->backends, name_of(secret)))
+    if (backends_differ(asking->backends, cache->backends, get_secret_backend(secret)))
         secret->due = clock_now();
     else if (asking->rc == 0)
         note_value(cache, secret, asking->text);
     else
-        note_failure(cache, secret, asking->err.text);
+        note_secret_failure(cache, secret, asking->err.text);
 }
 
-static void on_answer(struct background_task *background_task)
+static void on_backend_answer(struct background_task *background_task)
 {
     struct asking *asking = container_of(background_task, struct asking, background_task);
     struct secret_cache *cache = asking->cache;
@@ -224,22 +226,22 @@ static void begin_asking(struct secret_cache *cache, struct secret *secret,
     secret->is_asked = true;
     cache->under_way++;
     background_task_begin(cache->options.background_tasks, &asking->background_task, ask_backend,
-                          on_answer);
+                          on_backend_answer);
 }
 
-static size_t count_asked(const struct secret_cache *cache, struct str name)
+static size_t count_asked_secrets(const struct secret_cache *cache, struct str name)
 {
     size_t count = 0;
 
     MAP_EACH (&cache->secrets, entry) {
         const struct secret *secret = entry->value;
 
-        count += secret->is_asked && str_eq(name_of(secret), name);
+        count += secret->is_asked && str_eq(get_secret_backend(secret), name);
     }
     return count;
 }
 
-static void on_timer(struct timer *timer)
+static void on_secret_timer(struct timer *timer)
 {
     ask_due(container_of(timer, struct secret_cache, timer));
 }
@@ -250,7 +252,8 @@ struct room {
     size_t left;
 };
 
-static struct room *find_room(struct secret_cache *cache, struct room *rooms, struct str name)
+static struct room *find_backend_room(struct secret_cache *cache, struct room *rooms,
+                                      struct str name)
 {
     const struct backend *backend = backends_find(cache->backends, name);
     size_t i = 0, asked;
@@ -258,7 +261,7 @@ static struct room *find_room(struct secret_cache *cache, struct room *rooms, st
     while (rooms[i].backend && rooms[i].backend != backend)
         i++;
     if (backend && !rooms[i].backend) {
-        asked = count_asked(cache, name);
+        asked = count_asked_secrets(cache, name);
         rooms[i] =
             (struct room){ backend, asked < SECRET_CACHE_ASKED ? SECRET_CACHE_ASKED - asked : 0 };
     }
@@ -282,24 +285,24 @@ static void ask_due(struct secret_cache *cache)
             next = secret->due < next ? secret->due : next;
             continue;
         }
-        room = find_room(cache, rooms, name_of(secret));
+        room = find_backend_room(cache, rooms, get_secret_backend(secret));
         if (room && room->left > 0) {
             room->left--;
             begin_asking(cache, secret, room->backend);
         }
     }
     if (next != NEVER)
-        timer_set(loop_timers(cache->options.loop), &cache->timer, next, on_timer);
+        timer_set(loop_timers(cache->options.loop), &cache->timer, next, on_secret_timer);
 }
 
 /* --- what is wanted --------------------------------------------------------------------- */
 
-static void refuse_unknown(struct secret_cache *cache, struct secret *secret)
+static void refuse_unknown_backend(struct secret_cache *cache, struct secret *secret)
 {
-    if (backends_find(cache->backends, name_of(secret)))
+    if (backends_find(cache->backends, get_secret_backend(secret)))
         return;
     secret->failures = 0;
-    note_failure(cache, secret, NO_BACKEND);
+    note_secret_failure(cache, secret, NO_BACKEND);
 }
 
 static struct secret *add_secret(struct secret_cache *cache, const char *key)
@@ -331,8 +334,8 @@ bool secret_cache_want(struct secret_cache *cache, const char *key, uint64_t ver
     }
     secret = add_secret(cache, key);
     secret->is_marked = true;
-    refuse_unknown(cache, secret);
-    timer_set(loop_timers(cache->options.loop), &cache->timer, clock_now(), on_timer);
+    refuse_unknown_backend(cache, secret);
+    timer_set(loop_timers(cache->options.loop), &cache->timer, clock_now(), on_secret_timer);
     return secret->version > version;
 }
 
@@ -382,9 +385,9 @@ void secret_cache_configure(struct secret_cache *cache, const struct value *give
     MAP_EACH (&cache->secrets, entry) {
         struct secret *secret = entry->value;
 
-        if (backends_differ(before, now, name_of(secret))) {
+        if (backends_differ(before, now, get_secret_backend(secret))) {
             secret->due = clock_now();
-            refuse_unknown(cache, secret);
+            refuse_unknown_backend(cache, secret);
         }
     }
     backends_drop(before);
@@ -407,8 +410,9 @@ bool secret_cache_is_failing(struct secret_cache *cache, char *ret_text, size_t 
     }
     if (!first)
         return false;
-    (void)snprintf(ret_text, size, "secret back-end '%.*s', '%s': %s", STR_ARG(name_of(first)),
-                   first->key + first->name + 1, first->problem);
+    (void)snprintf(ret_text, size, "secret back-end '%.*s', '%s': %s",
+                   STR_ARG(get_secret_backend(first)), first->key + first->name + 1,
+                   first->problem);
     if (count > 1 && strlen(ret_text) < size)
         (void)snprintf(ret_text + strlen(ret_text), size - strlen(ret_text), " (and %zu more)",
                        count - 1);
@@ -434,8 +438,8 @@ static void note_need(struct secret_needs *needs, const char *key)
 }
 
 /* A copy of what is known: a text, or a problem, or neither. */
-static void look_up(const struct secret_needs *needs, const char *key, struct str *ret_text,
-                    const char **ret_problem)
+static void look_up_secret(const struct secret_needs *needs, const char *key, struct str *ret_text,
+                           const char **ret_problem)
 {
     struct secret_cache *cache = needs->cache;
     const struct secret *secret;
@@ -483,7 +487,7 @@ int secret_needs_fetch(void *self, const struct secret_ref *ref, const char *pee
     struct str text;
 
     note_need(needs, key);
-    look_up(needs, key, &text, &problem);
+    look_up_secret(needs, key, &text, &problem);
     if (problem)
         return err_set(err, ERR_NOT_FOUND, "secret '%s' cannot be got: %s", key, problem);
     if (!text.p) {

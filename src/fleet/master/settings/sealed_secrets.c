@@ -64,9 +64,10 @@ struct sealed_secrets {
     bool is_caught_up, is_reading, is_read_again, is_sealing, is_gone;
 };
 
-static void advance(struct sealed_secrets *sealed_secrets);
+static void advance_sealing(struct sealed_secrets *sealed_secrets);
 
-static struct sealed_secret *get_box(struct sealed_secrets *sealed_secrets, struct str peel)
+static struct sealed_secret *get_sealed_secret(struct sealed_secrets *sealed_secrets,
+                                               struct str peel)
 {
     struct sealed_secret *sealed_secret = map_find(&sealed_secrets->boxes, peel);
 
@@ -80,7 +81,7 @@ static struct sealed_secret *get_box(struct sealed_secrets *sealed_secrets, stru
 
 /* Something that was begun has ended. False: the sealed secrets is gone, and freed with the last.
  */
-static bool came_back(struct sealed_secrets *sealed_secrets)
+static bool end_sealing_call(struct sealed_secrets *sealed_secrets)
 {
     sealed_secrets->under_way--;
     if (!sealed_secrets->is_gone)
@@ -90,20 +91,20 @@ static bool came_back(struct sealed_secrets *sealed_secrets)
     return false;
 }
 
-static void on_retry(struct timer *timer)
+static void on_sealing_retry(struct timer *timer)
 {
-    advance(container_of(timer, struct sealed_secrets, retry));
+    advance_sealing(container_of(timer, struct sealed_secrets, retry));
 }
 
-static void retry_later(struct sealed_secrets *sealed_secrets)
+static void arm_sealing_retry(struct sealed_secrets *sealed_secrets)
 {
     timer_set(loop_timers(sealed_secrets->options.master->loop), &sealed_secrets->retry,
-              clock_after(clock_now(), RETRY_NS), on_retry);
+              clock_after(clock_now(), RETRY_NS), on_sealing_retry);
 }
 
 /* --- what the bucket has -------------------------------------------------------------- */
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_sealed_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct sealed_secrets *sealed_secrets = self;
     struct sealed_secret *sealed_secret;
@@ -117,22 +118,22 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     }
     if (entry->key.n > 0 && entry->key.p[0] == '_')
         return;
-    sealed_secret = get_box(sealed_secrets, entry->key);
+    sealed_secret = get_sealed_secret(sealed_secrets, entry->key);
     sealed_secret->revision = entry->revision;
     sealed_secret->sha256[0] = '\0';
     if (entry->change == NATS_KV_PUT)
         sha256_hex(entry->value.p, entry->value.n, sealed_secret->sha256);
 }
 
-static void on_caught_up(void *self)
+static void on_sealed_caught_up(void *self)
 {
     struct sealed_secrets *sealed_secrets = self;
 
     sealed_secrets->is_caught_up = true;
-    advance(sealed_secrets);
+    advance_sealing(sealed_secrets);
 }
 
-static void on_watch_failed(void *self, const struct nats_error *error)
+static void on_sealed_watch_failed(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error->fault != NATS_FAULT_CANCELED)
@@ -146,7 +147,7 @@ struct write {
     char peel[];
 };
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_sealed_entry_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct write *write = self;
     struct sealed_secrets *sealed_secrets = write->sealed_secrets;
@@ -154,15 +155,16 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
     (void)revision;
     if (error && error->fault != NATS_FAULT_CANCELED && !sealed_secrets->is_gone) {
         log_warning("secrets are not written peel=%s error=%s", write->peel, error->text);
-        get_box(sealed_secrets, str_from(write->peel))->is_due = write->peel[0] != '_';
-        retry_later(sealed_secrets);
+        get_sealed_secret(sealed_secrets, str_from(write->peel))->is_due = write->peel[0] != '_';
+        arm_sealing_retry(sealed_secrets);
     }
     free(write);
-    (void)came_back(sealed_secrets);
+    (void)end_sealing_call(sealed_secrets);
 }
 
 /* An empty value removes the entry. */
-static void write_entry(struct sealed_secrets *sealed_secrets, const char *key, struct str value)
+static void write_sealed_entry(struct sealed_secrets *sealed_secrets, const char *key,
+                               struct str value)
 {
     struct write *write = mem_zalloc(sizeof(*write) + strlen(key) + 1);
     struct err err;
@@ -171,14 +173,15 @@ static void write_entry(struct sealed_secrets *sealed_secrets, const char *key, 
     write->sealed_secrets = sealed_secrets;
     memcpy(write->peel, key, strlen(key));
     sealed_secrets->under_way++;
-    result = value.n ? nats_kv_put(&sealed_secrets->kv, key, value, on_written, write, &err)
-                     : nats_kv_purge(&sealed_secrets->kv, key, 0, on_written, write, &err);
+    result =
+        value.n ? nats_kv_put(&sealed_secrets->kv, key, value, on_sealed_entry_written, write, &err)
+                : nats_kv_purge(&sealed_secrets->kv, key, 0, on_sealed_entry_written, write, &err);
     if (result == 0)
         return;
     log_warning("secrets are not written peel=%s error=%s", key, err.text);
     sealed_secrets->under_way--;
     free(write);
-    retry_later(sealed_secrets);
+    arm_sealing_retry(sealed_secrets);
 }
 
 /* Peels must know who sealed. */
@@ -187,7 +190,7 @@ static void write_key(struct sealed_secrets *sealed_secrets)
     if (strcmp(sealed_secrets->key, sealed_secrets->stored_key) == 0)
         return;
     memcpy(sealed_secrets->stored_key, sealed_secrets->key, sizeof(sealed_secrets->key));
-    write_entry(sealed_secrets, STORE_CURVE_KEY, str_from(sealed_secrets->key));
+    write_sealed_entry(sealed_secrets, STORE_CURVE_KEY, str_from(sealed_secrets->key));
 }
 
 /* --- sealing -------------------------------------------------------------------------- */
@@ -210,9 +213,9 @@ struct batch {
 };
 
 /* 24 bytes that belong to this value, this name and this receiver alone. */
-static void make_nonce(const struct nats_nkey *account, const struct nats_xkey *receiver,
-                       const struct settings_secret *secret,
-                       unsigned char nonce[static BOX_NONCE_SIZE])
+static void make_secret_nonce(const struct nats_nkey *account, const struct nats_xkey *receiver,
+                              const struct settings_secret *secret,
+                              unsigned char nonce[static BOX_NONCE_SIZE])
 {
     const struct str seed = { (const char *)account->seed, sizeof(account->seed) };
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
@@ -234,7 +237,7 @@ static int seal_secret(struct batch *batch, const struct nats_xkey *receiver,
     AUTO_BUF struct buf sealed_secret = BUF_INIT(SEALED_MAX), text = BUF_INIT(2 * SEALED_MAX);
     unsigned char nonce[BOX_NONCE_SIZE];
 
-    make_nonce(account, receiver, secret, nonce);
+    make_secret_nonce(account, receiver, secret, nonce);
     if (nats_xkey_seal(account, receiver, nonce, secret->text, &sealed_secret, err) < 0)
         return -1;
     buf_add_text(&text, STORE_SEALED_BEGIN);
@@ -271,7 +274,7 @@ static int seal_view(struct batch *batch, struct item *item, const struct settin
 }
 
 /* A mistake in a template may quote a secret. */
-static char *hide_secrets(const struct settings_view *view, const char *text)
+static char *hide_quoted_secrets(const struct settings_view *view, const char *text)
 {
     struct secrets *secrets = secrets_new();
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -303,7 +306,7 @@ static void seal_item(struct batch *batch, struct item *item)
     secret_needs_init(&item->needs, batch->sealed_secrets->cache, &batch->arena);
     if (item->key && (resolve_item(batch->tree, &batch->arena, item, &view, &err) < 0 ||
                       (!item->needs.is_waiting && seal_view(batch, item, &view, &err) < 0)))
-        item->problem = hide_secrets(&view, err.text);
+        item->problem = hide_quoted_secrets(&view, err.text);
 }
 
 static void seal_batch(struct background_task *background_task)
@@ -314,7 +317,7 @@ static void seal_batch(struct background_task *background_task)
         seal_item(batch, &batch->items[i]);
 }
 
-static void report_problem(struct sealed_secret *sealed_secret, const char *problem)
+static void report_sealing_problem(struct sealed_secret *sealed_secret, const char *problem)
 {
     char sum[SHA256_HEX_SIZE] = "";
 
@@ -347,20 +350,20 @@ static void note_needs(struct sealed_secrets *sealed_secrets, struct sealed_secr
 
 static void write_item(struct sealed_secrets *sealed_secrets, struct item *item)
 {
-    struct sealed_secret *sealed_secret = get_box(sealed_secrets, str_from(item->peel));
+    struct sealed_secret *sealed_secret = get_sealed_secret(sealed_secrets, str_from(item->peel));
     char sum[SHA256_HEX_SIZE] = "";
 
     note_needs(sealed_secrets, sealed_secret, &item->needs);
     if (item->needs.is_waiting)
         return;
-    report_problem(sealed_secret, item->problem);
+    report_sealing_problem(sealed_secret, item->problem);
     if (item->sealed.n)
         sha256_hex(item->sealed.p, item->sealed.n, sum);
     if (item->problem || strcmp(sum, sealed_secret->sha256) == 0)
         return;
     log_info("secrets sealed peel=%s", item->peel);
     memcpy(sealed_secret->sha256, sum, sizeof(sum)); /* the watch reports the same */
-    write_entry(sealed_secrets, item->peel, item->sealed);
+    write_sealed_entry(sealed_secrets, item->peel, item->sealed);
 }
 
 /* Values that no peel needs any longer are forgotten. */
@@ -385,21 +388,21 @@ static void on_sealed(struct background_task *background_task)
         if (!sealed_secrets->is_gone && lease_is_held(sealed_secrets->options.lease))
             write_item(sealed_secrets, &batch->items[i]);
         else if (!sealed_secrets->is_gone) /* it may be ours again */
-            get_box(sealed_secrets, str_from(batch->items[i].peel))->is_due = true;
+            get_sealed_secret(sealed_secrets, str_from(batch->items[i].peel))->is_due = true;
         free(batch->items[i].problem);
     }
     settings_tree_drop(batch->tree);
     arena_done(&batch->arena);
     free(batch);
     sealed_secrets->is_sealing = false;
-    if (!came_back(sealed_secrets))
+    if (!end_sealing_call(sealed_secrets))
         return;
-    advance(sealed_secrets);
+    advance_sealing(sealed_secrets);
     if (!sealed_secrets->is_sealing && !sealed_secrets->is_reading)
         sweep_cache(sealed_secrets);
 }
 
-static void add_item(struct batch *batch, struct sealed_secret *sealed_secret)
+static void add_sealed_item(struct batch *batch, struct sealed_secret *sealed_secret)
 {
     const struct master *master = batch->sealed_secrets->options.master;
     const struct str peel = str_from(sealed_secret->peel);
@@ -416,7 +419,7 @@ static void add_item(struct batch *batch, struct sealed_secret *sealed_secret)
     };
 }
 
-static void begin_batch(struct sealed_secrets *sealed_secrets)
+static void begin_sealing_batch(struct sealed_secrets *sealed_secrets)
 {
     struct batch *batch = mem_zalloc(sizeof(*batch));
 
@@ -426,7 +429,7 @@ static void begin_batch(struct sealed_secrets *sealed_secrets)
         struct sealed_secret *sealed_secret = entry->value;
 
         if (sealed_secret->is_due && batch->count < BATCH)
-            add_item(batch, sealed_secret);
+            add_sealed_item(batch, sealed_secret);
     }
     if (batch->count == 0) {
         free(batch);
@@ -448,14 +451,14 @@ struct reading {
     struct err err;
 };
 
-static void read_tree(struct background_task *background_task)
+static void read_sealed_tree(struct background_task *background_task)
 {
     struct reading *reading = container_of(background_task, struct reading, background_task);
 
     reading->tree = settings_tree_read(reading->sealed_secrets->folder, &reading->err);
 }
 
-static void mark_all_due(struct sealed_secrets *sealed_secrets)
+static void mark_all_sealed_due(struct sealed_secrets *sealed_secrets)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
@@ -464,12 +467,12 @@ static void mark_all_due(struct sealed_secrets *sealed_secrets)
     if (roster_resolve(master_roster(sealed_secrets->options.master), &arena,
                        &(struct roster_question){ .expr = "*", .type = "" }, &peels, &err) == 0)
         for (size_t i = 0; i < peels.n; i++)
-            (void)get_box(sealed_secrets, str_from(peels.p[i]));
+            (void)get_sealed_secret(sealed_secrets, str_from(peels.p[i]));
     MAP_EACH (&sealed_secrets->boxes, entry)
         ((struct sealed_secret *)entry->value)->is_due = true;
 }
 
-static void on_tree(struct background_task *background_task)
+static void on_sealed_tree_read(struct background_task *background_task)
 {
     struct reading *reading = container_of(background_task, struct reading, background_task);
     struct sealed_secrets *sealed_secrets = reading->sealed_secrets;
@@ -481,15 +484,15 @@ static void on_tree(struct background_task *background_task)
              !settings_tree_equal(sealed_secrets->tree, reading->tree)) {
         settings_tree_drop(sealed_secrets->tree);
         sealed_secrets->tree = settings_tree_hold(reading->tree);
-        mark_all_due(sealed_secrets);
+        mark_all_sealed_due(sealed_secrets);
     }
     settings_tree_drop(reading->tree);
     free(reading);
-    if (came_back(sealed_secrets))
-        advance(sealed_secrets);
+    if (end_sealing_call(sealed_secrets))
+        advance_sealing(sealed_secrets);
 }
 
-static void begin_reading(struct sealed_secrets *sealed_secrets)
+static void begin_sealed_tree_reading(struct sealed_secrets *sealed_secrets)
 {
     struct reading *reading = mem_zalloc(sizeof(*reading));
 
@@ -498,13 +501,13 @@ static void begin_reading(struct sealed_secrets *sealed_secrets)
     sealed_secrets->is_read_again = false;
     sealed_secrets->under_way++;
     background_task_begin(sealed_secrets->options.background_tasks, &reading->background_task,
-                          read_tree, on_tree);
+                          read_sealed_tree, on_sealed_tree_read);
 }
 
 /* --- what is next --------------------------------------------------------------------- */
 
 /* Without all facts and enrollments a peel would lose its secrets. */
-static bool is_ready(const struct sealed_secrets *sealed_secrets)
+static bool is_sealing_ready(const struct sealed_secrets *sealed_secrets)
 {
     const struct master *master = sealed_secrets->options.master;
 
@@ -513,49 +516,49 @@ static bool is_ready(const struct sealed_secrets *sealed_secrets)
            enrollment_cache_is_complete(master_find(master, &enrollment_cache_service));
 }
 
-static void advance(struct sealed_secrets *sealed_secrets)
+static void advance_sealing(struct sealed_secrets *sealed_secrets)
 {
     if (!lease_is_held(sealed_secrets->options.lease) || sealed_secrets->is_sealing ||
         sealed_secrets->is_reading)
         return;
-    if (!is_ready(sealed_secrets)) {
-        retry_later(sealed_secrets);
+    if (!is_sealing_ready(sealed_secrets)) {
+        arm_sealing_retry(sealed_secrets);
         return;
     }
     write_key(sealed_secrets);
     if (sealed_secrets->is_read_again || !sealed_secrets->tree)
-        begin_reading(sealed_secrets);
+        begin_sealed_tree_reading(sealed_secrets);
     else
-        begin_batch(sealed_secrets);
+        begin_sealing_batch(sealed_secrets);
 }
 
 void sealed_secrets_reload(struct sealed_secrets *sealed_secrets)
 {
     sealed_secrets->is_read_again = true;
-    advance(sealed_secrets);
+    advance_sealing(sealed_secrets);
 }
 
 static void touch_peel(struct sealed_secrets *sealed_secrets, struct str peel)
 {
-    get_box(sealed_secrets, peel)->is_due = true;
+    get_sealed_secret(sealed_secrets, peel)->is_due = true;
     if (sealed_secrets->tree)
-        advance(sealed_secrets);
+        advance_sealing(sealed_secrets);
 }
 
-static void on_enrollment(struct enrollment_cache_listener *listener,
-                          const struct enrollment *record)
+static void on_sealed_enrollment(struct enrollment_cache_listener *listener,
+                                 const struct enrollment *record)
 {
     touch_peel(container_of(listener, struct sealed_secrets, enrollments),
                str_from(record->peel_id));
 }
 
-static void on_facts(struct roster_listener *listener, struct str peel)
+static void on_sealed_facts(struct roster_listener *listener, struct str peel)
 {
     touch_peel(container_of(listener, struct sealed_secrets, facts), peel);
 }
 
 /* Those that use the value. */
-static void on_secret(void *self, struct str key)
+static void on_sealed_secret_changed(void *self, struct str key)
 {
     struct sealed_secrets *sealed_secrets = self;
 
@@ -566,7 +569,7 @@ static void on_secret(void *self, struct str key)
             sealed_secret->is_due |= str_is(key, *need);
     }
     if (sealed_secrets->tree)
-        advance(sealed_secrets);
+        advance_sealing(sealed_secrets);
 }
 
 void sealed_secrets_configure(struct sealed_secrets *sealed_secrets)
@@ -616,7 +619,8 @@ static void hide_marked(struct value *v)
 }
 
 /* Values that are marked, and texts that were made from them. */
-static void hide_values(struct arena *arena, const struct settings_view *view, struct value *v)
+static void hide_secret_values(struct arena *arena, const struct settings_view *view,
+                               struct value *v)
 {
     struct secrets *secrets = secrets_new();
 
@@ -628,7 +632,7 @@ static void hide_values(struct arena *arena, const struct settings_view *view, s
     secrets_free(secrets);
 }
 
-static void make_view(struct background_task *background_task)
+static void make_sealed_view(struct background_task *background_task)
 {
     struct viewing *viewing = container_of(background_task, struct viewing, background_task);
     struct settings_view view = { 0 };
@@ -642,14 +646,14 @@ static void make_view(struct background_task *background_task)
     }
     secret_needs_init(&viewing->item.needs, viewing->sealed_secrets->cache, &viewing->arena);
     if (resolve_item(viewing->tree, &viewing->arena, &viewing->item, &view, &err) < 0) {
-        viewing->item.problem = hide_secrets(&view, err.text);
+        viewing->item.problem = hide_quoted_secrets(&view, err.text);
         return;
     }
     viewing->settings = value_copy(&viewing->arena, view.settings);
-    hide_values(&viewing->arena, &view, &viewing->settings);
+    hide_secret_values(&viewing->arena, &view, &viewing->settings);
 }
 
-static void on_view(struct background_task *background_task)
+static void on_sealed_view_made(struct background_task *background_task)
 {
     struct viewing *viewing = container_of(background_task, struct viewing, background_task);
     struct sealed_secrets *sealed_secrets = viewing->sealed_secrets;
@@ -662,7 +666,7 @@ static void on_view(struct background_task *background_task)
     settings_tree_drop(viewing->tree);
     arena_done(&viewing->arena);
     free(viewing);
-    (void)came_back(sealed_secrets);
+    (void)end_sealing_call(sealed_secrets);
 }
 
 void sealed_secrets_show(struct sealed_secrets *sealed_secrets, const char *peel,
@@ -684,7 +688,7 @@ void sealed_secrets_show(struct sealed_secrets *sealed_secrets, const char *peel
     viewing->item.facts = value_copy(&viewing->arena, facts);
     sealed_secrets->under_way++;
     background_task_begin(sealed_secrets->options.background_tasks, &viewing->background_task,
-                          make_view, on_view);
+                          make_sealed_view, on_sealed_view_made);
 }
 
 /* --- life ----------------------------------------------------------------------------- */
@@ -708,7 +712,7 @@ struct sealed_secrets *sealed_secrets_new(const struct sealed_secrets_options *o
         secret_cache_new(&(struct secret_cache_options){ .loop = options->master->loop,
                                                          .background_tasks = options->fetchers,
                                                          .metrics = options->master->metrics,
-                                                         .changed = on_secret,
+                                                         .changed = on_sealed_secret_changed,
                                                          .self = sealed_secrets },
                          err);
     if (!sealed_secrets->cache) {
@@ -718,24 +722,24 @@ struct sealed_secrets *sealed_secrets_new(const struct sealed_secrets_options *o
     sealed_secrets_configure(sealed_secrets);
     sealed_secrets->watch =
         nats_kv_watch_new(&sealed_secrets->kv,
-                          &(struct nats_kv_watch_options){ .entry = on_entry,
-                                                           .caught_up = on_caught_up,
-                                                           .failed = on_watch_failed,
+                          &(struct nats_kv_watch_options){ .entry = on_sealed_entry,
+                                                           .caught_up = on_sealed_caught_up,
+                                                           .failed = on_sealed_watch_failed,
                                                            .self = sealed_secrets },
                           err);
     if (!sealed_secrets->watch) {
         sealed_secrets_free(sealed_secrets);
         return NULL;
     }
-    sealed_secrets->enrollments.changed = on_enrollment;
+    sealed_secrets->enrollments.changed = on_sealed_enrollment;
     enrollment_cache_listen(master_find(options->master, &enrollment_cache_service),
                             &sealed_secrets->enrollments);
-    sealed_secrets->facts.changed = on_facts;
+    sealed_secrets->facts.changed = on_sealed_facts;
     master_roster_listen(options->master, &sealed_secrets->facts);
     return sealed_secrets;
 }
 
-static void free_box(struct sealed_secret *sealed_secret)
+static void free_sealed_secret(struct sealed_secret *sealed_secret)
 {
     clear_needs(sealed_secret);
     vec_done(&sealed_secret->needs.list);
@@ -760,7 +764,7 @@ void sealed_secrets_free(struct sealed_secrets *sealed_secrets)
         return; /* the last that comes back frees it */
     secret_cache_free(sealed_secrets->cache);
     MAP_EACH (&sealed_secrets->boxes, entry)
-        free_box(entry->value);
+        free_sealed_secret(entry->value);
     map_done(&sealed_secrets->boxes);
     settings_tree_drop(sealed_secrets->tree);
     nats_nkey_done(&sealed_secrets->account);

@@ -14,8 +14,8 @@
 #define BOX_MAX   (FILESET_INLINE_MAX + FILESET_PATH_MAX + 256)
 
 /* 24 bytes that belong to this path and content alone. */
-static void make_nonce(const struct nats_nkey *account, struct str text,
-                       unsigned char nonce[static BOX_NONCE_SIZE])
+static void make_file_nonce(const struct nats_nkey *account, struct str text,
+                            unsigned char nonce[static BOX_NONCE_SIZE])
 {
     const struct str seed = { (const char *)account->seed, sizeof(account->seed) };
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
@@ -39,7 +39,7 @@ int sealed_tree_seal(void *self, struct arena *arena, const char *path, struct s
 
     buf_add(&text, path, strlen(path) + 1);
     buf_add_str(&text, *bytes);
-    make_nonce(account, buf_view(&text), nonce);
+    make_file_nonce(account, buf_view(&text), nonce);
     nats_xkey_of(account, &receiver);
     rc = nats_xkey_seal(account, &receiver, nonce, buf_view(&text), &box, err);
     ed25519_wipe(text.p, text.n);

@@ -64,11 +64,11 @@ struct settings_cache {
     bool is_reading, is_gone;
 };
 
-static void advance(struct settings_cache *book);
+static void advance_settings(struct settings_cache *book);
 
 /* --- those who wait ------------------------------------------------------------------- */
 
-static void end_wait(struct settings_wait *wait, const char *problem)
+static void end_settings_wait(struct settings_wait *wait, const char *problem)
 {
     struct settings_wait **place = &wait->book->waits;
 
@@ -82,21 +82,22 @@ static void end_wait(struct settings_wait *wait, const char *problem)
 static void end_all_waits(struct settings_cache *book, const char *problem)
 {
     while (book->waits)
-        end_wait(book->waits, problem);
+        end_settings_wait(book->waits, problem);
 }
 
-static void on_late(struct timer *timer)
+static void on_settings_wait_timeout(struct timer *timer)
 {
     struct settings_wait *wait = container_of(timer, struct settings_wait, timer);
 
     wait->is_late = true;
-    end_wait(wait, "this master is still working out the settings of the peels; try again");
+    end_settings_wait(wait,
+                      "this master is still working out the settings of the peels; try again");
 }
 
 /* --- settings pages ----------------------------------------------------------------------------
  */
 
-static struct peel_settings *get_card(struct settings_cache *book, struct str peel)
+static struct peel_settings *get_peel_settings(struct settings_cache *book, struct str peel)
 {
     struct peel_settings *peel_settings = map_find(&book->cards, peel);
 
@@ -115,7 +116,7 @@ static void mark_due(struct settings_cache *book, struct peel_settings *peel_set
     peel_settings->is_due = true;
 }
 
-static void drop_page(struct settings_cache *book, struct settings_page *settings_page)
+static void drop_settings_page(struct settings_cache *book, struct settings_page *settings_page)
 {
     if (!settings_page || --settings_page->users > 0)
         return;
@@ -126,7 +127,7 @@ static void drop_page(struct settings_cache *book, struct settings_page *setting
 
 /* The settings page with these bytes, which its caller becomes a user of; NULL: they cannot be
  * read. */
-static struct settings_page *get_page(struct settings_cache *book, struct str bytes)
+static struct settings_page *get_settings_page(struct settings_cache *book, struct str bytes)
 {
     char sum[SHA256_HEX_SIZE];
     struct settings_page *settings_page;
@@ -150,16 +151,16 @@ static struct settings_page *get_page(struct settings_cache *book, struct str by
 }
 
 /* `bytes` is a NULL view: they are not known. */
-static void set_page(struct settings_cache *book, struct peel_settings *peel_settings,
-                     struct str bytes)
+static void set_settings_page(struct settings_cache *book, struct peel_settings *peel_settings,
+                              struct str bytes)
 {
     struct settings_page *old = peel_settings->settings_page;
 
-    peel_settings->settings_page = bytes.p ? get_page(book, bytes) : NULL;
+    peel_settings->settings_page = bytes.p ? get_settings_page(book, bytes) : NULL;
     roster_put_settings(master_roster(book->master), str_from(peel_settings->peel),
                         peel_settings->settings_page ? &peel_settings->settings_page->settings
                                                      : NULL);
-    drop_page(book, old);
+    drop_settings_page(book, old);
 }
 
 /* --- rendering ------------------------------------------------------------------------ */
@@ -207,13 +208,13 @@ static void render_batch(struct background_task *background_task)
 
 static void keep_item(struct settings_cache *book, const struct item *item)
 {
-    struct peel_settings *peel_settings = get_card(book, str_from(item->peel));
+    struct peel_settings *peel_settings = get_peel_settings(book, str_from(item->peel));
 
     if (!item->bytes.p && !peel_settings->is_broken)
         log_warning("settings of a peel cannot be made, so I@ and J@ do not mean it peel=%s",
                     peel_settings->peel);
     peel_settings->is_broken = !item->bytes.p;
-    set_page(book, peel_settings, item->bytes);
+    set_settings_page(book, peel_settings, item->bytes);
 }
 
 static void on_rendered(struct background_task *background_task)
@@ -227,11 +228,11 @@ static void on_rendered(struct background_task *background_task)
     arena_done(&batch->arena);
     free(batch);
     book->under_way--;
-    advance(book);
+    advance_settings(book);
 }
 
 /* False: nothing is known of the peel. */
-static bool add_item(struct batch *batch, struct peel_settings *peel_settings)
+static bool add_settings_item(struct batch *batch, struct peel_settings *peel_settings)
 {
     const struct value *facts =
         roster_facts(master_roster(batch->book->master), str_from(peel_settings->peel));
@@ -244,7 +245,7 @@ static bool add_item(struct batch *batch, struct peel_settings *peel_settings)
     return true;
 }
 
-static void begin_batch(struct settings_cache *book)
+static void begin_settings_batch(struct settings_cache *book)
 {
     struct batch *batch = mem_zalloc(sizeof(*batch));
 
@@ -252,9 +253,9 @@ static void begin_batch(struct settings_cache *book)
     while (book->due.n > 0 && batch->count < BATCH) {
         struct peel_settings *peel_settings = book->due.p[--book->due.n];
 
-        if (!add_item(batch, peel_settings)) {
+        if (!add_settings_item(batch, peel_settings)) {
             peel_settings->is_broken = false;
-            set_page(book, peel_settings, (struct str){ NULL, 0 });
+            set_settings_page(book, peel_settings, (struct str){ NULL, 0 });
         }
     }
     batch->tree = settings_tree_hold(book->tree);
@@ -272,14 +273,14 @@ struct reading {
     struct err err;
 };
 
-static void read_tree(struct background_task *background_task)
+static void read_cached_tree(struct background_task *background_task)
 {
     struct reading *reading = container_of(background_task, struct reading, background_task);
 
     reading->tree = settings_tree_read(reading->book->folder, &reading->err);
 }
 
-static void mark_all_due(struct settings_cache *book)
+static void mark_all_settings_due(struct settings_cache *book)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
@@ -288,7 +289,7 @@ static void mark_all_due(struct settings_cache *book)
     if (roster_resolve(master_roster(book->master), &arena,
                        &(struct roster_question){ .expr = "*", .type = "" }, &peels, &err) == 0)
         for (size_t i = 0; i < peels.n; i++)
-            mark_due(book, get_card(book, str_from(peels.p[i])));
+            mark_due(book, get_peel_settings(book, str_from(peels.p[i])));
 }
 
 static void use_tree(struct settings_cache *book, struct reading *reading)
@@ -304,10 +305,10 @@ static void use_tree(struct settings_cache *book, struct reading *reading)
         return;
     settings_tree_drop(book->tree);
     book->tree = settings_tree_hold(reading->tree);
-    mark_all_due(book);
+    mark_all_settings_due(book);
 }
 
-static void on_tree(struct background_task *background_task)
+static void on_settings_tree_read(struct background_task *background_task)
 {
     struct reading *reading = container_of(background_task, struct reading, background_task);
     struct settings_cache *book = reading->book;
@@ -317,10 +318,10 @@ static void on_tree(struct background_task *background_task)
     settings_tree_drop(reading->tree);
     free(reading);
     book->under_way--;
-    advance(book);
+    advance_settings(book);
 }
 
-static void begin_reading(struct settings_cache *book)
+static void begin_settings_reading(struct settings_cache *book)
 {
     struct reading *reading = mem_zalloc(sizeof(*reading));
 
@@ -328,17 +329,18 @@ static void begin_reading(struct settings_cache *book)
     book->is_reading = true;
     book->reading = book->syncs;
     book->under_way++;
-    background_task_begin(book->background_tasks, &reading->background_task, read_tree, on_tree);
+    background_task_begin(book->background_tasks, &reading->background_task, read_cached_tree,
+                          on_settings_tree_read);
 }
 
-static void on_synced(void *self, const struct mirror_sync *sync)
+static void on_settings_tree_synced(void *self, const struct mirror_sync *sync)
 {
     struct settings_cache *book = self;
 
     book->syncs += sync->changed || book->syncs == 0;
 }
 
-static void on_sync_failed(void *self, const char *bucket, const char *problem)
+static void on_settings_sync_failed(void *self, const char *bucket, const char *problem)
 {
     (void)self;
     log_warning("settings for targets not synced, trying again bucket=%s error=%s", bucket,
@@ -347,7 +349,7 @@ static void on_sync_failed(void *self, const char *bucket, const char *problem)
 
 static void on_sync_ended(void *self)
 {
-    advance(self);
+    advance_settings(self);
 }
 
 static int open_mirror(struct settings_cache *book, struct err *err)
@@ -364,8 +366,8 @@ static int open_mirror(struct settings_cache *book, struct err *err)
                                              .bucket = store_bucket_name(STORE_SETTINGS_FILES),
                                              .folder = book->folder,
                                              .trust = &book->trust,
-                                             .synced = on_synced,
-                                             .failed = on_sync_failed,
+                                             .synced = on_settings_tree_synced,
+                                             .failed = on_settings_sync_failed,
                                              .ended = on_sync_ended,
                                              .self = book },
                    err);
@@ -376,7 +378,7 @@ static int open_mirror(struct settings_cache *book, struct err *err)
 }
 
 /* There may be news that nobody told. */
-static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_settings_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct settings_cache *book = container_of(listener, struct settings_cache, listener);
 
@@ -392,7 +394,7 @@ static bool has_tree(const struct settings_cache *book)
            book->tree && book->read == book->syncs;
 }
 
-static void advance(struct settings_cache *book)
+static void advance_settings(struct settings_cache *book)
 {
     if (book->is_gone) {
         if (book->under_way == 0)
@@ -403,11 +405,11 @@ static void advance(struct settings_cache *book)
         return;
     if (!has_tree(book)) {
         if (mirror_has_synced(book->mirror) && !mirror_is_busy(book->mirror) && !book->is_reading)
-            begin_reading(book);
+            begin_settings_reading(book);
         return;
     }
     while (book->due.n > 0 && book->under_way < BACKGROUND_TASKS_COMPUTING)
-        begin_batch(book);
+        begin_settings_batch(book);
     if (book->due.n == 0 && book->under_way == 0)
         end_all_waits(book, NULL);
 }
@@ -421,13 +423,13 @@ void settings_cache_await(struct settings_cache *book, struct settings_wait *wai
     wait->next = book->waits;
     book->waits = wait;
     timer_set(loop_timers(book->master->loop), &wait->timer, clock_after(clock_now(), timeout),
-              on_late);
+              on_settings_wait_timeout);
     if (!book->mirror && open_mirror(book, &err) < 0) {
-        end_wait(wait, err.text);
+        end_settings_wait(wait, err.text);
         return;
     }
     mirror_hasten(book->mirror);
-    advance(book);
+    advance_settings(book);
 }
 
 const char *settings_cache_warning(const struct settings_cache *book, struct arena *arena)
@@ -455,12 +457,12 @@ const char *settings_cache_warning(const struct settings_cache *book, struct are
 
 /* --- life ----------------------------------------------------------------------------- */
 
-static void on_facts(struct roster_listener *listener, struct str peel)
+static void on_settings_facts(struct roster_listener *listener, struct str peel)
 {
     struct settings_cache *book = container_of(listener, struct settings_cache, facts);
 
     if (book->tree)
-        mark_due(book, get_card(book, peel));
+        mark_due(book, get_peel_settings(book, peel));
 }
 
 struct settings_cache *settings_cache_new(struct master *master,
@@ -470,13 +472,13 @@ struct settings_cache *settings_cache_new(struct master *master,
 
     book->master = master;
     book->background_tasks = background_tasks;
-    book->facts.changed = on_facts;
+    book->facts.changed = on_settings_facts;
     master_roster_listen(master, &book->facts);
-    nats_listen(master->js.conn, &book->listener, on_bus_event);
+    nats_listen(master->js.conn, &book->listener, on_settings_bus_event);
     return book;
 }
 
-static void part(struct settings_cache *book)
+static void close_settings_cache(struct settings_cache *book)
 {
     book->is_gone = true;
     end_all_waits(book, "this master is stopping");
@@ -491,7 +493,7 @@ void settings_cache_free(struct settings_cache *book)
     if (!book)
         return;
     if (!book->is_gone)
-        part(book);
+        close_settings_cache(book);
     if (book->under_way > 0)
         return; /* the last background task frees it */
     MAP_EACH (&book->cards, entry)

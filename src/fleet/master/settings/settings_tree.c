@@ -81,7 +81,7 @@ static void sum_tree(struct settings_tree *tree, const struct tree_set *set)
     sha256_end_hex(&sum, tree->sum);
 }
 
-static void keep_file(struct settings_tree *tree, const struct tree_set_file *file)
+static void keep_settings_file(struct settings_tree *tree, const struct tree_set_file *file)
 {
     const char *path = file->path[0] ? file->path : file->key;
     struct str *bytes = ARENA_NEW(&tree->arena, struct str);
@@ -110,7 +110,7 @@ struct settings_tree *settings_tree_read(const char *folder, struct err *err)
         return NULL;
     }
     VEC_EACH (&set.files, file)
-        keep_file(tree, file);
+        keep_settings_file(tree, file);
     sum_tree(tree, &set);
     return tree;
 }
@@ -154,7 +154,7 @@ struct needs {
     struct settings_view *view;
 };
 
-static int open_secret(void *self, struct str name, struct str *ret_text, struct err *err)
+static int open_settings_secret(void *self, struct str name, struct str *ret_text, struct err *err)
 {
     struct needs *needs = self;
     const struct settings_recipient *who = needs->who;
@@ -174,7 +174,7 @@ static int open_secret(void *self, struct str name, struct str *ret_text, struct
     return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_secret_names(const void *a, const void *b)
 {
     return strcmp(((const struct settings_secret *)a)->name,
                   ((const struct settings_secret *)b)->name);
@@ -187,8 +187,9 @@ struct loading {
     void *self;
 };
 
-static int load_settings(const struct settings_tree *tree, struct arena *arena,
-                         const struct loading *loading, const struct value **ret, struct err *err)
+static int load_peel_settings(const struct settings_tree *tree, struct arena *arena,
+                              const struct loading *loading, const struct value **ret,
+                              struct err *err)
 {
     const struct settings_recipient *who = loading->who;
     struct diags diags = DIAGS_INIT(arena);
@@ -213,11 +214,11 @@ int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
     struct needs needs = { tree, arena, who, MAP_INIT_IN(arena), ret };
 
     *ret = (struct settings_view){ 0 };
-    if (load_settings(tree, arena, &(struct loading){ who, open_secret, &needs }, &ret->settings,
-                      err) < 0)
+    if (load_peel_settings(tree, arena, &(struct loading){ who, open_settings_secret, &needs },
+                           &ret->settings, err) < 0)
         return -1;
     if (ret->secrets.n > 1)
-        qsort(ret->secrets.p, ret->secrets.n, sizeof(ret->secrets.p[0]), compare_names);
+        qsort(ret->secrets.p, ret->secrets.n, sizeof(ret->secrets.p[0]), compare_secret_names);
     return 0;
 }
 
@@ -232,7 +233,7 @@ static int mask_secret(void *self, struct str name, struct str *ret_text, struct
     return 0;
 }
 
-static bool is_hidden(const struct value *v)
+static bool is_hidden_value(const struct value *v)
 {
     return (v->flags & VALUE_SECRET) ||
            (v->kind == VALUE_STR && str_find(v->s, STR(SECRETS_MASK), 0) != STR_NONE);
@@ -246,13 +247,14 @@ static struct value copy_open(struct arena *arena, const struct value *v)
     if (v->kind == VALUE_LIST) {
         copy = value_list(value_list_new(arena, v->list->count));
         for (size_t i = 0; i < v->list->count; i++)
-            if (!is_hidden(&v->list->items[i]))
+            if (!is_hidden_value(&v->list->items[i]))
                 value_list_push(arena, copy.list, copy_open(arena, &v->list->items[i]));
     }
     if (v->kind == VALUE_MAP) {
         copy = value_map(value_map_new(arena, v->map->count));
         for (size_t i = 0; i < v->map->count; i++)
-            if (!is_hidden(&v->map->pairs[i].key) && !is_hidden(&v->map->pairs[i].value))
+            if (!is_hidden_value(&v->map->pairs[i].key) &&
+                !is_hidden_value(&v->map->pairs[i].value))
                 value_map_append(arena, copy.map, v->map->pairs[i].key,
                                  copy_open(arena, &v->map->pairs[i].value));
     }
@@ -267,8 +269,8 @@ int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena
     struct secrets *secrets;
     struct value masked;
 
-    if (load_settings(tree, arena, &(struct loading){ &who, mask_secret, NULL }, &settings, err) <
-        0)
+    if (load_peel_settings(tree, arena, &(struct loading){ &who, mask_secret, NULL }, &settings,
+                           err) < 0)
         return -1;
     masked = value_copy(arena, settings);
     secrets = secrets_new();

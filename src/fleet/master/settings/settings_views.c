@@ -34,7 +34,7 @@ static void on_viewed(void *self, const struct value *settings, const char *erro
     arena_done(&arena);
 }
 
-static void on_view(void *self, const struct nats_msg *msg)
+static void on_view_request(void *self, const struct nats_msg *msg)
 {
     struct settings_views *views = self;
     struct arena arena = ARENA_INIT;
@@ -61,11 +61,12 @@ static void on_view(void *self, const struct nats_msg *msg)
 
 int settings_views_start(struct settings_views *views, struct err *err)
 {
-    views->sub = nats_sub_new(
-        views->master->js.conn,
-        &(struct nats_sub_options){
-            .subject = subject_template(SUBJECT_SETTINGS_SHOW), .message = on_view, .self = views },
-        err);
+    views->sub =
+        nats_sub_new(views->master->js.conn,
+                     &(struct nats_sub_options){ .subject = subject_template(SUBJECT_SETTINGS_SHOW),
+                                                 .message = on_view_request,
+                                                 .self = views },
+                     err);
     return views->sub ? 0 : -1;
 }
 

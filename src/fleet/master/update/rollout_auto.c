@@ -31,8 +31,8 @@ struct rollout_auto {
     uint64_t switch_revision; /* of the entry that was seen last */
 };
 
-static bool read_switch(const struct rollout_auto *keeper, struct arena *arena,
-                        struct update_switch *ret)
+static bool read_auto_switch(const struct rollout_auto *keeper, struct arena *arena,
+                             struct update_switch *ret)
 {
     const struct update_entry *entry =
         update_board_find(keeper->board, UPDATE_SHELF_MANIFESTS, UPDATE_SWITCH_KEY);
@@ -47,15 +47,15 @@ static bool is_on(const struct rollout_auto *keeper)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct update_switch set;
 
-    return read_switch(keeper, &arena, &set) ? set.enabled
-                                             : keeper->master->conf.update_auto_rollout;
+    return read_auto_switch(keeper, &arena, &set) ? set.enabled
+                                                  : keeper->master->conf.update_auto_rollout;
 }
 
 /* --- what is known ---------------------------------------------------------------------- */
 
 /* Identity is in the key: a watchdog can write its own only. */
-static void read_node(const struct rollout_auto *keeper, struct arena *arena, struct str key,
-                      struct auto_rollout_world *world)
+static void read_rollout_node(const struct rollout_auto *keeper, struct arena *arena,
+                              struct str key, struct auto_rollout_world *world)
 {
     const size_t dot = str_find(key, STR("."), 0);
     enum update_component component;
@@ -68,8 +68,8 @@ static void read_node(const struct rollout_auto *keeper, struct arena *arena, st
         VEC_PUSH_IN(arena, &world->nodes.list, node);
 }
 
-static void read_world(const struct rollout_auto *keeper, struct arena *arena,
-                       struct auto_rollout_world *world)
+static void read_rollout_world(const struct rollout_auto *keeper, struct arena *arena,
+                               struct auto_rollout_world *world)
 {
     struct update_manifest manifest;
     struct update_rollout rollout;
@@ -86,7 +86,7 @@ static void read_world(const struct rollout_auto *keeper, struct arena *arena,
                           &err) == 0)
             VEC_PUSH_IN(arena, &world->rollouts.list, rollout);
     MAP_EACH (update_board_map(keeper->board, UPDATE_SHELF_NODES), entry)
-        read_node(keeper, arena, entry->key, world);
+        read_rollout_node(keeper, arena, entry->key, world);
 }
 
 /* --- a start ---------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ struct auto_start {
     struct arena arena;
 };
 
-static void on_created(void *self, const struct nats_error *error, uint64_t revision)
+static void on_auto_rollout_created(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct auto_start *start = self;
     struct arena arena = start->arena;
@@ -112,7 +112,7 @@ static void on_created(void *self, const struct nats_error *error, uint64_t revi
 }
 
 /* A rollout that an operator started meanwhile goes first; the next look finds what is left. */
-static void on_claimed(void *self, const char *error)
+static void on_auto_rollout_claimed(void *self, const char *error)
 {
     struct auto_start *start = self;
     struct arena arena = start->arena;
@@ -121,7 +121,8 @@ static void on_claimed(void *self, const char *error)
     if (error) {
         log_debug("automatic rollout is not started id=%s reason=%s", start->id, error);
         arena_done(&arena);
-    } else if (nats_kv_create(&start->kv, start->id, start->bytes, on_created, start, &err) < 0) {
+    } else if (nats_kv_create(&start->kv, start->id, start->bytes, on_auto_rollout_created, start,
+                              &err) < 0) {
         log_warning("automatic rollout cannot be stored id=%s error=%s", start->id, err.text);
         arena_done(&arena);
     }
@@ -170,8 +171,8 @@ static int store_start(struct rollout_auto *keeper, enum update_component compon
     if (fill_rollout(keeper, &start->arena, component, next, &rollout, err) == 0 &&
         record_encode(&bytes, &update_rollout_type, &rollout, err) == 0) {
         start->bytes = buf_copy(&bytes, &start->arena);
-        if (rollout_claim_begin(&start->kv.js, keeper->board, &rollout, on_claimed, start, err) ==
-            0)
+        if (rollout_claim_begin(&start->kv.js, keeper->board, &rollout, on_auto_rollout_claimed,
+                                start, err) == 0)
             return 0;
     }
     arena = start->arena;
@@ -188,7 +189,7 @@ static void start_due(struct rollout_auto *keeper)
     struct auto_rollout next;
     struct err err;
 
-    read_world(keeper, &arena, &world);
+    read_rollout_world(keeper, &arena, &world);
     for (size_t i = 0; i < components->n; i++)
         if (update_component_parse(components->p[i], &component) &&
             auto_rollout_next(&arena, &world, component, &next) &&
@@ -196,12 +197,13 @@ static void start_due(struct rollout_auto *keeper)
             log_warning("automatic rollout cannot be started id=%s error=%s", next.id, err.text);
 }
 
-static void on_timer(struct timer *timer)
+static void on_auto_rollout_timer(struct timer *timer)
 {
     struct rollout_auto *keeper = container_of(timer, struct rollout_auto, timer);
 
     timer_set(loop_timers(keeper->master->loop), timer,
-              clock_after(clock_now(), keeper->master->conf.update_auto_interval), on_timer);
+              clock_after(clock_now(), keeper->master->conf.update_auto_interval),
+              on_auto_rollout_timer);
     if (update_board_is_seeded(keeper->board) && is_on(keeper))
         start_due(keeper);
 }
@@ -218,7 +220,7 @@ void rollout_auto_note_switch(struct rollout_auto *keeper)
     if (!entry || entry->revision <= keeper->switch_revision)
         return;
     keeper->switch_revision = entry->revision;
-    if (update_board_is_seeded(keeper->board) && read_switch(keeper, &arena, &set))
+    if (update_board_is_seeded(keeper->board) && read_auto_switch(keeper, &arena, &set))
         audit_log(&(struct audit){
             .action = set.enabled ? "update.auto-on" : "update.auto-off", .by = set.operator});
 }
@@ -230,7 +232,7 @@ struct rollout_auto *rollout_auto_new(struct master *master, const struct update
     keeper->master = master;
     keeper->board = board;
     timer_set(loop_timers(master->loop), &keeper->timer,
-              clock_after(clock_now(), master->conf.update_auto_interval), on_timer);
+              clock_after(clock_now(), master->conf.update_auto_interval), on_auto_rollout_timer);
     return keeper;
 }
 

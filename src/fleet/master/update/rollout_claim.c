@@ -34,7 +34,7 @@ static void refuse_claim(struct claim *claim, const char *other)
 }
 
 /* Has the rollout of this id ended, as far as this master knows? */
-static bool is_over(const struct claim *claim, const char *id)
+static bool is_rollout_over(const struct claim *claim, const char *id)
 {
     const struct update_entry *entry = update_board_find(claim->board, UPDATE_SHELF_ROLLOUTS, id);
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -48,7 +48,7 @@ static bool is_over(const struct claim *claim, const char *id)
 
 static void begin_create(struct claim *claim);
 
-static void on_taken(void *self, const struct nats_error *error, uint64_t revision)
+static void on_claim_taken(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct claim *claim = self;
 
@@ -76,14 +76,14 @@ static void on_other(void *self, const struct nats_error *error, const struct na
     other = arena_strndup(&claim->arena, entry->value.p, entry->value.n);
     if (strcmp(other, claim->id) == 0)
         end_claim(claim, NULL); /* the same one again: its record decides */
-    else if (!is_over(claim, other))
+    else if (!is_rollout_over(claim, other))
         refuse_claim(claim, other);
-    else if (nats_kv_update(&claim->kv, claim->key, str_from(claim->id), entry->revision, on_taken,
-                            claim, &err) < 0)
+    else if (nats_kv_update(&claim->kv, claim->key, str_from(claim->id), entry->revision,
+                            on_claim_taken, claim, &err) < 0)
         end_claim(claim, err.text);
 }
 
-static void on_created(void *self, const struct nats_error *error, uint64_t revision)
+static void on_claim_created(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct claim *claim = self;
     struct err err;
@@ -99,7 +99,8 @@ static void begin_create(struct claim *claim)
 {
     struct err err;
 
-    if (nats_kv_create(&claim->kv, claim->key, str_from(claim->id), on_created, claim, &err) < 0)
+    if (nats_kv_create(&claim->kv, claim->key, str_from(claim->id), on_claim_created, claim, &err) <
+        0)
         end_claim(claim, err.text);
 }
 
@@ -119,7 +120,8 @@ int rollout_claim_begin(const struct nats_js *js, const struct update_board *boa
                              .self = self };
     claim->id = arena_strdup(&claim->arena, rollout->id);
     claim->key = arena_printf(&claim->arena, "rollout.%s", claim->component);
-    if (nats_kv_create(&claim->kv, claim->key, str_from(claim->id), on_created, claim, err) == 0)
+    if (nats_kv_create(&claim->kv, claim->key, str_from(claim->id), on_claim_created, claim, err) ==
+        0)
         return 0;
     arena_done(&claim->arena);
     free(claim);

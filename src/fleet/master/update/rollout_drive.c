@@ -55,10 +55,10 @@ struct call {
     enum update_verb verb;
 };
 
-static void on_timer(struct timer *timer);
-static void send_orders(struct rollout_drive *drive);
+static void on_rollout_timer(struct timer *timer);
+static void send_update_calls(struct rollout_drive *drive);
 
-static struct value_time wall_time(void)
+static struct value_time get_rollout_time(void)
 {
     const int64_t now = bus_time();
 
@@ -110,13 +110,13 @@ static void wait_for_round(struct rollout_drive *drive)
         pause = ROLLOUT_ROUND_MAX;
     drive->phase = PHASE_WAITING;
     timer_set(loop_timers(drive->options.master->loop), &drive->timer,
-              clock_after(clock_now(), pause), on_timer);
+              clock_after(clock_now(), pause), on_rollout_timer);
 }
 
 /* --- storing ---------------------------------------------------------------------------- */
 
 /* The record as others see it, in memory of its own. */
-static int take_record(struct rollout_drive *drive, struct str bytes, struct err *err)
+static int take_rollout_record(struct rollout_drive *drive, struct str bytes, struct err *err)
 {
     struct arena arena = ARENA_INIT;
     struct update_rollout record;
@@ -145,7 +145,7 @@ static void on_released(void *self, const struct nats_error *error, uint64_t rev
     end_drive(drive);
 }
 
-static void report_end(const struct rollout_drive *drive)
+static void report_rollout_end(const struct rollout_drive *drive)
 {
     audit_log(&(struct audit){
         .action =
@@ -158,7 +158,7 @@ static void report_end(const struct rollout_drive *drive)
 
 static void release_now(struct rollout_drive *drive);
 
-static void on_stored(void *self, const struct nats_error *error, uint64_t revision)
+static void on_rollout_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct rollout_drive *drive = self;
 
@@ -174,14 +174,14 @@ static void on_stored(void *self, const struct nats_error *error, uint64_t revis
     if (drive->is_releasing) {
         release_now(drive);
     } else if (update_rollout_is_over(drive->record.state)) {
-        report_end(drive);
+        report_rollout_end(drive);
         end_drive(drive);
     } else {
-        send_orders(drive);
+        send_update_calls(drive);
     }
 }
 
-static void store(struct rollout_drive *drive, nats_kv_revision_fn *fn)
+static void write_rollout(struct rollout_drive *drive, nats_kv_revision_fn *fn)
 {
     const struct nats_kv kv = { .js = drive->options.master->js,
                                 .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) };
@@ -189,9 +189,9 @@ static void store(struct rollout_drive *drive, nats_kv_revision_fn *fn)
     struct err err;
 
     drive->phase = PHASE_STORING;
-    drive->record.driver_heartbeat = wall_time();
+    drive->record.driver_heartbeat = get_rollout_time();
     if (record_encode(&bytes, &update_rollout_type, &drive->record, &err) < 0 ||
-        take_record(drive, buf_view(&bytes), &err) < 0 ||
+        take_rollout_record(drive, buf_view(&bytes), &err) < 0 ||
         nats_kv_update(&kv, drive->options.id, buf_view(&bytes), drive->revision, fn, drive, &err) <
             0) {
         log_warning("rollout record cannot be stored id=%s error=%s", drive->options.id, err.text);
@@ -204,7 +204,7 @@ static void store(struct rollout_drive *drive, nats_kv_revision_fn *fn)
 static void release_now(struct rollout_drive *drive)
 {
     drive->record.driver_id = "";
-    store(drive, on_released);
+    write_rollout(drive, on_released);
 }
 
 /* --- questions and orders --------------------------------------------------------------- */
@@ -244,8 +244,8 @@ static int print_command(struct rollout_drive *drive, const struct call *call, s
     return record_encode(out, &update_command_type, &command, err);
 }
 
-static int send_call(struct rollout_drive *drive, struct call *call, nats_reply_fn *fn,
-                     struct err *err)
+static int send_update_call(struct rollout_drive *drive, struct call *call, nats_reply_fn *fn,
+                            struct err *err)
 {
     static const enum subject_kind kinds[UPDATE_COMPONENTS] = {
         [UPDATE_PEEL] = SUBJECT_UPDATE_PEEL, [UPDATE_MASTER] = SUBJECT_UPDATE_MASTER
@@ -276,7 +276,7 @@ static void finish_questions(struct rollout_drive *drive)
 {
     const struct rollout_round round = { .nodes = &drive->nodes,
                                          .views = drive->views,
-                                         .now = wall_time(),
+                                         .now = get_rollout_time(),
                                          .node_limit = ROLLOUT_NODE_NS };
     bool has_changed;
 
@@ -286,12 +286,12 @@ static void finish_questions(struct rollout_drive *drive)
         order->node = arena_strdup(&drive->round, order->node); /* the record is read anew */
     forget_refusals(drive);
     if (has_changed || clock_now() - drive->beaten >= ROLLOUT_BEAT_NS)
-        store(drive, on_stored);
+        write_rollout(drive, on_rollout_stored);
     else
-        send_orders(drive);
+        send_update_calls(drive);
 }
 
-static void on_answer(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_node_answer(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     const struct call *call = self;
     struct rollout_drive *drive = call->drive;
@@ -305,8 +305,8 @@ static void on_answer(void *self, const struct nats_error *error, const struct n
         finish_questions(drive);
 }
 
-static struct call *make_call(struct rollout_drive *drive, size_t number, const char *node,
-                              enum update_verb verb)
+static struct call *make_update_call(struct rollout_drive *drive, size_t number, const char *node,
+                                     enum update_verb verb)
 {
     struct call *call = ARENA_NEW(&drive->round, struct call);
 
@@ -323,7 +323,7 @@ static bool is_outdated(const struct rollout_drive *drive)
     return entry && entry->revision > drive->revision;
 }
 
-static void on_timer(struct timer *timer)
+static void on_rollout_timer(struct timer *timer)
 {
     struct rollout_drive *drive = container_of(timer, struct rollout_drive, timer);
     struct err err;
@@ -342,7 +342,8 @@ static void on_timer(struct timer *timer)
 
         drive->views[i] =
             (struct rollout_view){ .refusal = map_find(&drive->refusals, str_from(node)) };
-        if (send_call(drive, make_call(drive, i, node, UPDATE_STATUS), on_answer, &err) == 0)
+        if (send_update_call(drive, make_update_call(drive, i, node, UPDATE_STATUS), on_node_answer,
+                             &err) == 0)
             drive->pending++;
     }
     if (drive->pending == 0)
@@ -350,7 +351,7 @@ static void on_timer(struct timer *timer)
 }
 
 /* A node that is in the middle of something refuses for now, not for good. */
-static bool is_busy(enum update_state state)
+static bool is_node_busy(enum update_state state)
 {
     return state == UPDATE_PREPARING || state == UPDATE_APPLYING || state == UPDATE_SOAKING ||
            state == UPDATE_ROLLING_BACK;
@@ -370,7 +371,7 @@ static void on_told(void *self, const struct nats_error *error, const struct nat
     struct update_response said;
 
     if (read_reply(&drive->round, error, msg, &said) && strcmp(said.status, UPDATE_OK) != 0 &&
-        !is_busy(said.state) && (call->verb == UPDATE_PREPARE || call->verb == UPDATE_APPLY))
+        !is_node_busy(said.state) && (call->verb == UPDATE_PREPARE || call->verb == UPDATE_APPLY))
         note_refusal(drive, call->node, said.error);
     drive->pending--;
     if (drive->phase == PHASE_ENDED)
@@ -379,7 +380,7 @@ static void on_told(void *self, const struct nats_error *error, const struct nat
         wait_for_round(drive);
 }
 
-static void send_orders(struct rollout_drive *drive)
+static void send_update_calls(struct rollout_drive *drive)
 {
     struct err err;
 
@@ -387,7 +388,8 @@ static void send_orders(struct rollout_drive *drive)
     VEC_EACH (&drive->orders.list, order) {
         log_info("telling a node id=%s node=%s command=%s version=%s", drive->options.id,
                  order->node, update_verb_name(order->verb), drive->record.config.version);
-        if (send_call(drive, make_call(drive, 0, order->node, order->verb), on_told, &err) == 0)
+        if (send_update_call(drive, make_update_call(drive, 0, order->node, order->verb), on_told,
+                             &err) == 0)
             drive->pending++;
         else
             note_refusal(drive, order->node, err.text);
@@ -408,13 +410,13 @@ struct rollout_drive *rollout_drive_new(const struct rollout_drive_options *opti
     drive->revision = revision;
     drive->beaten = clock_now();
     forget_refusals(drive);
-    if (take_record(drive, record, &err) < 0) {
+    if (take_rollout_record(drive, record, &err) < 0) {
         log_warning("rollout record cannot be read id=%s error=%s", options->id, err.text);
         free(drive);
         return NULL;
     }
     drive->options.id = arena_strdup(&drive->life, options->id);
-    timer_set(loop_timers(options->master->loop), &drive->timer, clock_now(), on_timer);
+    timer_set(loop_timers(options->master->loop), &drive->timer, clock_now(), on_rollout_timer);
     return drive;
 }
 

@@ -53,7 +53,7 @@ struct rollout_service {
 static void on_scan(struct timer *timer);
 
 /* Records are looked at after the turn that changed them. */
-static void scan_soon(struct rollout_service *rollout_service)
+static void arm_rollout_scan(struct rollout_service *rollout_service)
 {
     if (!rollout_service->is_stopping)
         timer_set(loop_timers(rollout_service->master->loop), &rollout_service->scan, clock_now(),
@@ -65,7 +65,7 @@ static void on_drive_ended(void *self, struct rollout_drive *drive)
     struct rollout_service *rollout_service = self;
 
     (void)map_remove(&rollout_service->drives, str_from(rollout_drive_id(drive)));
-    scan_soon(rollout_service);
+    arm_rollout_scan(rollout_service);
 }
 
 static void drive_rollout(struct rollout_service *rollout_service, const char *id,
@@ -95,7 +95,7 @@ struct claim {
     struct str bytes;
 };
 
-static void on_claimed(void *self, const struct nats_error *error, uint64_t revision)
+static void on_rollout_claimed(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct claim *claim = self;
 
@@ -120,7 +120,8 @@ static void take_over(struct rollout_service *rollout_service, struct update_rol
     claim->id = arena_strdup(&claim->arena, record->id);
     if (record_encode(&bytes, &update_rollout_type, record, &err) == 0) {
         claim->bytes = buf_copy(&bytes, &claim->arena);
-        if (nats_kv_update(&kv, claim->id, claim->bytes, revision, on_claimed, claim, &err) == 0)
+        if (nats_kv_update(&kv, claim->id, claim->bytes, revision, on_rollout_claimed, claim,
+                           &err) == 0)
             return;
     }
     log_warning("rollout cannot be taken over id=%s error=%s", record->id, err.text);
@@ -128,7 +129,7 @@ static void take_over(struct rollout_service *rollout_service, struct update_rol
     free(claim);
 }
 
-static int64_t stale_after(const struct rollout_service *rollout_service)
+static int64_t get_stale_age(const struct rollout_service *rollout_service)
 {
     const int64_t wanted = rollout_service->master->conf.rollout_stale_after;
 
@@ -138,13 +139,13 @@ static int64_t stale_after(const struct rollout_service *rollout_service)
 static bool is_abandoned(const struct rollout_service *rollout_service,
                          const struct update_rollout *record, const struct update_entry *entry)
 {
-    return !record->driver_id[0] || clock_now() - entry->seen > stale_after(rollout_service) ||
+    return !record->driver_id[0] || clock_now() - entry->seen > get_stale_age(rollout_service) ||
            !roster_master_lives(master_roster(rollout_service->master),
                                 str_from(record->driver_id));
 }
 
-static void look_at(struct rollout_service *rollout_service, const char *id,
-                    const struct update_entry *entry)
+static void look_at_rollout(struct rollout_service *rollout_service, const char *id,
+                            const struct update_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct update_rollout record;
@@ -176,15 +177,15 @@ static void on_scan(struct timer *timer)
         !roster_is_seeded(master_roster(rollout_service->master)))
         return;
     MAP_EACH (update_board_map(rollout_service->board, UPDATE_SHELF_ROLLOUTS), entry)
-        look_at(rollout_service, arena_str(&arena, entry->key).p, entry->value);
+        look_at_rollout(rollout_service, arena_str(&arena, entry->key).p, entry->value);
 }
 
-static void on_changed(void *self, enum update_shelf shelf, const char *key)
+static void on_rollout_changed(void *self, enum update_shelf shelf, const char *key)
 {
     struct rollout_service *rollout_service = self;
 
     if (shelf == UPDATE_SHELF_ROLLOUTS)
-        scan_soon(rollout_service);
+        arm_rollout_scan(rollout_service);
     else if (rollout_service->keeper && shelf == UPDATE_SHELF_MANIFESTS &&
              strcmp(key, UPDATE_SWITCH_KEY) == 0)
         rollout_auto_note_switch(rollout_service->keeper);
@@ -245,7 +246,8 @@ static int store_abort(struct ending *ending, const struct nats_kv_entry *entry,
                           on_aborted, ending, err);
 }
 
-static void on_found(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_rollout_found(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct ending *ending = self;
     struct err err;
@@ -265,7 +267,7 @@ static void begin_abort(struct ending *ending)
     kv.indirect = true; /* what was just written counts */
     if (!nats_kv_is_key(ending->request.rollout_id))
         answer_abort(ending, "no such rollout");
-    else if (nats_kv_get(&kv, ending->request.rollout_id, on_found, ending, &err) < 0)
+    else if (nats_kv_get(&kv, ending->request.rollout_id, on_rollout_found, ending, &err) < 0)
         answer_abort(ending, err.text);
 }
 
@@ -293,7 +295,7 @@ static void on_start(void *self, const struct nats_msg *msg)
 
 /* --- life ------------------------------------------------------------------------------- */
 
-static void *open_tower(struct master *master, struct err *err)
+static void *open_rollout_service(struct master *master, struct err *err)
 {
     struct rollout_service *rollout_service = mem_zalloc(sizeof(*rollout_service));
 
@@ -302,8 +304,8 @@ static void *open_tower(struct master *master, struct err *err)
     return rollout_service;
 }
 
-static struct nats_sub *subscribe(struct rollout_service *rollout_service, enum subject_kind kind,
-                                  nats_msg_fn *fn, struct err *err)
+static struct nats_sub *subscribe_rollout(struct rollout_service *rollout_service,
+                                          enum subject_kind kind, nats_msg_fn *fn, struct err *err)
 {
     return nats_sub_new(rollout_service->master->js.conn,
                         &(struct nats_sub_options){ .subject = subject_template(kind),
@@ -313,7 +315,7 @@ static struct nats_sub *subscribe(struct rollout_service *rollout_service, enum 
                         err);
 }
 
-static void close_tower(struct rollout_service *rollout_service)
+static void close_rollout_service(struct rollout_service *rollout_service)
 {
     nats_sub_free(rollout_service->starts);
     nats_sub_free(rollout_service->aborts);
@@ -325,24 +327,27 @@ static void close_tower(struct rollout_service *rollout_service)
         update_board_stop(rollout_service->board);
 }
 
-static int start_tower(void *self, struct err *err)
+static int start_rollout_service(void *self, struct err *err)
 {
     struct rollout_service *rollout_service = self;
 
-    rollout_service->board = update_board_new(
-        &(struct update_board_options){
-            .js = rollout_service->master->js, .changed = on_changed, .self = rollout_service },
-        err);
+    rollout_service->board =
+        update_board_new(&(struct update_board_options){ .js = rollout_service->master->js,
+                                                         .changed = on_rollout_changed,
+                                                         .self = rollout_service },
+                         err);
     if (!rollout_service->board)
         return -1;
     rollout_service->sweep = update_sweep_new(rollout_service->master, rollout_service->board);
     rollout_service->keeper = rollout_auto_new(rollout_service->master, rollout_service->board);
-    rollout_service->starts = subscribe(rollout_service, SUBJECT_UPDATE_START, on_start, err);
-    rollout_service->aborts = rollout_service->starts
-                                  ? subscribe(rollout_service, SUBJECT_UPDATE_ABORT, on_abort, err)
-                                  : NULL;
+    rollout_service->starts =
+        subscribe_rollout(rollout_service, SUBJECT_UPDATE_START, on_start, err);
+    rollout_service->aborts =
+        rollout_service->starts
+            ? subscribe_rollout(rollout_service, SUBJECT_UPDATE_ABORT, on_abort, err)
+            : NULL;
     if (!rollout_service->aborts) {
-        close_tower(rollout_service);
+        close_rollout_service(rollout_service);
         update_sweep_free(rollout_service->sweep);
         rollout_auto_free(rollout_service->keeper);
         update_board_free(rollout_service->board);
@@ -356,17 +361,17 @@ static int start_tower(void *self, struct err *err)
     return 0;
 }
 
-static void stop_tower(void *self)
+static void stop_rollout_service(void *self)
 {
     struct rollout_service *rollout_service = self;
 
     rollout_service->is_stopping = true;
-    close_tower(rollout_service);
+    close_rollout_service(rollout_service);
     MAP_EACH (&rollout_service->drives, entry)
         rollout_drive_release(entry->value);
 }
 
-static void free_tower(void *self)
+static void free_rollout_service(void *self)
 {
     struct rollout_service *rollout_service = self;
 
@@ -379,8 +384,8 @@ static void free_tower(void *self)
 
 const struct master_service master_rollout_service = {
     .name = "rollouts",
-    .open = open_tower,
-    .start = start_tower,
-    .stop = stop_tower,
-    .free = free_tower,
+    .open = open_rollout_service,
+    .start = start_rollout_service,
+    .stop = stop_rollout_service,
+    .free = free_rollout_service,
 };

@@ -70,7 +70,7 @@ static void answer_start(struct rollout_request *rollout_request, const char *er
     arena_done(&arena); /* the rollout request is in it */
 }
 
-static void on_created(void *self, const struct nats_error *error, uint64_t revision)
+static void on_rollout_created(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct rollout_request *rollout_request = self;
 
@@ -89,7 +89,7 @@ static bool is_bare_list(const char *target)
     return strchr(target, ',') && !strpbrk(target, "@ ()*?[");
 }
 
-static struct roster_question make_question(const struct rollout_request *rollout_request)
+static struct roster_question make_rollout_question(const struct rollout_request *rollout_request)
 {
     const char *target = rollout_request->start.config.target;
 
@@ -102,14 +102,14 @@ static struct roster_question make_question(const struct rollout_request *rollou
 static int find_peels(struct rollout_request *rollout_request, struct param_strs *ret,
                       struct err *err)
 {
-    struct roster_question question = make_question(rollout_request);
+    struct roster_question question = make_rollout_question(rollout_request);
 
     question.with_settings = true;
     return roster_resolve(master_roster(rollout_request->master), &rollout_request->arena,
                           &question, ret, err);
 }
 
-static bool is_meant(const char *target, struct str id)
+static bool is_node_meant(const char *target, struct str id)
 {
     struct str rest = str_from(target);
 
@@ -119,7 +119,7 @@ static bool is_meant(const char *target, struct str id)
     return false;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_node_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -135,12 +135,13 @@ static void find_masters(struct rollout_request *rollout_request, struct param_s
     MAP_EACH (update_board_map(rollout_request->board, UPDATE_SHELF_NODES), entry) {
         const struct str id = str_from_offset(entry->key, prefix.n);
 
-        if (str_starts(entry->key, prefix) && is_meant(rollout_request->start.config.target, id))
+        if (str_starts(entry->key, prefix) &&
+            is_node_meant(rollout_request->start.config.target, id))
             VEC_PUSH_IN(&rollout_request->arena, &found.list,
                         arena_str(&rollout_request->arena, id).p);
     }
     if (found.list.n > 0)
-        qsort(found.list.p, found.list.n, sizeof(found.list.p[0]), compare_names);
+        qsort(found.list.p, found.list.n, sizeof(found.list.p[0]), compare_node_names);
     *ret = (struct param_strs){ found.list.n, found.list.p };
 }
 
@@ -258,7 +259,7 @@ static int store_rollout(struct rollout_request *rollout_request, struct err *er
 
     if (record_encode(&bytes, &update_rollout_type, &rollout_request->rollout, err) < 0)
         return -1;
-    return nats_kv_create(&kv, rollout_request->rollout.id, buf_view(&bytes), on_created,
+    return nats_kv_create(&kv, rollout_request->rollout.id, buf_view(&bytes), on_rollout_created,
                           rollout_request, err);
 }
 
@@ -282,7 +283,7 @@ static int claim_rollout(struct rollout_request *rollout_request, struct err *er
                                &rollout_request->rollout, on_free_to_start, rollout_request, err);
 }
 
-static int check_ready(const struct rollout_request *rollout_request, struct err *err)
+static int check_rollout_ready(const struct rollout_request *rollout_request, struct err *err)
 {
     const struct roster *roster = master_roster(rollout_request->master);
 
@@ -304,7 +305,7 @@ static void begin_rollout(struct rollout_request *rollout_request)
         answer_start(rollout_request, NULL);
 }
 
-static void on_settings(struct settings_wait *wait, const char *problem)
+static void on_rollout_settings(struct settings_wait *wait, const char *problem)
 {
     struct rollout_request *rollout_request = container_of(wait, struct rollout_request, wait);
 
@@ -316,7 +317,7 @@ static void on_settings(struct settings_wait *wait, const char *problem)
 
 static bool is_by_settings(const struct rollout_request *rollout_request)
 {
-    const struct roster_question question = make_question(rollout_request);
+    const struct roster_question question = make_rollout_question(rollout_request);
 
     return rollout_request->start.config.component == UPDATE_PEEL &&
            roster_needs_settings(&question);
@@ -331,14 +332,14 @@ void rollout_start_answer(struct master *master, struct update_board *board,
     int result;
 
     *rollout_request = (struct rollout_request){
-        .wait = { .ready = on_settings }, .arena = arena, .master = master, .board = board
+        .wait = { .ready = on_rollout_settings }, .arena = arena, .master = master, .board = board
     };
     rollout_request->reply = arena_str(&rollout_request->arena, msg->reply);
     result = record_decode(&rollout_request->arena, &update_start_type, 1,
                            arena_str(&rollout_request->arena, msg->payload),
                            &rollout_request->start, &err);
     if (result == 0)
-        result = check_ready(rollout_request, &err);
+        result = check_rollout_ready(rollout_request, &err);
     if (result < 0)
         answer_start(rollout_request, err.text);
     else if (is_by_settings(rollout_request))

@@ -32,7 +32,7 @@ static const enum store_bucket buckets[UPDATE_SHELVES] = {
 };
 
 /* The key of the map is in the entry, so the old one goes first. */
-static void keep_entry(struct version_list *version_list, const struct nats_kv_entry *entry)
+static void keep_board_entry(struct version_list *version_list, const struct nats_kv_entry *entry)
 {
     struct update_entry *kept = mem_alloc(sizeof(*kept) + entry->key.n + entry->value.n);
     char *key = (char *)(kept + 1), *bytes = key + entry->key.n;
@@ -45,7 +45,7 @@ static void keep_entry(struct version_list *version_list, const struct nats_kv_e
     (void)map_set(&version_list->entries, (struct str){ key, entry->key.n }, kept);
 }
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_board_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct version_list *version_list = self;
     const struct update_board_options *options = &version_list->board->options;
@@ -55,17 +55,17 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
         free(map_remove(&version_list->entries, entry->key));
     else if (map_count(&version_list->entries) < UPDATE_BOARD_MAX ||
              map_has(&version_list->entries, entry->key))
-        keep_entry(version_list, entry);
+        keep_board_entry(version_list, entry);
     if (options->changed)
         options->changed(options->self, version_list->number, arena_str(&arena, entry->key).p);
 }
 
-static void on_caught_up(void *self)
+static void on_board_caught_up(void *self)
 {
     ((struct version_list *)self)->is_seeded = true;
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_board_watch_failed(void *self, const struct nats_error *error)
 {
     struct version_list *version_list = self;
 
@@ -74,7 +74,7 @@ static void on_failed(void *self, const struct nats_error *error)
                     store_bucket_name(buckets[version_list->number]), error->text);
 }
 
-static int open_shelf(struct update_board *board, enum update_shelf number, struct err *err)
+static int open_version_list(struct update_board *board, enum update_shelf number, struct err *err)
 {
     struct version_list *version_list = &board->shelves[number];
     const struct nats_kv kv = { .js = board->options.js,
@@ -84,9 +84,9 @@ static int open_shelf(struct update_board *board, enum update_shelf number, stru
     version_list->number = number;
     version_list->watch =
         nats_kv_watch_new(&kv,
-                          &(struct nats_kv_watch_options){ .entry = on_entry,
-                                                           .caught_up = on_caught_up,
-                                                           .failed = on_failed,
+                          &(struct nats_kv_watch_options){ .entry = on_board_entry,
+                                                           .caught_up = on_board_caught_up,
+                                                           .failed = on_board_watch_failed,
                                                            .self = version_list },
                           err);
     return version_list->watch ? 0 : -1;
@@ -98,7 +98,7 @@ struct update_board *update_board_new(const struct update_board_options *options
 
     board->options = *options;
     for (enum update_shelf number = 0; number < UPDATE_SHELVES; number++)
-        if (open_shelf(board, number, err) < 0) {
+        if (open_version_list(board, number, err) < 0) {
             update_board_stop(board);
             update_board_free(board);
             return NULL;

@@ -33,9 +33,9 @@ struct update_sweep {
     bool is_stopped;
 };
 
-static void on_timer(struct timer *timer);
+static void on_update_sweep_timer(struct timer *timer);
 
-static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+static void on_update_object_removed(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)revision;
@@ -47,7 +47,7 @@ static void on_object_removed(void *self, const struct nats_error *error,
                               const struct nats_object_info *info)
 {
     (void)info;
-    on_removed(self, error, 0);
+    on_update_object_removed(self, error, 0);
 }
 
 static bool is_rolled_out(const struct update_sweep *sweep, struct arena *arena,
@@ -67,8 +67,8 @@ static bool is_rolled_out(const struct update_sweep *sweep, struct arena *arena,
     return false;
 }
 
-static bool has_expired(const struct update_sweep *sweep, struct arena *arena,
-                        const struct update_entry *entry)
+static bool has_update_expired(const struct update_sweep *sweep, struct arena *arena,
+                               const struct update_entry *entry)
 {
     struct update_manifest manifest;
     struct err err;
@@ -93,10 +93,10 @@ static void remove_expired(struct update_sweep *sweep)
         const struct update_entry *stored = entry->value;
         const char *key = arena_str(&arena, entry->key).p;
 
-        if (!has_expired(sweep, &arena, stored))
+        if (!has_update_expired(sweep, &arena, stored))
             continue;
         log_info("removing an expired version key=%s", key);
-        if (nats_kv_delete(&kv, key, stored->revision, on_removed, sweep, &err) < 0)
+        if (nats_kv_delete(&kv, key, stored->revision, on_update_object_removed, sweep, &err) < 0)
             log_warning("expired version could not be removed error=%s", err.text);
     }
 }
@@ -135,13 +135,13 @@ static void remove_old_rollouts(struct update_sweep *sweep)
         if (record_decode(&arena, &update_rollout_type, 1, stored->bytes, &rollout, &err) == 0 &&
             update_rollout_is_over(rollout.state) && rollout.finished_at.seconds < oldest &&
             !is_automatic(sweep, &arena, &rollout) &&
-            nats_kv_purge(&kv, arena_str(&arena, entry->key).p, stored->revision, on_removed, sweep,
-                          &err) < 0)
+            nats_kv_purge(&kv, arena_str(&arena, entry->key).p, stored->revision,
+                          on_update_object_removed, sweep, &err) < 0)
             log_warning("old rollout could not be removed error=%s", err.text);
     }
 }
 
-static bool is_named(const struct update_sweep *sweep, const char *object)
+static bool is_object_named(const struct update_sweep *sweep, const char *object)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -171,13 +171,13 @@ static void remove_orphans(struct update_sweep *sweep)
     }
 }
 
-static void on_object(void *self, const struct nats_error *error,
-                      const struct nats_object_info *info)
+static void on_update_object(void *self, const struct nats_error *error,
+                             const struct nats_object_info *info)
 {
     struct update_sweep *sweep = self;
 
     if (info && !info->deleted && bus_time() - info->time > UPDATE_SWEEP_GRACE &&
-        !is_named(sweep, info->name))
+        !is_object_named(sweep, info->name))
         VEC_PUSH_IN(&sweep->arena, &sweep->orphans.list, arena_strdup(&sweep->arena, info->name));
     if (info)
         return;
@@ -185,7 +185,7 @@ static void on_object(void *self, const struct nats_error *error,
         remove_orphans(sweep);
 }
 
-static void on_timer(struct timer *timer)
+static void on_update_sweep_timer(struct timer *timer)
 {
     struct update_sweep *sweep = container_of(timer, struct update_sweep, timer);
     const struct nats_objects objects = { .js = sweep->master->js, .bucket = STORE_BINARIES };
@@ -193,7 +193,8 @@ static void on_timer(struct timer *timer)
     struct err err;
 
     timer_set(loop_timers(sweep->master->loop), timer,
-              clock_after(clock_now(), is_early ? CLOCK_SECOND : UPDATE_SWEEP_NS), on_timer);
+              clock_after(clock_now(), is_early ? CLOCK_SECOND : UPDATE_SWEEP_NS),
+              on_update_sweep_timer);
     if (is_early || !lease_is_held(&sweep->lease))
         return;
     remove_expired(sweep);
@@ -202,15 +203,15 @@ static void on_timer(struct timer *timer)
     sweep->arena = (struct arena)ARENA_INIT;
     sweep->orphans.list.p = NULL;
     sweep->orphans.list.n = sweep->orphans.list.cap = 0;
-    if (nats_object_list(&objects, on_object, sweep, &err) < 0)
+    if (nats_object_list(&objects, on_update_object, sweep, &err) < 0)
         log_warning("binaries cannot be listed error=%s", err.text);
 }
 
-static void on_got(struct lease *lease)
+static void on_sweep_lease_got(struct lease *lease)
 {
     struct update_sweep *sweep = container_of(lease, struct update_sweep, lease);
 
-    timer_set(loop_timers(sweep->master->loop), &sweep->timer, clock_now(), on_timer);
+    timer_set(loop_timers(sweep->master->loop), &sweep->timer, clock_now(), on_update_sweep_timer);
 }
 
 struct update_sweep *update_sweep_new(struct master *master, const struct update_board *board)
@@ -220,7 +221,7 @@ struct update_sweep *update_sweep_new(struct master *master, const struct update
     sweep->master = master;
     sweep->board = board;
     sweep->lease = (struct lease){
-        .js = master->js, .key = UPDATE_SWEEP_LEASE, .holder = master->id, .got = on_got
+        .js = master->js, .key = UPDATE_SWEEP_LEASE, .holder = master->id, .got = on_sweep_lease_got
     };
     lease_start(&sweep->lease);
     return sweep;

@@ -53,7 +53,7 @@ static const struct {
 struct record_guard;
 
 /* A bucket. */
-struct ward {
+struct watched_bucket {
     struct record_guard *guard;
     struct nats_kv kv;
     struct nats_kv_watch *watch;
@@ -67,7 +67,7 @@ struct ward {
 
 /* What is known of a key. */
 struct record {
-    struct ward *ward;
+    struct watched_bucket *watched;
     char *value; /* the last good one; NULL: none is known */
     size_t size;
     uint64_t revision; /* of that, or of its removal */
@@ -85,7 +85,7 @@ struct record {
 
 struct record_guard {
     struct master *master;
-    struct ward wards[ARRAY_LEN(guarded)];
+    struct watched_bucket watched_buckets[ARRAY_LEN(guarded)];
     struct timer retry;
     size_t under_way;
     size_t lines;
@@ -97,9 +97,10 @@ static void begin_repair(struct record *record);
 
 /* --- words ---------------------------------------------------------------------------- */
 
-static void count_damage(const struct ward *ward, const char *result)
+static void count_damage(const struct watched_bucket *watched, const char *result)
 {
-    metrics_add(ward->guard->master->metrics, MASTER_RECORDS_DAMAGED, 1, ward->kv.bucket, result);
+    metrics_add(watched->guard->master->metrics, MASTER_RECORDS_DAMAGED, 1, watched->kv.bucket,
+                result);
 }
 
 /* Not so many that somebody could fill the disk with them. */
@@ -116,23 +117,23 @@ static bool may_log(struct record_guard *guard)
 
 /* --- what is known ---------------------------------------------------------------------- */
 
-static struct record *take_guarded_record(struct ward *ward, struct str key)
+static struct record *take_guarded_record(struct watched_bucket *watched, struct str key)
 {
-    struct record *record = map_find(&ward->records, key);
+    struct record *record = map_find(&watched->records, key);
 
-    if (record || ward->strangers >= STRANGERS_MAX)
+    if (record || watched->strangers >= STRANGERS_MAX)
         return record;
     record = mem_zalloc(sizeof(*record) + key.n + 1);
-    record->ward = ward;
+    record->watched = watched;
     memcpy(record->key, key.p, key.n);
-    (void)map_set(&ward->records, str_from(record->key), record);
-    ward->strangers++;
+    (void)map_set(&watched->records, str_from(record->key), record);
+    watched->strangers++;
     return record;
 }
 
 static void drop_value(struct record *record)
 {
-    record->ward->strangers += record->value != NULL;
+    record->watched->strangers += record->value != NULL;
     free(record->value);
     record->value = NULL;
     record->size = 0;
@@ -143,8 +144,8 @@ static void forget_record(struct record *record)
 {
     if (record->value || record->is_busy || record->damaged)
         return;
-    (void)map_remove(&record->ward->records, str_from(record->key));
-    record->ward->strangers--;
+    (void)map_remove(&record->watched->records, str_from(record->key));
+    record->watched->strangers--;
     free(record);
 }
 
@@ -161,23 +162,23 @@ static void note_good(struct record *record, const struct nats_kv_entry *entry)
     record->value = mem_alloc(entry->value.n + 1);
     memcpy(record->value, entry->value.p ? entry->value.p : "", entry->value.n);
     record->size = entry->value.n;
-    record->ward->strangers--;
+    record->watched->strangers--;
 }
 
 /* Entries of a bucket that forgets are gone without a word. */
 static bool is_record_expired(const struct record *record)
 {
-    return record->ward->ttl && bus_time() - record->time >= record->ward->ttl;
+    return record->watched->ttl && bus_time() - record->time >= record->watched->ttl;
 }
 
-static void forget_expired_records(struct ward *ward)
+static void forget_expired_records(struct watched_bucket *watched)
 {
     struct map_entry *entry, *next;
 
-    for (entry = map_next(&ward->records, NULL); ward->ttl && entry; entry = next) {
+    for (entry = map_next(&watched->records, NULL); watched->ttl && entry; entry = next) {
         struct record *record = entry->value;
 
-        next = map_next(&ward->records, entry);
+        next = map_next(&watched->records, entry);
         if (record->value && is_record_expired(record) && !record->is_busy) {
             drop_value(record);
             forget_record(record);
@@ -192,7 +193,7 @@ static void on_guard_retry(struct timer *timer)
     struct record_guard *guard = container_of(timer, struct record_guard, retry);
 
     for (size_t i = 0; i < ARRAY_LEN(guarded); i++)
-        MAP_EACH (&guard->wards[i].records, entry)
+        MAP_EACH (&guard->watched_buckets[i].records, entry)
             begin_repair(entry->value);
 }
 
@@ -206,11 +207,11 @@ static void arm_guard_retry(struct record_guard *guard)
 /* More may have come meanwhile. */
 static void end_repair(struct record *record, bool is_done)
 {
-    struct record_guard *guard = record->ward->guard;
+    struct record_guard *guard = record->watched->guard;
 
     record->is_busy = false;
     guard->under_way--;
-    if (record->ward->only_reads) {
+    if (record->watched->only_reads) {
         drop_value(record);
         record->revision = 0;
     }
@@ -226,25 +227,25 @@ static void end_repair(struct record *record, bool is_done)
 static void on_guarded_record_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct record *record = self;
-    struct ward *ward = record->ward;
+    struct watched_bucket *watched = record->watched;
     const bool is_restored = record->value != NULL;
 
     (void)revision;
     if (error && error->fault != NATS_FAULT_CONFLICT) {
-        if (error->fault != NATS_FAULT_CANCELED && may_log(ward->guard))
+        if (error->fault != NATS_FAULT_CANCELED && may_log(watched->guard))
             log_warning("record that was overwritten cannot be written again, trying again soon "
                         "bucket=%s key=%s error=%s",
-                        ward->kv.bucket, record->key, error->text);
+                        watched->kv.bucket, record->key, error->text);
         end_repair(record, false);
         return;
     }
     if (!error) { /* or another master was faster */
-        count_damage(ward, is_restored ? "restored" : "removed");
-        if (may_log(ward->guard))
+        count_damage(watched, is_restored ? "restored" : "removed");
+        if (may_log(watched->guard))
             log_warning("record was overwritten with an answer of a server: %s; somebody with "
                         "credentials of a peel is hostile bucket=%s key=%s",
-                        is_restored ? "written again" : "there was none, removed", ward->kv.bucket,
-                        record->key);
+                        is_restored ? "written again" : "there was none, removed",
+                        watched->kv.bucket, record->key);
     }
     end_repair(record, true);
 }
@@ -252,13 +253,13 @@ static void on_guarded_record_written(void *self, const struct nats_error *error
 /* Nothing good is left of it: neither here nor in the history. */
 static void report_lost(struct record *record)
 {
-    count_damage(record->ward, "lost");
-    if (may_log(record->ward->guard))
+    count_damage(record->watched, "lost");
+    if (may_log(record->watched->guard))
         log_error(
             "record was overwritten with answers of a server so often that the history of its "
             "bucket has no good one, and no master that runs has seen it: it is lost bucket=%s "
             "key=%s",
-            record->ward->kv.bucket, record->key);
+            record->watched->kv.bucket, record->key);
     end_repair(record, true);
 }
 
@@ -270,7 +271,7 @@ static bool is_of_its_master(const struct record *record)
     struct job job;
     struct err err;
 
-    return record->ward->is_of_jobs && record->value &&
+    return record->watched->is_of_jobs && record->value &&
            record_decode(&arena, &job_type, 1, (struct str){ record->value, record->size }, &job,
                          &err) == 0 &&
            !job_status_is_final(job.status);
@@ -278,7 +279,7 @@ static bool is_of_its_master(const struct record *record)
 
 static void repair_record(struct record *record)
 {
-    struct ward *ward = record->ward;
+    struct watched_bucket *watched = record->watched;
     struct err err;
     int result;
 
@@ -289,11 +290,12 @@ static void repair_record(struct record *record)
         return;
     }
     if (record->value)
-        result = nats_kv_update(&ward->kv, record->key, (struct str){ record->value, record->size },
-                                record->newest, on_guarded_record_written, record, &err);
-    else if (record->revision || record->entries < ward->kv.history)
-        result = nats_kv_delete(&ward->kv, record->key, record->newest, on_guarded_record_written,
-                                record, &err);
+        result =
+            nats_kv_update(&watched->kv, record->key, (struct str){ record->value, record->size },
+                           record->newest, on_guarded_record_written, record, &err);
+    else if (record->revision || record->entries < watched->kv.history)
+        result = nats_kv_delete(&watched->kv, record->key, record->newest,
+                                on_guarded_record_written, record, &err);
     else {
         report_lost(record);
         return;
@@ -323,8 +325,8 @@ static void on_history(void *self, const struct nats_error *error,
 
 static void begin_repair(struct record *record)
 {
-    struct ward *ward = record->ward;
-    struct record_guard *guard = ward->guard;
+    struct watched_bucket *watched = record->watched;
+    struct record_guard *guard = watched->guard;
     struct err err;
 
     if (!record->damaged || record->is_busy || !guard->is_open)
@@ -337,7 +339,7 @@ static void begin_repair(struct record *record)
     record->newest = 0;
     record->entries = 0;
     record->is_newest_bad = false;
-    if (nats_kv_history(&ward->kv, record->key, on_history, record, &err) < 0) {
+    if (nats_kv_history(&watched->kv, record->key, on_history, record, &err) < 0) {
         arm_guard_retry(guard);
         return;
     }
@@ -347,15 +349,15 @@ static void begin_repair(struct record *record)
 
 /* --- watching --------------------------------------------------------------------------- */
 
-static void note_damage(struct ward *ward, const struct nats_kv_entry *entry)
+static void note_damage(struct watched_bucket *watched, const struct nats_kv_entry *entry)
 {
     struct record *record;
 
-    if (ward->only_counts) {
-        count_damage(ward, "kept");
+    if (watched->only_counts) {
+        count_damage(watched, "kept");
         return;
     }
-    record = take_guarded_record(ward, entry->key);
+    record = take_guarded_record(watched, entry->key);
     if (!record)
         return;
     record->damaged = entry->revision;
@@ -365,21 +367,21 @@ static void note_damage(struct ward *ward, const struct nats_kv_entry *entry)
 
 static void on_guarded_entry(void *self, const struct nats_kv_entry *entry)
 {
-    struct ward *ward = self;
+    struct watched_bucket *watched = self;
     struct record *record;
 
     if (entry->is_answer) {
-        note_damage(ward, entry);
+        note_damage(watched, entry);
         return;
     }
-    if (ward->only_counts)
+    if (watched->only_counts)
         return;
-    forget_expired_records(ward);
-    record = ward->only_reads ? map_find(&ward->records, entry->key)
-                              : take_guarded_record(ward, entry->key);
+    forget_expired_records(watched);
+    record = watched->only_reads ? map_find(&watched->records, entry->key)
+                                 : take_guarded_record(watched, entry->key);
     if (!record)
         return;
-    if (!ward->only_reads)
+    if (!watched->only_reads)
         note_good(record, entry);
     if (record->damaged <= entry->revision)
         record->damaged = 0;
@@ -388,10 +390,10 @@ static void on_guarded_entry(void *self, const struct nats_kv_entry *entry)
 
 static void on_guard_watch_failed(void *self, const struct nats_error *error)
 {
-    const struct ward *ward = self;
+    const struct watched_bucket *watched = self;
 
     if (error->fault != NATS_FAULT_CANCELED)
-        log_error("records cannot be watched bucket=%s error=%s", ward->kv.bucket, error->text);
+        log_error("records cannot be watched bucket=%s error=%s", watched->kv.bucket, error->text);
 }
 
 /* --- the service ------------------------------------------------------------------------ */
@@ -412,33 +414,33 @@ static void stop_record_guard(void *self)
     guard->is_open = false;
     timer_clear(loop_timers(guard->master->loop), &guard->retry);
     for (size_t i = 0; i < ARRAY_LEN(guarded); i++) {
-        nats_kv_watch_free(guard->wards[i].watch);
-        guard->wards[i].watch = NULL;
+        nats_kv_watch_free(guard->watched_buckets[i].watch);
+        guard->watched_buckets[i].watch = NULL;
     }
 }
 
 static int open_guarded_bucket(struct record_guard *guard, size_t number, struct err *err)
 {
-    struct ward *ward = &guard->wards[number];
+    struct watched_bucket *watched = &guard->watched_buckets[number];
     const enum store_bucket bucket = guarded[number].bucket;
 
-    ward->guard = guard;
-    ward->only_counts = guarded[number].way == WARD_COUNTS;
-    ward->only_reads = guarded[number].way >= WARD_READS;
-    ward->is_of_jobs = bucket == STORE_JOBS;
-    ward->ttl = store_bucket_ttl(bucket);
-    ward->kv = (struct nats_kv){ .js = guard->master->js,
-                                 .bucket = store_bucket_name(bucket),
-                                 .history = store_bucket_history(bucket) };
-    ward->watch = nats_kv_watch_new(
-        &ward->kv,
+    watched->guard = guard;
+    watched->only_counts = guarded[number].way == WARD_COUNTS;
+    watched->only_reads = guarded[number].way >= WARD_READS;
+    watched->is_of_jobs = bucket == STORE_JOBS;
+    watched->ttl = store_bucket_ttl(bucket);
+    watched->kv = (struct nats_kv){ .js = guard->master->js,
+                                    .bucket = store_bucket_name(bucket),
+                                    .history = store_bucket_history(bucket) };
+    watched->watch = nats_kv_watch_new(
+        &watched->kv,
         &(struct nats_kv_watch_options){ .pattern = guarded[number].pattern,
                                          .new_only = guarded[number].way == WARD_READS_NEW,
                                          .entry = on_guarded_entry,
                                          .failed = on_guard_watch_failed,
-                                         .self = ward },
+                                         .self = watched },
         err);
-    return ward->watch ? 0 : -1;
+    return watched->watch ? 0 : -1;
 }
 
 static int start_record_guard(void *self, struct err *err)
@@ -459,13 +461,13 @@ static void free_record_guard(void *self)
     struct record_guard *guard = self;
 
     for (size_t i = 0; i < ARRAY_LEN(guarded); i++) {
-        MAP_EACH (&guard->wards[i].records, entry) {
+        MAP_EACH (&guard->watched_buckets[i].records, entry) {
             struct record *record = entry->value;
 
             free(record->value);
             free(record);
         }
-        map_done(&guard->wards[i].records);
+        map_done(&guard->watched_buckets[i].records);
     }
     free(guard);
 }

@@ -28,7 +28,7 @@ extern const struct master_service master_usage_service;    /* peels that write 
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);
-struct settings_cache *master_settings_book(const struct master *master);
+struct settings_cache *master_settings_cache(const struct master *master);
 
 /* Told when the facts of a peel came, changed or went. */
 struct roster_listener {

@@ -285,7 +285,7 @@ static void begin_resolution(struct api_call *call, const struct resolution *ask
     question = make_target_question(resolution, true);
     if (roster_needs_settings(&question)) {
         resolution->wait.ready = on_target_settings;
-        settings_cache_await(master_settings_book(call->master), &resolution->wait, SETTINGS_NS);
+        settings_cache_await(master_settings_cache(call->master), &resolution->wait, SETTINGS_NS);
     } else {
         resolve_call_target(resolution, false);
     }

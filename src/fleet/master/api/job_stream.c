@@ -35,7 +35,7 @@ struct peel_told {
     enum told told;
 };
 
-struct service_process_stream {
+struct job_stream {
     struct api_stream stream;
     struct arena arena; /* the job stream is in it */
     struct master *master;
@@ -52,7 +52,7 @@ struct service_process_stream {
     struct value final;
 };
 
-static void drop_stream(struct service_process_stream *job)
+static void drop_stream(struct job_stream *job)
 {
     struct arena arena = job->arena;
 
@@ -60,7 +60,7 @@ static void drop_stream(struct service_process_stream *job)
         arena_done(&arena);
 }
 
-static void close_job_stream(struct service_process_stream *job)
+static void close_job_stream(struct job_stream *job)
 {
     nats_sub_free(job->returns);
     nats_sub_free(job->status);
@@ -71,11 +71,11 @@ static void close_job_stream(struct service_process_stream *job)
 
 static void on_job_stream_closed(struct api_stream *stream)
 {
-    close_job_stream(container_of(stream, struct service_process_stream, stream));
+    close_job_stream(container_of(stream, struct job_stream, stream));
 }
 
 /* Something has called back. False: nobody is interested. */
-static bool end_stream_read(struct service_process_stream *job)
+static bool end_stream_read(struct job_stream *job)
 {
     job->pending--;
     if (!job->is_closed)
@@ -85,7 +85,7 @@ static bool end_stream_read(struct service_process_stream *job)
 }
 
 /* Before there is a stream. */
-static void fail_job_stream(struct service_process_stream *job, const char *text)
+static void fail_job_stream(struct job_stream *job, const char *text)
 {
     api_fail_later(job->call, text);
     close_job_stream(job);
@@ -93,7 +93,7 @@ static void fail_job_stream(struct service_process_stream *job, const char *text
 
 /* --- returns ------------------------------------------------------------------------ */
 
-static void send_job_return(struct service_process_stream *job, struct str peel, struct str payload)
+static void send_job_return(struct job_stream *job, struct str peel, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct peel_told *told = map_find(&job->by_peel, peel);
@@ -123,7 +123,7 @@ static void send_job_return(struct service_process_stream *job, struct str peel,
 
 static void on_streamed_return(void *self, const struct nats_msg *msg)
 {
-    struct service_process_stream *job = self;
+    struct job_stream *job = self;
     enum subject_kind kind;
     struct subject_names names;
 
@@ -134,15 +134,15 @@ static void on_streamed_return(void *self, const struct nats_msg *msg)
 
 /* --- the store ---------------------------------------------------------------------- */
 
-static void read_job_stream_store(struct service_process_stream *job);
+static void read_job_stream_store(struct job_stream *job);
 
-static void send_job_end(struct service_process_stream *job)
+static void send_job_end(struct job_stream *job)
 {
     api_stream_send(&job->stream, "status", &job->final);
     api_stream_end(&job->stream);
 }
 
-static void finish_reading(struct service_process_stream *job)
+static void finish_reading(struct job_stream *job)
 {
     job->is_reading = false;
     if (job->has_ended)
@@ -154,7 +154,7 @@ static void finish_reading(struct service_process_stream *job)
 static void on_streamed_stored_return(void *self, const struct nats_error *error,
                                       const struct nats_kv_entry *entry)
 {
-    struct service_process_stream *job = self;
+    struct job_stream *job = self;
     struct str peel;
 
     if (entry) {
@@ -184,7 +184,7 @@ static struct value describe_job_end(struct arena *arena, const struct job *job)
 static void on_streamed_record(void *self, const struct nats_error *error,
                                const struct nats_kv_entry *entry)
 {
-    struct service_process_stream *job = self;
+    struct job_stream *job = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct nats_kv kv = api_bucket(job->master, STORE_JOB_RETURNS);
     struct job record;
@@ -206,7 +206,7 @@ static void on_streamed_record(void *self, const struct nats_error *error,
 }
 
 /* The record first: when it says that the job has ended, all returns are stored. */
-static void read_job_stream_store(struct service_process_stream *job)
+static void read_job_stream_store(struct job_stream *job)
 {
     struct nats_kv kv = api_bucket(job->master, STORE_JOBS);
     struct err err;
@@ -225,7 +225,7 @@ static void read_job_stream_store(struct service_process_stream *job)
 
 static void on_streamed_status(void *self, const struct nats_msg *msg)
 {
-    struct service_process_stream *job = self;
+    struct job_stream *job = self;
 
     (void)msg;
     if (!job->call && !job->is_closed)
@@ -234,7 +234,7 @@ static void on_streamed_status(void *self, const struct nats_msg *msg)
 
 static void on_job_stream_beat(struct api_stream *stream)
 {
-    read_job_stream_store(container_of(stream, struct service_process_stream, stream));
+    read_job_stream_store(container_of(stream, struct job_stream, stream));
 }
 
 /* --- begin -------------------------------------------------------------------------- */
@@ -245,7 +245,7 @@ static const struct api_stream_kind kind = { .beat = on_job_stream_beat,
 /* The server has the subscriptions: from here on nothing is missed. */
 static void on_job_stream_subscribed(void *self, const struct nats_error *error)
 {
-    struct service_process_stream *job = self;
+    struct job_stream *job = self;
     struct api_call *call = job->call;
 
     job->pending--;
@@ -260,9 +260,8 @@ static void on_job_stream_subscribed(void *self, const struct nats_error *error)
         close_job_stream(job);
 }
 
-static struct nats_sub *subscribe_job_stream(struct service_process_stream *job,
-                                             enum subject_kind subject, nats_msg_fn *message,
-                                             struct err *err)
+static struct nats_sub *subscribe_job_stream(struct job_stream *job, enum subject_kind subject,
+                                             nats_msg_fn *message, struct err *err)
 {
     AUTO_BUF struct buf pattern = BUF_INIT(SUBJECT_MAX);
 
@@ -275,11 +274,11 @@ static struct nats_sub *subscribe_job_stream(struct service_process_stream *job,
                         err);
 }
 
-static struct service_process_stream *new_stream(struct api_call *call, const struct job *record)
+static struct job_stream *new_stream(struct api_call *call, const struct job *record)
 {
     const QUERY *query = call->query;
     struct arena arena = ARENA_INIT;
-    struct service_process_stream *job = ARENA_NEW(&arena, struct service_process_stream);
+    struct job_stream *job = ARENA_NEW(&arena, struct job_stream);
     struct peel_told *told = ARENA_ARRAY(&arena, struct peel_told, record->targets.n + 1);
 
     job->arena = arena;
@@ -298,7 +297,7 @@ static struct service_process_stream *new_stream(struct api_call *call, const st
 
 static void begin_stream(struct api_call *call, const struct job *record)
 {
-    struct service_process_stream *job = new_stream(call, record);
+    struct job_stream *job = new_stream(call, record);
     struct err err;
 
     job->returns = subscribe_job_stream(job, SUBJECT_JOB_RETURN, on_streamed_return, &err);

@@ -73,14 +73,14 @@ static const struct {
     { STORE_PEEL_PRESENCE, fleet_peels_take_presence },
 };
 
-struct names {
+struct seen_names {
     struct arena *arena;
     VEC(const char *) list;
 };
 
 static void add_peel_name(void *self, struct str peel, int64_t seen)
 {
-    struct names *names = self;
+    struct seen_names *names = self;
 
     (void)seen; /* heartbeats say it as people read it */
     VEC_PUSH_IN(names->arena, &names->list, arena_str(names->arena, peel).p);
@@ -90,7 +90,7 @@ static void select_page(struct api_call *call, struct listing *listing)
 {
     const PEELS *query = call->query;
     const struct roster *roster = master_roster(call->master);
-    struct names names = { .arena = &call->arena };
+    struct seen_names names = { .arena = &call->arena };
     size_t from, to;
 
     roster_each(roster, add_peel_name, &names);

@@ -28,7 +28,7 @@ static const struct decision_row {
 struct enroll_admin;
 
 struct admin_subscription {
-    struct enroll_admin *enroll_admin;
+    struct enroll_admin *admin;
     enum admission_decision decision;
     struct nats_sub *sub;
 };
@@ -37,7 +37,7 @@ struct enroll_admin {
     struct master *master;
     struct authority *authority;
     struct revocation *revocation;
-    struct admin_subscription lines[DECISIONS];
+    struct admin_subscription subscriptions[DECISIONS];
 };
 
 /* --- decisions ---------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ struct enroll_admin {
 /* A decision under way. */
 struct decision_request {
     struct arena arena; /* the decision request is in it */
-    struct enroll_admin *enroll_admin;
+    struct enroll_admin *admin;
     enum admission_decision decision;
     struct enrollment_request request;
     struct enrollment_reply done; /* while servers are notified */
@@ -53,22 +53,22 @@ struct decision_request {
     void *self;
 };
 
-static void end_decision_request(struct decision_request *decision_request,
-                                 enum admission_status status, const struct enrollment_reply *reply)
+static void end_decision_request(struct decision_request *request, enum admission_status status,
+                                 const struct enrollment_reply *reply)
 {
-    struct arena arena = decision_request->arena;
+    struct arena arena = request->arena;
 
-    decision_request->fn(decision_request->self, status, reply);
+    request->fn(request->self, status, reply);
     arena_done(&arena);
 }
 
 /* Servers have confirmed, or the operator is warned. */
 static void on_revocation_enforced(void *self, const char *warning)
 {
-    struct decision_request *decision_request = self;
+    struct decision_request *request = self;
 
-    decision_request->done.warning = warning ? warning : "";
-    end_decision_request(decision_request, ADMISSION_OK, &decision_request->done);
+    request->done.warning = warning ? warning : "";
+    end_decision_request(request, ADMISSION_OK, &request->done);
 }
 
 /* The record is the registry's. */
@@ -82,49 +82,47 @@ static struct value copy_enrollment(struct arena *arena, const struct enrollment
 static void on_admin_decided(void *self, const struct registry_verdict *verdict)
 {
     const struct enrollment *record = verdict->record;
-    struct decision_request *decision_request = self;
+    struct decision_request *request = self;
     struct enrollment_reply reply = { .err = verdict->error ? verdict->error : "", .warning = "" };
 
     audit_log(&(struct audit){
-        .action = decisions[decision_request->decision].action,
-        .by = decision_request->request.operator_name,
-        .id = record ? record->id : decision_request->request.id,
+        .action = decisions[request->decision].action,
+        .by = request->request.operator_name,
+        .id = record ? record->id : request->request.id,
         .peel = record ? record->peel_id : NULL,
-        .reason = decision_request->request.reason,
+        .reason = request->request.reason,
         .error = verdict->error,
     });
     if (record)
-        reply.record = copy_enrollment(&decision_request->arena, record);
-    if (record && decision_request->decision == ADMISSION_REVOKE) {
-        decision_request->done = reply;
-        revocation_enforce(decision_request->enroll_admin->revocation, record,
-                           on_revocation_enforced, decision_request);
+        reply.record = copy_enrollment(&request->arena, record);
+    if (record && request->decision == ADMISSION_REVOKE) {
+        request->done = reply;
+        revocation_enforce(request->admin->revocation, record, on_revocation_enforced, request);
         return;
     }
-    end_decision_request(decision_request, record ? ADMISSION_OK : verdict->status, &reply);
+    end_decision_request(request, record ? ADMISSION_OK : verdict->status, &reply);
 }
 
-static void decide_admin_request(struct enroll_admin *enroll_admin,
-                                 enum admission_decision decision,
-                                 const struct enrollment_request *request, enroll_admin_fn *fn,
+static void decide_admin_request(struct enroll_admin *admin, enum admission_decision decision,
+                                 const struct enrollment_request *asked, enroll_admin_fn *fn,
                                  void *self)
 {
     struct arena arena = ARENA_INIT;
-    struct decision_request *decision_request = ARENA_NEW(&arena, struct decision_request);
+    struct decision_request *request = ARENA_NEW(&arena, struct decision_request);
 
-    *decision_request = (struct decision_request){
-        .enroll_admin = enroll_admin,
+    *request = (struct decision_request){
+        .admin = admin,
         .decision = decision,
-        .request = { .id = arena_strdup(&arena, request->id),
-                     .operator_name = arena_strdup(&arena, request->operator_name),
-                     .reason = arena_strdup(&arena, request->reason),
-                     .force = request->force },
+        .request = { .id = arena_strdup(&arena, asked->id),
+                     .operator_name = arena_strdup(&arena, asked->operator_name),
+                     .reason = arena_strdup(&arena, asked->reason),
+                     .force = asked->force },
         .fn = fn,
         .self = self,
     };
-    decision_request->arena = arena;
-    registry_decide(&enroll_admin->authority->registry, decision, &decision_request->request,
-                    on_admin_decided, decision_request);
+    request->arena = arena;
+    registry_decide(&admin->authority->registry, decision, &request->request, on_admin_decided,
+                    request);
 }
 
 void enroll_admin_decide(struct master *master, enum admission_decision decision,
@@ -162,66 +160,66 @@ static void send_admin_answer(void *self, enum admission_status status,
 
 static void on_admin_request(void *self, const struct nats_msg *msg)
 {
-    struct admin_subscription *line = self;
+    struct admin_subscription *subscription = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct answer *answer = mem_zalloc(sizeof(*answer) + msg->reply.n);
     struct enrollment_request request;
     struct err err;
 
-    answer->master = line->enroll_admin->master;
+    answer->master = subscription->admin->master;
     answer->size = msg->reply.n;
     if (msg->reply.n > 0)
         memcpy(answer->subject, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &enrollment_request_type, 1, msg->payload, &request, &err) < 0 ||
-        authority_check_order(line->enroll_admin->master, msg, &err) < 0)
+        authority_check_order(subscription->admin->master, msg, &err) < 0)
         send_admin_answer(answer, ADMISSION_MALFORMED,
                           &(struct enrollment_reply){ .err = err.text, .warning = "" });
     else
-        decide_admin_request(line->enroll_admin, line->decision, &request, send_admin_answer,
-                             answer);
+        decide_admin_request(subscription->admin, subscription->decision, &request,
+                             send_admin_answer, answer);
 }
 
 /* --- the service -------------------------------------------------------------------- */
 
 static void *open_enroll_admin(struct master *master, struct err *err)
 {
-    struct enroll_admin *enroll_admin = mem_zalloc(sizeof(*enroll_admin));
+    struct enroll_admin *admin = mem_zalloc(sizeof(*admin));
 
     (void)err;
-    enroll_admin->master = master;
-    enroll_admin->authority = master_find(master, &authority_service);
-    enroll_admin->revocation = master_find(master, &revocation_service);
-    return enroll_admin;
+    admin->master = master;
+    admin->authority = master_find(master, &authority_service);
+    admin->revocation = master_find(master, &revocation_service);
+    return admin;
 }
 
 static void stop_enroll_admin(void *self)
 {
-    struct enroll_admin *enroll_admin = self;
+    struct enroll_admin *admin = self;
 
     for (size_t i = 0; i < DECISIONS; i++) {
-        nats_sub_free(enroll_admin->lines[i].sub);
-        enroll_admin->lines[i].sub = NULL;
+        nats_sub_free(admin->subscriptions[i].sub);
+        admin->subscriptions[i].sub = NULL;
     }
 }
 
 static int start_enroll_admin(void *self, struct err *err)
 {
-    struct enroll_admin *enroll_admin = self;
+    struct enroll_admin *admin = self;
 
     for (size_t i = 0; i < DECISIONS; i++) {
-        struct admin_subscription *line = &enroll_admin->lines[i];
+        struct admin_subscription *subscription = &admin->subscriptions[i];
 
-        *line = (struct admin_subscription){ .enroll_admin = enroll_admin,
-                                             .decision = (enum admission_decision)i };
-        line->sub = nats_sub_new(
-            enroll_admin->master->js.conn,
+        *subscription =
+            (struct admin_subscription){ .admin = admin, .decision = (enum admission_decision)i };
+        subscription->sub = nats_sub_new(
+            admin->master->js.conn,
             &(struct nats_sub_options){ .subject = subject_template(decisions[i].subject),
                                         .queue = subject_queue(decisions[i].subject),
                                         .message = on_admin_request,
-                                        .self = line },
+                                        .self = subscription },
             err);
-        if (!line->sub) {
-            stop_enroll_admin(enroll_admin);
+        if (!subscription->sub) {
+            stop_enroll_admin(admin);
             return -1;
         }
     }

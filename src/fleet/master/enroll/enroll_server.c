@@ -28,7 +28,7 @@ struct enroll_server;
 
 /* A machine that waits for a decision. */
 struct waiter {
-    struct enroll_server *enroll_server;
+    struct enroll_server *server;
     struct http_stream *stream;
     char *id;
     enum enrollment_state told;
@@ -41,7 +41,7 @@ struct enroll_server {
     struct master *master;
     struct authority *authority;
     struct api *api; /* serves all other paths */
-    struct http_server *server;
+    struct http_server *http;
     struct rate rate, relaxed;
     struct enrollment_cache_listener listener;
     struct token_cache *tokens;
@@ -51,25 +51,25 @@ struct enroll_server {
 };
 
 /* A call under way. */
-struct call {
-    struct enroll_server *enroll_server;
+struct enroll_call {
+    struct enroll_server *server;
     struct http_request *request;
     char *id;      /* of creds and streams */
     char *sponsor; /* "token:<id>": approves what was created; or NULL */
 };
 
-static struct call *new_enroll_call(struct enroll_server *enroll_server,
-                                    struct http_request *request, const char *id)
+static struct enroll_call *new_enroll_call(struct enroll_server *server,
+                                           struct http_request *request, const char *id)
 {
-    struct call *call = mem_zalloc(sizeof(*call));
+    struct enroll_call *call = mem_zalloc(sizeof(*call));
 
-    call->enroll_server = enroll_server;
+    call->server = server;
     call->request = request;
     call->id = mem_strdup(id);
     return call;
 }
 
-static void free_enroll_call(struct call *call)
+static void free_enroll_call(struct enroll_call *call)
 {
     free(call->id);
     free(call->sponsor);
@@ -86,10 +86,10 @@ static struct str get_bearer_token(struct http_request *request)
 }
 
 /* Who has a token is known, and is not limited. False: the request is answered. */
-static bool admit_enroll_request(struct enroll_server *enroll_server, struct rate *rate,
+static bool admit_enroll_request(struct enroll_server *server, struct rate *rate,
                                  struct http_request *request)
 {
-    int64_t wait = token_cache_find(enroll_server->tokens, get_bearer_token(request), STR(""))
+    int64_t wait = token_cache_find(server->tokens, get_bearer_token(request), STR(""))
                        ? 0
                        : rate_take(rate, str_from(request->remote), clock_now());
 
@@ -102,7 +102,7 @@ static bool admit_enroll_request(struct enroll_server *enroll_server, struct rat
                                            .retry_after = seconds });
         return false;
     }
-    if (!enroll_server->is_open) {
+    if (!server->is_open) {
         http_answer_error(request, UNAVAILABLE, "the bus is not connected yet");
         return false;
     }
@@ -111,7 +111,7 @@ static bool admit_enroll_request(struct enroll_server *enroll_server, struct rat
 
 /* --- answers ------------------------------------------------------------------------ */
 
-static void announce_pending(struct enroll_server *enroll_server, const struct enrollment *record)
+static void announce_pending(struct enroll_server *server, const struct enrollment *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 3);
@@ -123,7 +123,7 @@ static void announce_pending(struct enroll_server *enroll_server, const struct e
     if (record->remote_addr[0])
         value_map_set(&arena, map, value_text("ip"), value_text(record->remote_addr));
     if (announce_event(
-            enroll_server->master,
+            server->master,
             &(struct announcement){ .tag = arena_printf(&arena, "enroll/pending/%s", record->id),
                                     .data = data },
             &err) < 0)
@@ -134,7 +134,7 @@ static void announce_pending(struct enroll_server *enroll_server, const struct e
 static void on_sponsored(void *self, const struct registry_verdict *verdict)
 {
     const struct enrollment *record = verdict->record;
-    struct call *call = self;
+    struct enroll_call *call = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
     const struct value body = value_map(map);
@@ -155,7 +155,7 @@ static void on_sponsored(void *self, const struct registry_verdict *verdict)
     free_enroll_call(call);
 }
 
-static void approve_sponsored(struct call *call, const char *id)
+static void approve_sponsored(struct enroll_call *call, const char *id)
 {
     const struct enrollment_request request = { .id = id,
                                                 .operator_name = call->sponsor,
@@ -163,8 +163,8 @@ static void approve_sponsored(struct call *call, const char *id)
 
     free(call->id);
     call->id = mem_strdup(id);
-    registry_decide(&call->enroll_server->authority->registry, ADMISSION_APPROVE, &request,
-                    on_sponsored, call);
+    registry_decide(&call->server->authority->registry, ADMISSION_APPROVE, &request, on_sponsored,
+                    call);
 }
 
 static bool is_pending(const struct admission_answer *answer)
@@ -177,7 +177,7 @@ static bool is_pending(const struct admission_answer *answer)
 
 static void on_admission_answer(void *self, const struct admission_answer *answer)
 {
-    struct call *call = self;
+    struct enroll_call *call = self;
 
     if (answer->replaced)
         audit_log(&(struct audit){ .action = "enroll.reject",
@@ -192,10 +192,10 @@ static void on_admission_answer(void *self, const struct admission_answer *answe
                                    .by = answer->created->remote_addr,
                                    .id = answer->created->id,
                                    .peel = answer->created->peel_id });
-        metrics_add(call->enroll_server->master->metrics, MASTER_ENROLLMENTS, 1,
+        metrics_add(call->server->master->metrics, MASTER_ENROLLMENTS, 1,
                     enrollment_state_name(answer->created->state), NULL);
         if (is_new && !call->sponsor)
-            announce_pending(call->enroll_server, answer->created);
+            announce_pending(call->server, answer->created);
     }
     if (call->sponsor && is_pending(answer)) {
         approve_sponsored(call, value_get_text(&answer->body, "id"));
@@ -207,13 +207,13 @@ static void on_admission_answer(void *self, const struct admission_answer *answe
 
 static void on_nonce(void *self, struct http_request *request)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
     const char *peel = http_query(request, "peel_id"), *key = http_query(request, "public_key");
 
-    if (admit_enroll_request(enroll_server, &enroll_server->rate, request))
-        registry_nonce(&enroll_server->authority->registry, str_from(peel ? peel : ""),
+    if (admit_enroll_request(server, &server->rate, request))
+        registry_nonce(&server->authority->registry, str_from(peel ? peel : ""),
                        str_from(key ? key : ""), on_admission_answer,
-                       new_enroll_call(enroll_server, request, ""));
+                       new_enroll_call(server, request, ""));
 }
 
 /* The token of a body, and the peel that it is for; empty ones when there are none. */
@@ -233,32 +233,31 @@ static void read_token(struct arena *arena, struct http_request *request, struct
 }
 
 /* Which token approves this machine? NULL: none; freed by the caller. */
-static char *find_sponsor(struct enroll_server *enroll_server, struct http_request *request)
+static char *find_sponsor(struct enroll_server *server, struct http_request *request)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct token_record *record;
     struct str token, peel;
 
     read_token(&arena, request, &token, &peel);
-    record = peel.n > 0 ? token_cache_find(enroll_server->tokens, token, peel) : NULL;
+    record = peel.n > 0 ? token_cache_find(server->tokens, token, peel) : NULL;
     return record ? mem_strdup(arena_printf(&arena, "token:%s", record->id)) : NULL;
 }
 
-static bool admit_body(struct enroll_server *enroll_server, struct http_request *request)
+static bool admit_body(struct enroll_server *server, struct http_request *request)
 {
-    AUTO_FREE char *sponsor = find_sponsor(enroll_server, request);
+    AUTO_FREE char *sponsor = find_sponsor(server, request);
 
-    return (sponsor && enroll_server->is_open) ||
-           admit_enroll_request(enroll_server, &enroll_server->rate, request);
+    return (sponsor && server->is_open) || admit_enroll_request(server, &server->rate, request);
 }
 
 /* Why no more machines of this address may wait for a decision; NULL: they may. So nobody fills the
  * store with names, nor the list that operators read. */
-static const char *find_crowd(const struct enroll_server *enroll_server, const char *address)
+static const char *find_crowd(const struct enroll_server *server, const char *address)
 {
-    const struct master_conf *conf = &enroll_server->master->conf;
+    const struct master_conf *conf = &server->master->conf;
     const struct enrollment_cache_waiting count = enrollment_cache_count_waiting(
-        master_find(enroll_server->master, &enrollment_cache_service), address);
+        master_find(server->master, &enrollment_cache_service), address);
 
     if (conf->enroll_pending_per_address > 0 &&
         count.of_address >= (size_t)conf->enroll_pending_per_address)
@@ -273,83 +272,81 @@ static const char *find_crowd(const struct enroll_server *enroll_server, const c
 /* Tokens are known now. */
 static void submit_enroll_call(void *self)
 {
-    struct call *call = self;
-    struct enroll_server *enroll_server = call->enroll_server;
+    struct enroll_call *call = self;
+    struct enroll_server *server = call->server;
 
-    call->sponsor = find_sponsor(enroll_server, call->request);
-    registry_submit(
-        &enroll_server->authority->registry, call->request->body,
-        &(struct registry_sender){ .remote_addr = call->request->remote,
-                                   .sponsor = call->sponsor ? call->sponsor : "",
-                                   .crowd = find_crowd(enroll_server, call->request->remote) },
-        on_admission_answer, call);
+    call->sponsor = find_sponsor(server, call->request);
+    registry_submit(&server->authority->registry, call->request->body,
+                    &(struct registry_sender){ .remote_addr = call->request->remote,
+                                               .sponsor = call->sponsor ? call->sponsor : "",
+                                               .crowd = find_crowd(server, call->request->remote) },
+                    on_admission_answer, call);
 }
 
 static void on_enroll(void *self, struct http_request *request)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str token, peel;
-    struct call *call;
+    struct enroll_call *call;
     struct err err;
 
-    if (!admit_body(enroll_server, request))
+    if (!admit_body(server, request))
         return;
-    call = new_enroll_call(enroll_server, request, "");
+    call = new_enroll_call(server, request, "");
     read_token(&arena, request, &token, &peel);
-    if (token.n == 0 || token_cache_find(enroll_server->tokens, token, STR("")) ||
-        token_cache_fetch(enroll_server->tokens, token, submit_enroll_call, call, &err) < 0)
+    if (token.n == 0 || token_cache_find(server->tokens, token, STR("")) ||
+        token_cache_fetch(server->tokens, token, submit_enroll_call, call, &err) < 0)
         submit_enroll_call(call);
 }
 
 static void on_status_request(void *self, struct http_request *request)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
 
-    if (admit_enroll_request(enroll_server, &enroll_server->rate, request))
-        registry_status(&enroll_server->authority->registry, request->name, on_admission_answer,
-                        new_enroll_call(enroll_server, request, request->name));
+    if (admit_enroll_request(server, &server->rate, request))
+        registry_status(&server->authority->registry, request->name, on_admission_answer,
+                        new_enroll_call(server, request, request->name));
 }
 
 static void on_creds_answer(void *self, const struct admission_answer *answer)
 {
-    struct call *call = self;
+    struct enroll_call *call = self;
 
     if (answer->status == ADMISSION_OK) {
         audit_log(&(struct audit){ .action = "enroll.issue",
                                    .by = call->request->remote,
                                    .id = call->id,
                                    .peel = value_get_text(&answer->body, "peel_id") });
-        metrics_add(call->enroll_server->master->metrics, MASTER_ENROLLMENTS, 1, "issued", NULL);
+        metrics_add(call->server->master->metrics, MASTER_ENROLLMENTS, 1, "issued", NULL);
     }
     on_admission_answer(call, answer);
 }
 
 static void on_creds_request(void *self, struct http_request *request)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
     const char *authorization = http_header(request, "Authorization");
 
-    if (!admit_enroll_request(enroll_server, &enroll_server->rate, request))
+    if (!admit_enroll_request(server, &server->rate, request))
         return;
-    authority_look_at_keys(
-        enroll_server->authority); /* one that is no longer accepted is of no use */
-    registry_creds(&enroll_server->authority->registry, request->name,
+    authority_look_at_keys(server->authority); /* one that is no longer accepted is of no use */
+    registry_creds(&server->authority->registry, request->name,
                    str_from(authorization ? authorization : ""), on_creds_answer,
-                   new_enroll_call(enroll_server, request, request->name));
+                   new_enroll_call(server, request, request->name));
 }
 
 static void on_document_request(void *self, struct http_request *request)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct value document;
     struct err err;
 
-    if (!admit_enroll_request(enroll_server, &enroll_server->relaxed, request))
+    if (!admit_enroll_request(server, &server->relaxed, request))
         return;
-    document = authority_document(enroll_server->authority, &arena);
+    document = authority_document(server->authority, &arena);
     if (json_print(&text, &document, JSON_STYLE_COMPACT, &err) < 0) {
         http_answer_error(request, ADMISSION_BROKEN, err.text);
         return;
@@ -366,8 +363,8 @@ static void free_waiter(struct waiter *waiter)
     *waiter->back = waiter->next;
     if (waiter->next)
         waiter->next->back = waiter->back;
-    waiter->enroll_server->waiter_count--;
-    timer_clear(loop_timers(waiter->enroll_server->master->loop), &waiter->beat);
+    waiter->server->waiter_count--;
+    timer_clear(loop_timers(waiter->server->master->loop), &waiter->beat);
     free(waiter->id);
     free(waiter);
 }
@@ -395,10 +392,10 @@ static void send_waiter_state(struct waiter *waiter, enum enrollment_state state
         end_waiter(waiter);
 }
 
-static void notify_enroll_waiters(struct enroll_server *enroll_server, const char *id,
+static void notify_enroll_waiters(struct enroll_server *server, const char *id,
                                   enum enrollment_state state)
 {
-    struct waiter *waiter = enroll_server->waiters;
+    struct waiter *waiter = server->waiters;
 
     while (waiter && state != ENROLLMENT_PENDING) {
         struct waiter *next = waiter->next;
@@ -412,12 +409,12 @@ static void notify_enroll_waiters(struct enroll_server *enroll_server, const cha
 /* What the enrollment cache told before the waiter was there. */
 static void on_state_again(void *self, const struct admission_answer *answer)
 {
-    struct call *call = self;
+    struct enroll_call *call = self;
     const char *word = value_get_text(&answer->body, "state");
     enum enrollment_state state;
 
     if (word && enrollment_state_find(str_from(word), &state))
-        notify_enroll_waiters(call->enroll_server, call->id, state);
+        notify_enroll_waiters(call->server, call->id, state);
     free_enroll_call(call);
 }
 
@@ -425,7 +422,7 @@ static void on_waiter_beat(struct timer *timer);
 
 static void arm_waiter_beat(struct waiter *waiter)
 {
-    timer_set(loop_timers(waiter->enroll_server->master->loop), &waiter->beat,
+    timer_set(loop_timers(waiter->server->master->loop), &waiter->beat,
               clock_after(clock_now(), ENROLL_STREAM_BEAT_NS), on_waiter_beat);
 }
 
@@ -442,28 +439,28 @@ static void on_waiter_beat(struct timer *timer)
     arm_waiter_beat(waiter);
 }
 
-static struct waiter *new_waiter(struct enroll_server *enroll_server, struct http_request *request,
+static struct waiter *new_waiter(struct enroll_server *server, struct http_request *request,
                                  const char *id)
 {
     struct waiter *waiter = mem_zalloc(sizeof(*waiter));
 
-    waiter->enroll_server = enroll_server;
+    waiter->server = server;
     waiter->id = mem_strdup(id);
     waiter->until = clock_after(clock_now(), ENROLL_STREAM_TIMEOUT_NS);
-    waiter->next = enroll_server->waiters;
-    waiter->back = &enroll_server->waiters;
+    waiter->next = server->waiters;
+    waiter->back = &server->waiters;
     if (waiter->next)
         waiter->next->back = &waiter->next;
     *waiter->back = waiter;
-    enroll_server->waiter_count++;
+    server->waiter_count++;
     waiter->stream = http_stream_new(request, on_waiter_closed, waiter);
     return waiter;
 }
 
 static void on_stream_status(void *self, const struct admission_answer *answer)
 {
-    struct call *call = self;
-    struct enroll_server *enroll_server = call->enroll_server;
+    struct enroll_call *call = self;
+    struct enroll_server *server = call->server;
     const char *word = value_get_text(&answer->body, "state");
     enum enrollment_state state;
     struct waiter *waiter;
@@ -472,7 +469,7 @@ static void on_stream_status(void *self, const struct admission_answer *answer)
         on_admission_answer(call, answer);
         return;
     }
-    waiter = new_waiter(enroll_server, call->request, call->id);
+    waiter = new_waiter(server, call->request, call->id);
     free_enroll_call(call);
     if (!waiter->stream) {
         free_waiter(waiter);
@@ -480,22 +477,22 @@ static void on_stream_status(void *self, const struct admission_answer *answer)
     }
     arm_waiter_beat(waiter);
     if (state == ENROLLMENT_PENDING) /* it may have changed since it was read */
-        registry_status(&enroll_server->authority->registry, waiter->id, on_state_again,
-                        new_enroll_call(enroll_server, NULL, waiter->id));
+        registry_status(&server->authority->registry, waiter->id, on_state_again,
+                        new_enroll_call(server, NULL, waiter->id));
     send_waiter_state(waiter, state);
 }
 
 static void on_stream_request(void *self, struct http_request *request)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
 
-    if (!admit_enroll_request(enroll_server, &enroll_server->rate, request))
+    if (!admit_enroll_request(server, &server->rate, request))
         return;
-    if (enroll_server->waiter_count >= ENROLL_STREAMS_MAX)
+    if (server->waiter_count >= ENROLL_STREAMS_MAX)
         http_answer_error(request, UNAVAILABLE, "too many machines are waiting");
     else
-        registry_status(&enroll_server->authority->registry, request->name, on_stream_status,
-                        new_enroll_call(enroll_server, request, request->name));
+        registry_status(&server->authority->registry, request->name, on_stream_status,
+                        new_enroll_call(server, request, request->name));
 }
 
 static void on_waited_enrollment(struct enrollment_cache_listener *listener,
@@ -519,115 +516,114 @@ static const struct http_route routes[] = {
 
 static void on_enroll_answered(void *self, const struct http_request *request, int status)
 {
-    const struct enroll_server *enroll_server = self;
+    const struct enroll_server *server = self;
     char word[16];
 
     (void)snprintf(word, sizeof(word), "%d", status);
-    metrics_add(enroll_server->master->metrics, MASTER_HTTP_REQUESTS, 1, word, NULL);
+    metrics_add(server->master->metrics, MASTER_HTTP_REQUESTS, 1, word, NULL);
     log_debug("request answered method=%s path=%s status=%d from=%s", request->method,
               request->path, status, request->remote);
 }
 
 static void on_renewed(void *self)
 {
-    struct enroll_server *enroll_server = self;
-    const struct leaf *leaf = &enroll_server->authority->leaf;
+    struct enroll_server *server = self;
+    const struct leaf *leaf = &server->authority->leaf;
     struct err err;
 
-    if (http_server_set_certificate(enroll_server->server, leaf->chain.p, leaf->key.p, &err) < 0)
+    if (http_server_set_certificate(server->http, leaf->chain.p, leaf->key.p, &err) < 0)
         log_error("certificate cannot be used, keeping the old one error=%s", err.text);
     else
         log_info("certificate of the HTTPS endpoint renewed");
 }
 
-static void set_rates(struct enroll_server *enroll_server)
+static void set_rates(struct enroll_server *server)
 {
-    const struct master_conf *conf = &enroll_server->master->conf;
+    const struct master_conf *conf = &server->master->conf;
 
-    rate_init(&enroll_server->rate, conf->enroll_rate_burst, conf->enroll_rate_per_minute);
+    rate_init(&server->rate, conf->enroll_rate_burst, conf->enroll_rate_per_minute);
 }
 
 static void reload_enroll_server(void *self)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
 
-    rate_done(&enroll_server->rate);
-    set_rates(enroll_server);
+    rate_done(&server->rate);
+    set_rates(server);
 }
 
 static void free_enroll_server(void *self)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
 
-    http_server_free(enroll_server->server);
-    token_cache_free(enroll_server->tokens);
-    rate_done(&enroll_server->rate);
-    rate_done(&enroll_server->relaxed);
-    free(enroll_server);
+    http_server_free(server->http);
+    token_cache_free(server->tokens);
+    rate_done(&server->rate);
+    rate_done(&server->relaxed);
+    free(server);
 }
 
-static int listen_https(struct enroll_server *enroll_server, struct err *err)
+static int listen_https(struct enroll_server *server, struct err *err)
 {
-    const struct leaf *leaf = &enroll_server->authority->leaf;
+    const struct leaf *leaf = &server->authority->leaf;
 
-    enroll_server->server =
-        http_server_new(&(struct http_options){ .loop = enroll_server->master->loop,
-                                                .address = enroll_server->master->conf.enroll_addr,
+    server->http =
+        http_server_new(&(struct http_options){ .loop = server->master->loop,
+                                                .address = server->master->conf.enroll_addr,
                                                 .routes = routes,
-                                                .self = enroll_server,
+                                                .self = server,
                                                 .other = api_handle,
-                                                .other_self = enroll_server->api,
+                                                .other_self = server->api,
                                                 .answered = on_enroll_answered,
                                                 .cert_pem = leaf->chain.p,
                                                 .key_pem = leaf->key.p,
                                                 .connections_max = ENROLL_CONNECTIONS_MAX },
                         err);
-    return enroll_server->server ? 0 : -1;
+    return server->http ? 0 : -1;
 }
 
 static void *open_enroll_server(struct master *master, struct err *err)
 {
-    struct enroll_server *enroll_server = mem_zalloc(sizeof(*enroll_server));
+    struct enroll_server *server = mem_zalloc(sizeof(*server));
 
-    enroll_server->master = master;
-    enroll_server->authority = master_find(master, &authority_service);
-    enroll_server->api = master_find(master, &api_service);
-    set_rates(enroll_server);
-    rate_init(&enroll_server->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
-    if (listen_https(enroll_server, err) < 0) {
-        free_enroll_server(enroll_server);
+    server->master = master;
+    server->authority = master_find(master, &authority_service);
+    server->api = master_find(master, &api_service);
+    set_rates(server);
+    rate_init(&server->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
+    if (listen_https(server, err) < 0) {
+        free_enroll_server(server);
         return NULL;
     }
-    enroll_server->authority->renewed = on_renewed;
-    enroll_server->authority->renewed_self = enroll_server;
-    enroll_server->listener.changed = on_waited_enrollment;
-    enrollment_cache_listen(master_find(master, &enrollment_cache_service),
-                            &enroll_server->listener);
-    return enroll_server;
+    server->authority->renewed = on_renewed;
+    server->authority->renewed_self = server;
+    server->listener.changed = on_waited_enrollment;
+    enrollment_cache_listen(master_find(master, &enrollment_cache_service), &server->listener);
+    return server;
 }
 
 static int start_enroll_server(void *self, struct err *err)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
 
-    enroll_server->tokens = token_cache_new(&enroll_server->master->js, err);
-    if (!enroll_server->tokens)
+    server->tokens = token_cache_new(&server->master->js, err);
+    if (!server->tokens)
         return -1;
-    enroll_server->is_open = true;
-    log_info("machines can enroll address=%s port=%u", enroll_server->master->conf.enroll_addr,
-             http_server_port(enroll_server->server));
+    server->is_open = true;
+    log_info("machines can enroll address=%s port=%u", server->master->conf.enroll_addr,
+             http_server_port(server->http));
     return 0;
 }
 
 /* Calls that are under way are answered into nothing when the connection goes. */
 static void stop_enroll_server(void *self)
 {
-    struct enroll_server *enroll_server = self;
+    struct enroll_server *server = self;
 
-    enroll_server->is_open = false;
-    token_cache_stop(enroll_server->tokens);
-    http_server_free(enroll_server->server);
-    enroll_server->server = NULL;
+    server->is_open = false;
+    token_cache_stop(server->tokens);
+    http_server_free(server->http);
+    server->http = NULL;
 }
 
 const struct master_service enroll_server_service = {

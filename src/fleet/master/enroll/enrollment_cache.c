@@ -48,17 +48,16 @@ static char *copy_enrollment_text(struct str text)
     return copy;
 }
 
-static struct enrolled_peel *take_enrolled_peel(struct enrollment_cache *enrollment_cache,
-                                                struct str peel)
+static struct enrolled_peel *take_enrolled_peel(struct enrollment_cache *cache, struct str peel)
 {
-    struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
+    struct enrolled_peel *enrolled_peel = map_find(&cache->residents, peel);
 
     if (enrolled_peel)
         return enrolled_peel;
     enrolled_peel = mem_zalloc(sizeof(*enrolled_peel));
     enrolled_peel->peel = copy_enrollment_text(peel);
     enrolled_peel->id = mem_strdup("");
-    (void)map_set(&enrollment_cache->residents, str_from(enrolled_peel->peel), enrolled_peel);
+    (void)map_set(&cache->residents, str_from(enrolled_peel->peel), enrolled_peel);
     return enrolled_peel;
 }
 
@@ -85,43 +84,41 @@ static void on_enrollment_purged(void *self, const struct nats_error *error, uin
         log_warning("facts of a revoked peel cannot be removed error=%s", error->text);
 }
 
-static void purge_facts(struct enrollment_cache *enrollment_cache,
-                        const struct enrolled_peel *enrolled_peel)
+static void purge_facts(struct enrollment_cache *cache, const struct enrolled_peel *enrolled_peel)
 {
-    const struct nats_kv kv = { .js = enrollment_cache->master->js,
+    const struct nats_kv kv = { .js = cache->master->js,
                                 .bucket = store_bucket_name(STORE_FACTS),
                                 .history = store_bucket_history(STORE_FACTS) };
     struct err err;
 
     log_warning("facts of a revoked peel are removed peel=%s", enrolled_peel->peel);
-    if (nats_kv_purge(&kv, enrolled_peel->peel, 0, on_enrollment_purged, enrollment_cache, &err) <
-        0)
+    if (nats_kv_purge(&kv, enrolled_peel->peel, 0, on_enrollment_purged, cache, &err) < 0)
         log_warning("facts of a revoked peel cannot be removed error=%s", err.text);
 }
 
-static void judge_enrolled_peel(struct enrollment_cache *enrollment_cache,
+static void judge_enrolled_peel(struct enrollment_cache *cache,
                                 const struct enrolled_peel *enrolled_peel)
 {
-    const struct authority *authority = master_find(enrollment_cache->master, &authority_service);
+    const struct authority *authority = master_find(cache->master, &authority_service);
 
-    if (!enrollment_cache->is_complete || !enrolled_peel->has_facts || !enrolled_peel->id[0])
+    if (!cache->is_complete || !enrolled_peel->has_facts || !enrolled_peel->id[0])
         return;
     if (enrolled_peel->state == ENROLLMENT_ISSUED)
         registry_decide(&authority->registry, ADMISSION_ACTIVATE,
                         &(struct enrollment_request){
                             .id = enrolled_peel->id, .operator_name = "", .reason = "" },
-                        on_activated, enrollment_cache);
+                        on_activated, cache);
     else if (enrolled_peel->state == ENROLLMENT_REVOKED)
-        purge_facts(enrollment_cache, enrolled_peel);
+        purge_facts(cache, enrolled_peel);
 }
 
 /* --- watching ----------------------------------------------------------------------- */
 
 /* An index is written once its record is there, and a record only changes after that. So whatever
  * matters here comes after the index. */
-static void note_index(struct enrollment_cache *enrollment_cache, struct str peel, struct str id)
+static void note_index(struct enrollment_cache *cache, struct str peel, struct str id)
 {
-    struct enrolled_peel *enrolled_peel = take_enrolled_peel(enrollment_cache, peel);
+    struct enrolled_peel *enrolled_peel = take_enrolled_peel(cache, peel);
 
     if (!str_starts(id, STR(ADMISSION_ID))) {
         log_warning("index of an enrollment cannot be read peel=%.*s", STR_ARG(peel));
@@ -136,22 +133,21 @@ static void note_index(struct enrollment_cache *enrollment_cache, struct str pee
     enrolled_peel->state = ENROLLMENT_PENDING;
 }
 
-static void note_record(struct enrollment_cache *enrollment_cache, const struct enrollment *record)
+static void note_record(struct enrollment_cache *cache, const struct enrollment *record)
 {
-    struct enrolled_peel *enrolled_peel =
-        take_enrolled_peel(enrollment_cache, str_from(record->peel_id));
+    struct enrolled_peel *enrolled_peel = take_enrolled_peel(cache, str_from(record->peel_id));
 
     if (strcmp(record->id, enrolled_peel->id) != 0)
         return;
     enrolled_peel->state = record->state;
     free(enrolled_peel->curve_key);
     enrolled_peel->curve_key = mem_strdup(record->curve_public_key);
-    judge_enrolled_peel(enrollment_cache, enrolled_peel);
+    judge_enrolled_peel(cache, enrolled_peel);
 }
 
-static void forget_waiting(struct enrollment_cache *enrollment_cache, struct str id)
+static void forget_waiting(struct enrollment_cache *cache, struct str id)
 {
-    struct waiting *waiting = map_remove(&enrollment_cache->waiting, id);
+    struct waiting *waiting = map_remove(&cache->waiting, id);
 
     if (!waiting)
         return;
@@ -160,22 +156,22 @@ static void forget_waiting(struct enrollment_cache *enrollment_cache, struct str
     free(waiting);
 }
 
-static void note_waiting(struct enrollment_cache *enrollment_cache, const struct enrollment *record)
+static void note_waiting(struct enrollment_cache *cache, const struct enrollment *record)
 {
     struct waiting *waiting;
 
-    forget_waiting(enrollment_cache, str_from(record->id));
+    forget_waiting(cache, str_from(record->id));
     if (record->state != ENROLLMENT_PENDING || record->sponsor[0])
         return;
     waiting = mem_zalloc(sizeof(*waiting));
     waiting->id = mem_strdup(record->id);
     waiting->address = mem_strdup(record->remote_addr);
-    (void)map_set(&enrollment_cache->waiting, str_from(waiting->id), waiting);
+    (void)map_set(&cache->waiting, str_from(waiting->id), waiting);
 }
 
-static void note_pause(struct enrollment_cache *enrollment_cache, struct str value)
+static void note_pause(struct enrollment_cache *cache, struct str value)
 {
-    struct authority *authority = master_find(enrollment_cache->master, &authority_service);
+    struct authority *authority = master_find(cache->master, &authority_service);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct enrollment_pause pause;
     struct err err;
@@ -184,29 +180,28 @@ static void note_pause(struct enrollment_cache *enrollment_cache, struct str val
         log_warning("pause of enrollment cannot be read error=%s", err.text);
         return;
     }
-    free(enrollment_cache->pause);
-    enrollment_cache->pause = pause.is_paused ? mem_strdup(pause.reason) : NULL;
-    authority->registry.policy.pause = enrollment_cache->pause;
+    free(cache->pause);
+    cache->pause = pause.is_paused ? mem_strdup(pause.reason) : NULL;
+    authority->registry.policy.pause = cache->pause;
     log_info("enrollment %s by=%s reason=%s", pause.is_paused ? "paused" : "open",
              pause.operator_name, pause.reason);
 }
 
 static void on_enrollment_record(void *self, const struct nats_kv_entry *entry)
 {
-    struct enrollment_cache *enrollment_cache = self;
+    struct enrollment_cache *cache = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct enrollment record;
     struct err err;
 
     if (entry->change != NATS_KV_PUT) {
-        forget_waiting(enrollment_cache, entry->key);
+        forget_waiting(cache, entry->key);
         return;
     }
     if (str_is(entry->key, ENROLLMENT_PAUSE_KEY))
-        note_pause(enrollment_cache, entry->value);
+        note_pause(cache, entry->value);
     if (str_starts(entry->key, STR(ADMISSION_INDEX)))
-        note_index(enrollment_cache, str_from_offset(entry->key, strlen(ADMISSION_INDEX)),
-                   entry->value);
+        note_index(cache, str_from_offset(entry->key, strlen(ADMISSION_INDEX)), entry->value);
     if (!str_starts(entry->key, STR(ADMISSION_ID)))
         return;
     if (record_decode(&arena, &enrollment_type, 1, entry->value, &record, &err) < 0) {
@@ -218,21 +213,21 @@ static void on_enrollment_record(void *self, const struct nats_kv_entry *entry)
                     STR_ARG(entry->key), record.id);
         return;
     }
-    note_waiting(enrollment_cache, &record);
-    note_record(enrollment_cache, &record);
-    for (struct enrollment_cache_listener *listener = enrollment_cache->listeners; listener;
+    note_waiting(cache, &record);
+    note_record(cache, &record);
+    for (struct enrollment_cache_listener *listener = cache->listeners; listener;
          listener = listener->next)
         listener->changed(listener, &record);
 }
 
 static void on_records_there(void *self)
 {
-    struct enrollment_cache *enrollment_cache = self;
+    struct enrollment_cache *cache = self;
 
-    enrollment_cache->is_complete = true;
-    MAP_EACH (&enrollment_cache->residents, entry)
-        judge_enrolled_peel(enrollment_cache, entry->value);
-    for (struct enrollment_cache_listener *listener = enrollment_cache->listeners; listener;
+    cache->is_complete = true;
+    MAP_EACH (&cache->residents, entry)
+        judge_enrolled_peel(cache, entry->value);
+    for (struct enrollment_cache_listener *listener = cache->listeners; listener;
          listener = listener->next)
         if (listener->caught_up)
             listener->caught_up(listener);
@@ -240,19 +235,19 @@ static void on_records_there(void *self)
 
 static void on_enrollment_facts(void *self, const struct nats_kv_entry *entry)
 {
-    struct enrollment_cache *enrollment_cache = self;
-    struct enrolled_peel *enrolled_peel = take_enrolled_peel(enrollment_cache, entry->key);
+    struct enrollment_cache *cache = self;
+    struct enrolled_peel *enrolled_peel = take_enrolled_peel(cache, entry->key);
 
     enrolled_peel->has_facts = entry->change == NATS_KV_PUT;
     if (enrolled_peel->has_facts)
-        judge_enrolled_peel(enrollment_cache, enrolled_peel);
+        judge_enrolled_peel(cache, enrolled_peel);
 }
 
 static void on_enrollment_watch_failed(void *self, const struct nats_error *error)
 {
-    struct enrollment_cache *enrollment_cache = self;
+    struct enrollment_cache *cache = self;
 
-    (void)snprintf(enrollment_cache->problem, sizeof(enrollment_cache->problem), "%s", error->text);
+    (void)snprintf(cache->problem, sizeof(cache->problem), "%s", error->text);
     log_error("enrollments cannot be watched error=%s", error->text);
 }
 
@@ -260,63 +255,62 @@ static void on_enrollment_watch_failed(void *self, const struct nats_error *erro
 
 static void *open_enrollment_cache(struct master *master, struct err *err)
 {
-    struct enrollment_cache *enrollment_cache = mem_zalloc(sizeof(*enrollment_cache));
+    struct enrollment_cache *cache = mem_zalloc(sizeof(*cache));
 
     (void)err;
-    enrollment_cache->master = master;
-    return enrollment_cache;
+    cache->master = master;
+    return cache;
 }
 
-static struct nats_kv_watch *watch_enrollment_bucket(struct enrollment_cache *enrollment_cache,
+static struct nats_kv_watch *watch_enrollment_bucket(struct enrollment_cache *cache,
                                                      enum store_bucket bucket,
                                                      const struct nats_kv_watch_options *options,
                                                      struct err *err)
 {
-    const struct nats_kv kv = { .js = enrollment_cache->master->js,
-                                .bucket = store_bucket_name(bucket) };
+    const struct nats_kv kv = { .js = cache->master->js, .bucket = store_bucket_name(bucket) };
 
     return nats_kv_watch_new(&kv, options, err);
 }
 
 static void stop_enrollment_cache(void *self)
 {
-    struct enrollment_cache *enrollment_cache = self;
+    struct enrollment_cache *cache = self;
 
-    nats_kv_watch_free(enrollment_cache->records);
-    nats_kv_watch_free(enrollment_cache->facts);
-    enrollment_cache->records = enrollment_cache->facts = NULL;
+    nats_kv_watch_free(cache->records);
+    nats_kv_watch_free(cache->facts);
+    cache->records = cache->facts = NULL;
 }
 
 static int start_enrollment_cache(void *self, struct err *err)
 {
-    struct enrollment_cache *enrollment_cache = self;
+    struct enrollment_cache *cache = self;
 
-    enrollment_cache->records = watch_enrollment_bucket(
-        enrollment_cache, STORE_ENROLLMENTS,
+    cache->records = watch_enrollment_bucket(
+        cache, STORE_ENROLLMENTS,
         &(struct nats_kv_watch_options){ .entry = on_enrollment_record,
                                          .caught_up = on_records_there,
                                          .failed = on_enrollment_watch_failed,
-                                         .self = enrollment_cache },
+                                         .self = cache },
         err);
-    if (enrollment_cache->records)
-        enrollment_cache->facts = watch_enrollment_bucket(
-            enrollment_cache, STORE_FACTS,
+    if (cache->records)
+        cache->facts = watch_enrollment_bucket(
+            cache, STORE_FACTS,
             &(struct nats_kv_watch_options){ .without_values = true,
                                              .entry = on_enrollment_facts,
                                              .failed = on_enrollment_watch_failed,
-                                             .self = enrollment_cache },
+                                             .self = cache },
             err);
-    if (enrollment_cache->facts)
+    if (cache->facts)
         return 0;
-    stop_enrollment_cache(enrollment_cache);
+    stop_enrollment_cache(cache);
     return -1;
 }
 
 static void free_enrollment_cache(void *self)
 {
-    struct enrollment_cache *enrollment_cache = self;
+    struct enrollment_cache *cache = self;
 
-    MAP_EACH (&enrollment_cache->residents, entry) {
+    MAP_EACH (&cache->residents, entry) {
         struct enrolled_peel *enrolled_peel = entry->value;
 
         free(enrolled_peel->peel);
@@ -324,25 +318,23 @@ static void free_enrollment_cache(void *self)
         free(enrolled_peel->curve_key);
         free(enrolled_peel);
     }
-    map_done(&enrollment_cache->residents);
-    while (map_count(&enrollment_cache->waiting) > 0)
-        forget_waiting(enrollment_cache, map_next(&enrollment_cache->waiting, NULL)->key);
-    map_done(&enrollment_cache->waiting);
-    free(enrollment_cache->pause);
-    free(enrollment_cache);
+    map_done(&cache->residents);
+    while (map_count(&cache->waiting) > 0)
+        forget_waiting(cache, map_next(&cache->waiting, NULL)->key);
+    map_done(&cache->waiting);
+    free(cache->pause);
+    free(cache);
 }
 
 static enum health_status check_enrollment_cache(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct enrollment_cache *enrollment_cache = self;
+    const struct enrollment_cache *cache = self;
 
     (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
-                   enrollment_cache->is_complete || enrollment_cache->problem[0]
-                       ? enrollment_cache->problem
-                       : "reading");
-    if (enrollment_cache->problem[0])
+                   cache->is_complete || cache->problem[0] ? cache->problem : "reading");
+    if (cache->problem[0])
         return HEALTH_DOWN;
-    return enrollment_cache->is_complete ? HEALTH_OK : HEALTH_DEGRADED;
+    return cache->is_complete ? HEALTH_OK : HEALTH_DEGRADED;
 }
 
 const struct master_service enrollment_cache_service = {
@@ -354,17 +346,17 @@ const struct master_service enrollment_cache_service = {
     .check = check_enrollment_cache,
 };
 
-void enrollment_cache_listen(struct enrollment_cache *enrollment_cache,
+void enrollment_cache_listen(struct enrollment_cache *cache,
                              struct enrollment_cache_listener *listener)
 {
-    listener->next = enrollment_cache->listeners;
-    enrollment_cache->listeners = listener;
+    listener->next = cache->listeners;
+    cache->listeners = listener;
 }
 
-void enrollment_cache_forget(struct enrollment_cache *enrollment_cache,
+void enrollment_cache_forget(struct enrollment_cache *cache,
                              struct enrollment_cache_listener *listener)
 {
-    struct enrollment_cache_listener **place = &enrollment_cache->listeners;
+    struct enrollment_cache_listener **place = &cache->listeners;
 
     while (*place && *place != listener)
         place = &(*place)->next;
@@ -372,37 +364,36 @@ void enrollment_cache_forget(struct enrollment_cache *enrollment_cache,
         *place = listener->next;
 }
 
-bool enrollment_cache_is_complete(const struct enrollment_cache *enrollment_cache)
+bool enrollment_cache_is_complete(const struct enrollment_cache *cache)
 {
-    return enrollment_cache->is_complete;
+    return cache->is_complete;
 }
 
-bool enrollment_cache_is_revoked(const struct enrollment_cache *enrollment_cache, struct str peel)
+bool enrollment_cache_is_revoked(const struct enrollment_cache *cache, struct str peel)
 {
-    const struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
+    const struct enrolled_peel *enrolled_peel = map_find(&cache->residents, peel);
 
     return enrolled_peel && enrolled_peel->state == ENROLLMENT_REVOKED;
 }
 
-struct enrollment_cache_waiting
-enrollment_cache_count_waiting(const struct enrollment_cache *enrollment_cache, const char *address)
+struct enrollment_cache_waiting enrollment_cache_count_waiting(const struct enrollment_cache *cache,
+                                                               const char *address)
 {
-    struct enrollment_cache_waiting count = { .all = map_count(&enrollment_cache->waiting) };
+    struct enrollment_cache_waiting count = { .all = map_count(&cache->waiting) };
 
-    MAP_EACH (&enrollment_cache->waiting, entry)
+    MAP_EACH (&cache->waiting, entry)
         count.of_address += strcmp(((const struct waiting *)entry->value)->address, address) == 0;
     return count;
 }
 
-bool enrollment_cache_has(const struct enrollment_cache *enrollment_cache, struct str peel)
+bool enrollment_cache_has(const struct enrollment_cache *cache, struct str peel)
 {
-    return map_has(&enrollment_cache->residents, peel);
+    return map_has(&cache->residents, peel);
 }
 
-const char *enrollment_cache_curve_key(const struct enrollment_cache *enrollment_cache,
-                                       struct str peel)
+const char *enrollment_cache_curve_key(const struct enrollment_cache *cache, struct str peel)
 {
-    const struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
+    const struct enrolled_peel *enrolled_peel = map_find(&cache->residents, peel);
     bool counts = enrolled_peel && (enrolled_peel->state == ENROLLMENT_ISSUED ||
                                     enrolled_peel->state == ENROLLMENT_ACTIVE);
 

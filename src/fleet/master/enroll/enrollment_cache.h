@@ -27,28 +27,26 @@ struct enrollment_cache_listener {
 extern const struct master_service enrollment_cache_service;
 
 /* Before it starts. */
-void enrollment_cache_listen(struct enrollment_cache *enrollment_cache,
+void enrollment_cache_listen(struct enrollment_cache *cache,
                              struct enrollment_cache_listener *listener);
-void enrollment_cache_forget(struct enrollment_cache *enrollment_cache,
+void enrollment_cache_forget(struct enrollment_cache *cache,
                              struct enrollment_cache_listener *listener);
 /* Has it seen everything that is there? */
-bool enrollment_cache_is_complete(const struct enrollment_cache *enrollment_cache);
+bool enrollment_cache_is_complete(const struct enrollment_cache *cache);
 /* Has a machine of this name ever enrolled? */
-bool enrollment_cache_has(const struct enrollment_cache *enrollment_cache, struct str peel);
+bool enrollment_cache_has(const struct enrollment_cache *cache, struct str peel);
 /* Is the current enrollment of this peel revoked? */
-bool enrollment_cache_is_revoked(const struct enrollment_cache *enrollment_cache, struct str peel);
+bool enrollment_cache_is_revoked(const struct enrollment_cache *cache, struct str peel);
 
 /* Machines without a join token that wait for a decision: those of an address, and all. */
 struct enrollment_cache_waiting {
     size_t of_address, all;
 };
-struct enrollment_cache_waiting
-enrollment_cache_count_waiting(const struct enrollment_cache *enrollment_cache,
-                               const char *address);
+struct enrollment_cache_waiting enrollment_cache_count_waiting(const struct enrollment_cache *cache,
+                                                               const char *address);
 
 /* The curve key ("X...") that was verified when this peel enrolled; NULL: it has no enrollment that
  * is issued or active. Good until the loop turns. */
-const char *enrollment_cache_curve_key(const struct enrollment_cache *enrollment_cache,
-                                       struct str peel);
+const char *enrollment_cache_curve_key(const struct enrollment_cache *cache, struct str peel);
 
 #endif

@@ -35,7 +35,7 @@ static void free_cached_token(struct cached_token *cached_token)
     arena_done(&arena);
 }
 
-static void add_cached_token(struct token_cache *book, struct str id, struct str value)
+static void add_cached_token(struct token_cache *cache, struct str id, struct str value)
 {
     struct arena arena = ARENA_INIT;
     struct cached_token *cached_token = ARENA_NEW(&arena, struct cached_token);
@@ -45,23 +45,23 @@ static void add_cached_token(struct token_cache *book, struct str id, struct str
 
     cached_token->arena = arena;
     if (result < 0 || !str_eq_text(id, cached_token->record.id) ||
-        map_count(&book->pages) >= TOKEN_CACHE_MAX) {
+        map_count(&cache->pages) >= TOKEN_CACHE_MAX) {
         log_warning("join token is ignored id=%.*s error=%s", STR_ARG(id),
                     result < 0 ? err.text : "not its own, or too many");
         free_cached_token(cached_token);
         return;
     }
-    (void)map_set(&book->pages, str_from(cached_token->record.id), cached_token);
+    (void)map_set(&cache->pages, str_from(cached_token->record.id), cached_token);
 }
 
 static void on_token_entry(void *self, const struct nats_kv_entry *entry)
 {
-    struct token_cache *book = self;
+    struct token_cache *cache = self;
     struct str id = str_from_offset(entry->key, strlen(TOKEN_KEY));
 
-    free_cached_token(map_remove(&book->pages, id));
+    free_cached_token(map_remove(&cache->pages, id));
     if (entry->change == NATS_KV_PUT)
-        add_cached_token(book, id, entry->value);
+        add_cached_token(cache, id, entry->value);
 }
 
 static void on_token_watch_failed(void *self, const struct nats_error *error)
@@ -73,48 +73,48 @@ static void on_token_watch_failed(void *self, const struct nats_error *error)
 struct token_cache *token_cache_new(const struct nats_js *js, struct err *err)
 {
     const struct nats_kv kv = { .js = *js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
-    struct token_cache *book = mem_zalloc(sizeof(*book));
+    struct token_cache *cache = mem_zalloc(sizeof(*cache));
 
-    book->js = *js;
-    book->watch =
+    cache->js = *js;
+    cache->watch =
         nats_kv_watch_new(&kv,
                           &(struct nats_kv_watch_options){ .pattern = TOKEN_KEY "*",
                                                            .entry = on_token_entry,
                                                            .failed = on_token_watch_failed,
-                                                           .self = book },
+                                                           .self = cache },
                           err);
-    if (book->watch)
-        return book;
-    free(book);
+    if (cache->watch)
+        return cache;
+    free(cache);
     return NULL;
 }
 
-void token_cache_stop(struct token_cache *book)
+void token_cache_stop(struct token_cache *cache)
 {
-    nats_kv_watch_free(book->watch);
-    book->watch = NULL;
+    nats_kv_watch_free(cache->watch);
+    cache->watch = NULL;
 }
 
-void token_cache_free(struct token_cache *book)
+void token_cache_free(struct token_cache *cache)
 {
-    if (!book)
+    if (!cache)
         return;
-    MAP_EACH (&book->pages, entry)
+    MAP_EACH (&cache->pages, entry)
         free_cached_token(entry->value);
-    map_done(&book->pages);
-    free(book);
+    map_done(&cache->pages);
+    free(cache);
 }
 
-const struct token_record *token_cache_find(const struct token_cache *book, struct str text,
+const struct token_record *token_cache_find(const struct token_cache *cache, struct str text,
                                             struct str peel)
 {
     const struct cached_token *cached_token;
     struct token token;
     struct err err;
 
-    if (!book || text.n == 0 || token_parse(text, &token, &err) < 0)
+    if (!cache || text.n == 0 || token_parse(text, &token, &err) < 0)
         return NULL;
-    cached_token = map_find(&book->pages, str_from(token.id));
+    cached_token = map_find(&cache->pages, str_from(token.id));
     if (!cached_token || !token_allows(&cached_token->record, &token, peel, bus_time_seconds()))
         return NULL;
     return &cached_token->record;
@@ -122,7 +122,7 @@ const struct token_record *token_cache_find(const struct token_cache *book, stru
 
 /* A look into the bucket that is under way. */
 struct fetch {
-    struct token_cache *book;
+    struct token_cache *cache;
     token_cache_fn *fn;
     void *self;
 };
@@ -133,15 +133,15 @@ static void on_token_fetched(void *self, const struct nats_error *error,
     struct fetch *fetch = self;
 
     if (!error)
-        on_token_entry(fetch->book, entry);
+        on_token_entry(fetch->cache, entry);
     fetch->fn(fetch->self);
     free(fetch);
 }
 
-int token_cache_fetch(struct token_cache *book, struct str text, token_cache_fn *fn, void *self,
+int token_cache_fetch(struct token_cache *cache, struct str text, token_cache_fn *fn, void *self,
                       struct err *err)
 {
-    const struct nats_kv kv = { .js = book->js,
+    const struct nats_kv kv = { .js = cache->js,
                                 .bucket = store_bucket_name(STORE_ENROLLMENTS),
                                 .indirect = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -151,7 +151,7 @@ int token_cache_fetch(struct token_cache *book, struct str text, token_cache_fn 
     if (token_parse(text, &token, err) < 0)
         return -1;
     fetch = mem_zalloc(sizeof(*fetch));
-    *fetch = (struct fetch){ book, fn, self };
+    *fetch = (struct fetch){ cache, fn, self };
     if (nats_kv_get(&kv, arena_printf(&arena, TOKEN_KEY "%s", token.id), on_token_fetched, fetch,
                     err) == 0)
         return 0;

@@ -35,7 +35,7 @@
 #define FAILING_NS (60 * CLOCK_SECOND)
 
 struct exporter {
-    struct export_service *export_service;
+    struct export_service *service;
     struct exporter *next;
     char name[EXPORT_NAME_MAX + 1];
     char key[sizeof(FEED_CONSUMER) + EXPORT_NAME_MAX]; /* of its lease */
@@ -75,7 +75,7 @@ static void free_if_gone(struct exporter *exporter)
 {
     if (!exporter->is_gone || is_exporter_busy(exporter))
         return;
-    for (struct exporter **at = &exporter->export_service->first; *at; at = &(*at)->next)
+    for (struct exporter **at = &exporter->service->first; *at; at = &(*at)->next)
         if (*at == exporter) {
             *at = exporter->next;
             break;
@@ -95,8 +95,7 @@ static void on_feed_measured(void *self)
 
     for (size_t i = 0; i < EXPORT_KINDS; i++)
         lag += (double)exporter->feeds[i].pending;
-    metrics_set(exporter->export_service->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name,
-                NULL);
+    metrics_set(exporter->service->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name, NULL);
 }
 
 static void on_export_consumer_deleted(void *self, const struct nats_error *error)
@@ -110,14 +109,14 @@ static void on_export_consumer_deleted(void *self, const struct nats_error *erro
     free(self);
 }
 
-static void delete_consumer(const struct export_service *export_service, enum export_kind kind,
+static void delete_consumer(const struct export_service *service, enum export_kind kind,
                             const char *name)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     char *copy = mem_strdup(name);
     struct err err;
 
-    if (nats_consumer_delete(&export_service->master->js, export_feed_stream(kind),
+    if (nats_consumer_delete(&service->master->js, export_feed_stream(kind),
                              arena_printf(&arena, FEED_CONSUMER "%s", name),
                              on_export_consumer_deleted, copy, &err) < 0)
         free(copy);
@@ -131,15 +130,14 @@ static void on_export_lease_got(struct lease *lease)
         if (is_export_configured(exporter->conf, (enum export_kind)i))
             export_feed_start(&exporter->feeds[i]);
         else
-            delete_consumer(exporter->export_service, (enum export_kind)i, exporter->name);
+            delete_consumer(exporter->service, (enum export_kind)i, exporter->name);
 }
 
 static void stop_feeds(struct exporter *exporter)
 {
     for (size_t i = 0; i < EXPORT_KINDS; i++)
         export_feed_stop(&exporter->feeds[i]);
-    metrics_set(exporter->export_service->master->metrics, MASTER_EXPORT_LAG, 0, exporter->name,
-                NULL);
+    metrics_set(exporter->service->master->metrics, MASTER_EXPORT_LAG, 0, exporter->name, NULL);
 }
 
 static void on_export_lease_lost(struct lease *lease)
@@ -154,32 +152,31 @@ static void set_conf(struct exporter *exporter, const struct export_conf *conf)
         exporter->feeds[i].conf = conf;
 }
 
-static void begin_exporter(struct export_service *export_service, const struct export_conf *conf)
+static void begin_exporter(struct export_service *service, const struct export_conf *conf)
 {
     struct exporter *exporter = mem_zalloc(sizeof(*exporter));
 
-    exporter->export_service = export_service;
+    exporter->service = service;
     (void)snprintf(exporter->name, sizeof(exporter->name), "%s", conf->name);
     (void)snprintf(exporter->key, sizeof(exporter->key), FEED_CONSUMER "%s", exporter->name);
     for (size_t i = 0; i < EXPORT_KINDS; i++)
-        export_feed_init(
-            &exporter->feeds[i],
-            &(struct export_feed_options){ .js = export_service->master->js,
-                                           .background_tasks = &export_service->background_tasks,
-                                           .metrics = export_service->master->metrics,
-                                           .name = exporter->name,
-                                           .kind = (enum export_kind)i,
-                                           .came_back = on_came_back,
-                                           .measured = on_feed_measured,
-                                           .self = exporter });
+        export_feed_init(&exporter->feeds[i], &(struct export_feed_options){
+                                                  .js = service->master->js,
+                                                  .background_tasks = &service->background_tasks,
+                                                  .metrics = service->master->metrics,
+                                                  .name = exporter->name,
+                                                  .kind = (enum export_kind)i,
+                                                  .came_back = on_came_back,
+                                                  .measured = on_feed_measured,
+                                                  .self = exporter });
     set_conf(exporter, conf);
-    exporter->lease = (struct lease){ .js = export_service->master->js,
+    exporter->lease = (struct lease){ .js = service->master->js,
                                       .key = exporter->key,
-                                      .holder = export_service->master->id,
+                                      .holder = service->master->id,
                                       .got = on_export_lease_got,
                                       .lost = on_export_lease_lost };
-    exporter->next = export_service->first;
-    export_service->first = exporter;
+    exporter->next = service->first;
+    service->first = exporter;
     lease_start(&exporter->lease);
 }
 
@@ -197,17 +194,15 @@ static void remove_exporter(struct exporter *exporter)
 {
     end_exporter(exporter);
     for (size_t i = 0; i < EXPORT_KINDS; i++)
-        delete_consumer(exporter->export_service, (enum export_kind)i, exporter->name);
+        delete_consumer(exporter->service, (enum export_kind)i, exporter->name);
     free_if_gone(exporter);
 }
 
 /* --- the configuration ------------------------------------------------------------------ */
 
-static const struct exporter *find_exporter(const struct export_service *export_service,
-                                            const char *name)
+static const struct exporter *find_exporter(const struct export_service *service, const char *name)
 {
-    for (const struct exporter *exporter = export_service->first; exporter;
-         exporter = exporter->next)
+    for (const struct exporter *exporter = service->first; exporter; exporter = exporter->next)
         if (!exporter->is_gone && strcmp(exporter->name, name) == 0)
             return exporter;
     return NULL;
@@ -225,12 +220,11 @@ static void change_exporter(struct exporter *exporter, const struct export_conf 
         on_export_lease_got(&exporter->lease);
 }
 
-static void change_exporters(struct export_service *export_service,
-                             const struct export_confs *confs)
+static void change_exporters(struct export_service *service, const struct export_confs *confs)
 {
     struct exporter *next;
 
-    for (struct exporter *exporter = export_service->first; exporter; exporter = next) {
+    for (struct exporter *exporter = service->first; exporter; exporter = next) {
         const struct export_conf *conf = export_conf_find(confs, exporter->name);
 
         next = exporter->next;
@@ -242,44 +236,44 @@ static void change_exporters(struct export_service *export_service,
             remove_exporter(exporter);
     }
     VEC_EACH (&confs->list, conf)
-        if (!find_exporter(export_service, conf->name))
-            begin_exporter(export_service, conf);
+        if (!find_exporter(service, conf->name))
+            begin_exporter(service, conf);
 }
 
 /* The file was checked before it became the configuration. */
-static void read_export_confs(struct export_service *export_service, struct arena *arena,
+static void read_export_confs(struct export_service *service, struct arena *arena,
                               struct export_confs *ret)
 {
     struct diags ignored = DIAGS_INIT(arena);
     struct value copy;
 
     *ret = (struct export_confs){ 0 };
-    if (!export_service->master->conf.exports)
+    if (!service->master->conf.exports)
         return;
-    copy = value_copy(arena, export_service->master->conf.exports);
+    copy = value_copy(arena, service->master->conf.exports);
     (void)export_conf_read(arena, &copy, ret, &ignored);
 }
 
 static void reload_export_service(void *self)
 {
-    struct export_service *export_service = self;
+    struct export_service *service = self;
     struct arena arena = ARENA_INIT;
     struct export_confs confs;
 
-    if (!export_service->is_started)
+    if (!service->is_started)
         return;
-    read_export_confs(export_service, &arena, &confs);
-    change_exporters(export_service, &confs);
-    arena_done(&export_service->arena);
-    export_service->arena = arena;
-    export_service->confs = confs;
+    read_export_confs(service, &arena, &confs);
+    change_exporters(service, &confs);
+    arena_done(&service->arena);
+    service->arena = arena;
+    service->confs = confs;
 }
 
 /* --- consumers that nobody configures ----------------------------------------------------- */
 
 /* A consumer without an exporter here; another master may have it. */
 struct orphan {
-    struct export_service *export_service;
+    struct export_service *service;
     enum export_kind kind;
     char name[EXPORT_NAME_MAX + 1];
 };
@@ -289,32 +283,32 @@ static void on_lease(void *self, const struct nats_error *error, const struct na
     struct orphan *orphan = self;
 
     (void)entry;
-    if (error && error->fault == NATS_FAULT_NOT_FOUND && orphan->export_service->is_started &&
-        !find_exporter(orphan->export_service, orphan->name))
-        delete_consumer(orphan->export_service, orphan->kind, orphan->name);
+    if (error && error->fault == NATS_FAULT_NOT_FOUND && orphan->service->is_started &&
+        !find_exporter(orphan->service, orphan->name))
+        delete_consumer(orphan->service, orphan->kind, orphan->name);
     free(orphan);
 }
 
-static void ask_lease(struct export_service *export_service, enum export_kind kind, struct str name)
+static void ask_lease(struct export_service *service, enum export_kind kind, struct str name)
 {
-    const struct nats_kv kv = { .js = export_service->master->js,
+    const struct nats_kv kv = { .js = service->master->js,
                                 .bucket = store_bucket_name(STORE_LEASES),
                                 .indirect = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct orphan *orphan = mem_zalloc(sizeof(*orphan));
     struct err err;
 
-    orphan->export_service = export_service;
+    orphan->service = service;
     orphan->kind = kind;
     memcpy(orphan->name, name.p, name.n);
-    if (find_exporter(export_service, orphan->name) ||
+    if (find_exporter(service, orphan->name) ||
         nats_kv_get(&kv, arena_printf(&arena, FEED_CONSUMER "%s", orphan->name), on_lease, orphan,
                     &err) < 0)
         free(orphan);
 }
 
 struct listing {
-    struct export_service *export_service;
+    struct export_service *service;
     enum export_kind kind;
 };
 
@@ -323,8 +317,8 @@ static void on_names(void *self, const struct nats_error *error, const struct va
     struct listing *listing = self;
     const struct value *names = error ? NULL : value_get(reply, "consumers");
 
-    for (size_t i = 0; listing->export_service->is_started && value_is(names, VALUE_LIST) &&
-                       i < names->list->count;
+    for (size_t i = 0;
+         listing->service->is_started && value_is(names, VALUE_LIST) && i < names->list->count;
          i++) {
         const struct value *item = &names->list->items[i];
         struct str name;
@@ -333,23 +327,23 @@ static void on_names(void *self, const struct nats_error *error, const struct va
             continue;
         name = str_from_offset(item->s, sizeof(FEED_CONSUMER) - 1);
         if (name.n > 0 && name.n <= EXPORT_NAME_MAX)
-            ask_lease(listing->export_service, listing->kind, name);
+            ask_lease(listing->service, listing->kind, name);
     }
     free(listing);
 }
 
 static void on_orphans(struct timer *timer)
 {
-    struct export_service *export_service = container_of(timer, struct export_service, orphans);
+    struct export_service *service = container_of(timer, struct export_service, orphans);
 
     for (size_t i = 0; i < EXPORT_KINDS; i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         struct listing *listing = mem_zalloc(sizeof(*listing));
         struct err err;
 
-        *listing = (struct listing){ export_service, (enum export_kind)i };
+        *listing = (struct listing){ service, (enum export_kind)i };
         if (nats_js_call(
-                &export_service->master->js,
+                &service->master->js,
                 arena_printf(&arena, "CONSUMER.NAMES.%s", export_feed_stream((enum export_kind)i)),
                 STR("{}"), on_names, listing, &err) < 0)
             free(listing);
@@ -360,21 +354,20 @@ static void on_orphans(struct timer *timer)
 
 static void on_export_tick(struct timer *timer)
 {
-    struct export_service *export_service = container_of(timer, struct export_service, tick);
+    struct export_service *service = container_of(timer, struct export_service, tick);
 
-    for (struct exporter *exporter = export_service->first; exporter; exporter = exporter->next)
+    for (struct exporter *exporter = service->first; exporter; exporter = exporter->next)
         for (size_t i = 0; i < EXPORT_KINDS; i++)
             export_feed_measure(&exporter->feeds[i]);
-    timer_set(loop_timers(export_service->master->loop), timer, clock_after(clock_now(), TICK_NS),
+    timer_set(loop_timers(service->master->loop), timer, clock_after(clock_now(), TICK_NS),
               on_export_tick);
 }
 
 static enum health_status check_export_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct export_service *export_service = self;
+    const struct export_service *service = self;
 
-    for (const struct exporter *exporter = export_service->first; exporter;
-         exporter = exporter->next)
+    for (const struct exporter *exporter = service->first; exporter; exporter = exporter->next)
         for (size_t i = 0; i < EXPORT_KINDS; i++) {
             const struct export_feed *feed = &exporter->feeds[i];
 
@@ -393,70 +386,67 @@ static enum health_status check_export_service(void *self, char message[static H
 
 static void *open_export_service(struct master *master, struct err *err)
 {
-    struct export_service *export_service = mem_zalloc(sizeof(*export_service));
+    struct export_service *service = mem_zalloc(sizeof(*service));
 
-    export_service->master = master;
-    if (background_tasks_open_workers(&export_service->background_tasks, master->loop, WORKERS,
-                                      err) < 0) {
-        free(export_service);
+    service->master = master;
+    if (background_tasks_open_workers(&service->background_tasks, master->loop, WORKERS, err) < 0) {
+        free(service);
         return NULL;
     }
-    return export_service;
+    return service;
 }
 
 static void on_export_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
-    const struct export_service *export_service =
-        container_of(listener, struct export_service, bus);
+    const struct export_service *service = container_of(listener, struct export_service, bus);
 
     if (event->kind != NATS_EVENT_CONNECTED)
         return;
-    for (struct exporter *exporter = export_service->first; exporter; exporter = exporter->next)
+    for (struct exporter *exporter = service->first; exporter; exporter = exporter->next)
         for (size_t i = 0; i < EXPORT_KINDS; i++)
             export_feed_check(&exporter->feeds[i]);
 }
 
 static int start_export_service(void *self, struct err *err)
 {
-    struct export_service *export_service = self;
-    struct timers *timers = loop_timers(export_service->master->loop);
+    struct export_service *service = self;
+    struct timers *timers = loop_timers(service->master->loop);
 
     (void)err;
-    export_service->is_started = true;
-    nats_listen(export_service->master->js.conn, &export_service->bus, on_export_bus_event);
-    read_export_confs(export_service, &export_service->arena, &export_service->confs);
-    change_exporters(export_service, &export_service->confs);
-    timer_set(timers, &export_service->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
-    timer_set(timers, &export_service->tick, clock_after(clock_now(), TICK_NS), on_export_tick);
+    service->is_started = true;
+    nats_listen(service->master->js.conn, &service->bus, on_export_bus_event);
+    read_export_confs(service, &service->arena, &service->confs);
+    change_exporters(service, &service->confs);
+    timer_set(timers, &service->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
+    timer_set(timers, &service->tick, clock_after(clock_now(), TICK_NS), on_export_tick);
     return 0;
 }
 
 static void stop_export_service(void *self)
 {
-    struct export_service *export_service = self;
+    struct export_service *service = self;
 
-    export_service->is_started = false;
-    nats_unlisten(export_service->master->js.conn, &export_service->bus);
-    timer_clear(loop_timers(export_service->master->loop), &export_service->tick);
-    timer_clear(loop_timers(export_service->master->loop), &export_service->orphans);
-    for (struct exporter *exporter = export_service->first; exporter; exporter = exporter->next)
+    service->is_started = false;
+    nats_unlisten(service->master->js.conn, &service->bus);
+    timer_clear(loop_timers(service->master->loop), &service->tick);
+    timer_clear(loop_timers(service->master->loop), &service->orphans);
+    for (struct exporter *exporter = service->first; exporter; exporter = exporter->next)
         end_exporter(exporter);
 }
 
 static void free_export_service(void *self)
 {
-    struct export_service *export_service = self;
+    struct export_service *service = self;
 
-    background_tasks_close(
-        &export_service->background_tasks); /* waits for what runs, and hands it back */
-    while (export_service->first) {
-        struct exporter *exporter = export_service->first;
+    background_tasks_close(&service->background_tasks); /* waits for what runs, and hands it back */
+    while (service->first) {
+        struct exporter *exporter = service->first;
 
-        export_service->first = exporter->next;
+        service->first = exporter->next;
         free(exporter);
     }
-    arena_done(&export_service->arena);
-    free(export_service);
+    arena_done(&service->arena);
+    free(service);
 }
 
 const struct master_service master_export_service = {

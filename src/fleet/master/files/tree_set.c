@@ -130,14 +130,14 @@ static int sum_large(int fd, const char *const *markers, struct tree_set_file *f
 }
 
 /* A file while it is read. */
-struct reading {
+struct file_reading {
     int64_t began;              /* wall time */
     struct fs_info info, after; /* what it was before and after */
     const char *marker;         /* that is in it; NULL: none is */
 };
 
 static int read_open_file(struct walk *walk, int fd, const char *name, struct tree_set_file *file,
-                          struct reading *reading, struct err *err)
+                          struct file_reading *reading, struct err *err)
 {
     file->is_large = reading->info.size > FILESET_INLINE_MAX;
     return file->is_large ? sum_large(fd, walk->options->markers, file, &reading->marker, err)
@@ -145,7 +145,7 @@ static int read_open_file(struct walk *walk, int fd, const char *name, struct tr
 }
 
 static int read_tree_file(struct walk *walk, const struct tree_entry *entry,
-                          struct tree_set_file *file, struct reading *reading, struct err *err)
+                          struct tree_set_file *file, struct file_reading *reading, struct err *err)
 {
     AUTO_FD int fd = openat(entry->folder, entry->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat before, after;
@@ -181,7 +181,7 @@ static bool find_sum(const struct walk *walk, const struct tree_entry *entry,
 
 /* Not what was changed while it was read. */
 static void keep_sum(const struct walk *walk, const struct tree_set_file *file,
-                     const struct reading *reading)
+                     const struct file_reading *reading)
 {
     struct tree_sum sum = { .size = file->size, .is_large = file->is_large };
 
@@ -214,7 +214,7 @@ static int add_tree_file(struct walk *walk, const struct tree_entry *entry, cons
                          struct err *err)
 {
     struct tree_set_file file = { 0 };
-    struct reading reading = { 0 };
+    struct file_reading reading = { 0 };
     struct err why;
 
     file.key = tree_set_key(walk->arena, walk->options->prefix, arena_strdup(walk->arena, below),

@@ -48,7 +48,7 @@ struct dispatch_service {
     struct master *master;
     struct roster_listener facts;
     struct dispatcher *dispatcher;
-    struct nats_sub *orders, *cancels, *dispatched;
+    struct nats_sub *requests, *cancels, *dispatched;
     struct timer beat, scan;
     struct map orphans; /* struct orphan by jid */
     unsigned scan_number;
@@ -57,11 +57,11 @@ struct dispatch_service {
 
 static void *open_dispatch_service(struct master *master, struct err *err)
 {
-    struct dispatch_service *dispatch_service = mem_zalloc(sizeof(*dispatch_service));
+    struct dispatch_service *service = mem_zalloc(sizeof(*service));
 
     (void)err;
-    dispatch_service->master = master;
-    return dispatch_service;
+    service->master = master;
+    return service;
 }
 
 struct dispatcher *master_dispatcher(const struct master *master)
@@ -73,21 +73,21 @@ struct dispatcher *master_dispatcher(const struct master *master)
  */
 
 struct dispatch_request {
-    struct dispatch_service *dispatch_service;
+    struct dispatch_service *service;
     struct arena arena;
     struct audit audit; /* what it asks for */
     size_t reply_size;
     char reply[];
 };
 
-static void send_reply(struct dispatch_service *dispatch_service, struct str subject,
+static void send_reply(struct dispatch_service *service, struct str subject,
                        const struct job_reply *reply)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(1 << 16);
     struct err err;
 
     if (record_encode(&bytes, &job_reply_type, reply, &err) < 0 ||
-        nats_publish(dispatch_service->master->js.conn,
+        nats_publish(service->master->js.conn,
                      &(struct nats_pub){ .subject = subject, .payload = buf_view(&bytes) },
                      &err) < 0)
         log_warning("answer to a dispatch: %s", err.text);
@@ -95,56 +95,52 @@ static void send_reply(struct dispatch_service *dispatch_service, struct str sub
 
 static void on_request_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
-    struct dispatch_request *dispatch_request = self;
+    struct dispatch_request *request = self;
     bool accepted = outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
 
-    dispatch_request->audit.error = accepted ? NULL : text;
-    audit_log(&dispatch_request->audit);
-    if (dispatch_request->reply_size)
-        send_reply(dispatch_request->dispatch_service,
-                   (struct str){ dispatch_request->reply, dispatch_request->reply_size },
+    request->audit.error = accepted ? NULL : text;
+    audit_log(&request->audit);
+    if (request->reply_size)
+        send_reply(request->service, (struct str){ request->reply, request->reply_size },
                    &(struct job_reply){ .jid = accepted ? text : "",
                                         .error = accepted ? "" : text,
                                         .pending = outcome == DISPATCH_PENDING });
-    arena_done(&dispatch_request->arena);
-    free(dispatch_request);
+    arena_done(&request->arena);
+    free(request);
 }
 
 static void on_dispatch_request(void *self, const struct nats_msg *msg)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct dispatch_request *dispatch_request =
-        mem_zalloc(sizeof(*dispatch_request) + msg->reply.n);
+    struct dispatch_request *request = mem_zalloc(sizeof(*request) + msg->reply.n);
     struct job job;
     struct err err;
 
-    dispatch_request->dispatch_service = dispatch_service;
-    dispatch_request->audit.action = AUDIT_JOB;
-    dispatch_request->reply_size = msg->reply.n;
+    request->service = service;
+    request->audit.action = AUDIT_JOB;
+    request->reply_size = msg->reply.n;
     if (msg->reply.n)
-        memcpy(dispatch_request->reply, msg->reply.p, msg->reply.n);
+        memcpy(request->reply, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &job_type, 1, msg->payload, &job, &err) < 0) {
-        on_request_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
+        on_request_dispatched(request, DISPATCH_INVALID, err.text);
         return;
     }
-    dispatch_request->audit = audit_of_job(&dispatch_request->arena, &job);
-    if (authority_check_order(dispatch_service->master, msg, &err) < 0) {
-        on_request_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
+    request->audit = audit_of_job(&request->arena, &job);
+    if (authority_check_order(service->master, msg, &err) < 0) {
+        on_request_dispatched(request, DISPATCH_INVALID, err.text);
         return;
     }
     if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
-        on_request_dispatched(dispatch_request, DISPATCH_INVALID,
-                              "operators run 'zester orchestrate'");
+        on_request_dispatched(request, DISPATCH_INVALID, "operators run 'zester orchestrate'");
         return;
     }
-    dispatcher_send(dispatch_service->dispatcher, &job, false, on_request_dispatched,
-                    dispatch_request);
+    dispatcher_send(service->dispatcher, &job, false, on_request_dispatched, request);
 }
 
 static void on_cancel_request(void *self, const struct nats_msg *msg)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job_cancel cancel;
     enum subject_kind kind;
@@ -153,7 +149,7 @@ static void on_cancel_request(void *self, const struct nats_msg *msg)
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL ||
         !job_cancel_read(&arena, msg->payload, msg->header.n > 0, &cancel))
         return;
-    if (dispatcher_cancel(dispatch_service->dispatcher, names.jid))
+    if (dispatcher_cancel(service->dispatcher, names.jid))
         audit_log(&(struct audit){
             .action = "job.kill", .by = cancel.operator, .id = arena_str(&arena, names.jid).p });
 }
@@ -161,7 +157,7 @@ static void on_cancel_request(void *self, const struct nats_msg *msg)
 /* Any master has dispatched a job. */
 static void on_dispatched_job(void *self, const struct nats_msg *msg)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job_event event;
     struct job job;
@@ -169,7 +165,7 @@ static void on_dispatched_job(void *self, const struct nats_msg *msg)
 
     if (record_decode(&arena, &job_event_type, 1, msg->payload, &event, &err) == 0 &&
         record_read(&arena, &job_type, 1, &event.data, &job, &err) == 0)
-        dispatcher_note_job(dispatch_service->dispatcher, &job);
+        dispatcher_note_job(service->dispatcher, &job);
 }
 
 /* --- signs of life ------------------------------------------------------------------ */
@@ -181,9 +177,9 @@ static void on_heartbeat_deleted(void *self, const struct nats_error *error, uin
     master_release(self);
 }
 
-static struct nats_kv get_heartbeat_bucket(const struct dispatch_service *dispatch_service)
+static struct nats_kv get_heartbeat_bucket(const struct dispatch_service *service)
 {
-    return (struct nats_kv){ .js = dispatch_service->master->js,
+    return (struct nats_kv){ .js = service->master->js,
                              .bucket = store_bucket_name(STORE_MASTER_HEARTBEAT) };
 }
 
@@ -191,80 +187,78 @@ static void write_heartbeat(struct timer *timer);
 
 static void on_beaten(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
 
     (void)revision;
     if (!error || error->fault == NATS_FAULT_CANCELED)
         return;
     log_warning("heartbeat: %s", error->text);
-    if (dispatch_service->dispatcher)
-        timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->beat,
+    if (service->dispatcher)
+        timer_set(loop_timers(service->master->loop), &service->beat,
                   clock_after(clock_now(), BEAT_AGAIN_NS), write_heartbeat);
 }
 
 static void write_heartbeat(struct timer *timer)
 {
-    struct dispatch_service *dispatch_service = container_of(timer, struct dispatch_service, beat);
+    struct dispatch_service *service = container_of(timer, struct dispatch_service, beat);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const struct nats_kv kv = get_heartbeat_bucket(dispatch_service);
+    const struct nats_kv kv = get_heartbeat_bucket(service);
     const int64_t wall = bus_time();
-    const int64_t since = roster_beats_since(master_roster(dispatch_service->master));
+    const int64_t since = roster_beats_since(master_roster(service->master));
     struct liveness_master sign = {
-        .master_id = dispatch_service->master->id,
+        .master_id = service->master->id,
         .timestamp = { wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) },
         .version = ZESTER_VERSION,
         .since = { since / CLOCK_SECOND, (uint32_t)(since % CLOCK_SECOND) },
     };
     struct err err;
 
-    dispatcher_list(dispatch_service->dispatcher, &arena, &sign.active_jobs);
+    dispatcher_list(service->dispatcher, &arena, &sign.active_jobs);
     if (record_encode(&bytes, &liveness_master_type, &sign, &err) < 0 ||
-        nats_kv_put(&kv, dispatch_service->master->id, buf_view(&bytes), on_beaten,
-                    dispatch_service, &err) < 0)
+        nats_kv_put(&kv, service->master->id, buf_view(&bytes), on_beaten, service, &err) < 0)
         log_warning("heartbeat: %s", err.text);
-    timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->beat,
-              clock_after(clock_now(), BEAT_NS), write_heartbeat);
+    timer_set(loop_timers(service->master->loop), &service->beat, clock_after(clock_now(), BEAT_NS),
+              write_heartbeat);
 }
 
 /* --- jobs of masters that are gone --------------------------------------------------- */
 
-static void forget_orphan(struct dispatch_service *dispatch_service, struct orphan *orphan)
+static void forget_orphan(struct dispatch_service *service, struct orphan *orphan)
 {
-    (void)map_remove(&dispatch_service->orphans, str_from(orphan->jid));
+    (void)map_remove(&service->orphans, str_from(orphan->jid));
     free(orphan);
 }
 
-static void note_orphan(struct dispatch_service *dispatch_service, struct str jid)
+static void note_orphan(struct dispatch_service *service, struct str jid)
 {
-    struct orphan *orphan = map_find(&dispatch_service->orphans, jid);
+    struct orphan *orphan = map_find(&service->orphans, jid);
 
     if (!orphan) {
         orphan = mem_zalloc(sizeof(*orphan));
         memcpy(orphan->jid, jid.p, jid.n);
-        (void)map_set(&dispatch_service->orphans, str_from(orphan->jid), orphan);
+        (void)map_set(&service->orphans, str_from(orphan->jid), orphan);
     }
-    orphan->scans = orphan->last_scan + 1 == dispatch_service->scan_number ? orphan->scans + 1 : 1;
-    orphan->last_scan = dispatch_service->scan_number;
+    orphan->scans = orphan->last_scan + 1 == service->scan_number ? orphan->scans + 1 : 1;
+    orphan->last_scan = service->scan_number;
     if (orphan->scans < SCANS_MISSING)
         return;
-    dispatcher_recover(dispatch_service->dispatcher, orphan->jid);
-    forget_orphan(dispatch_service, orphan);
+    dispatcher_recover(service->dispatcher, orphan->jid);
+    forget_orphan(service, orphan);
 }
 
 /* Those that the last scan did not see have a master again, or have ended. */
-static void forget_old_orphans(struct dispatch_service *dispatch_service)
+static void forget_old_orphans(struct dispatch_service *service)
 {
-    MAP_EACH (&dispatch_service->orphans, entry) {
+    MAP_EACH (&service->orphans, entry) {
         struct orphan *orphan = entry->value;
 
-        if (orphan->last_scan + 1 < dispatch_service->scan_number)
-            forget_orphan(dispatch_service, orphan);
+        if (orphan->last_scan + 1 < service->scan_number)
+            forget_orphan(service, orphan);
     }
 }
 
-static void check_active(struct dispatch_service *dispatch_service,
-                         const struct nats_kv_entry *entry)
+static void check_active(struct dispatch_service *service, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str jid = entry->key;
@@ -272,55 +266,52 @@ static void check_active(struct dispatch_service *dispatch_service,
     struct err err;
 
     (void)str_cut(&jid, '.');
-    if (jid.n == 0 || jid.n > JOB_ID_MAX || dispatcher_has(dispatch_service->dispatcher, jid))
+    if (jid.n == 0 || jid.n > JOB_ID_MAX || dispatcher_has(service->dispatcher, jid))
         return;
     if (record_decode(&arena, &job_active_type, 1, entry->value, &active, &err) < 0)
         active.owner = "";
     /* our own, of which we know nothing: the answer to a write got lost */
-    if (strcmp(active.owner, dispatch_service->master->id) == 0 ||
-        !roster_master_lives(master_roster(dispatch_service->master), str_from(active.owner)))
-        note_orphan(dispatch_service, jid);
+    if (strcmp(active.owner, service->master->id) == 0 ||
+        !roster_master_lives(master_roster(service->master), str_from(active.owner)))
+        note_orphan(service, jid);
 }
 
 static void on_active(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
 
     if (entry) {
-        if (dispatch_service->dispatcher && entry->change == NATS_KV_PUT)
-            check_active(dispatch_service, entry);
+        if (service->dispatcher && entry->change == NATS_KV_PUT)
+            check_active(service, entry);
         return;
     }
     if (error && error->fault != NATS_FAULT_CANCELED)
         log_debug("looking for jobs without a master: %s", error->text);
-    dispatch_service->is_scanning = false;
+    service->is_scanning = false;
 }
 
 static void scan_active_jobs(struct timer *timer)
 {
-    struct dispatch_service *dispatch_service = container_of(timer, struct dispatch_service, scan);
-    const struct nats_kv kv = { .js = dispatch_service->master->js,
+    struct dispatch_service *service = container_of(timer, struct dispatch_service, scan);
+    const struct nats_kv kv = { .js = service->master->js,
                                 .bucket = store_bucket_name(STORE_JOBS) };
     struct err err;
 
-    timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->scan,
-              clock_after(clock_now(), SCAN_NS), scan_active_jobs);
-    dispatcher_verify(dispatch_service->dispatcher,
-                      roster_doubts(master_roster(dispatch_service->master)));
-    if (dispatch_service->is_scanning || !roster_is_seeded(master_roster(dispatch_service->master)))
+    timer_set(loop_timers(service->master->loop), &service->scan, clock_after(clock_now(), SCAN_NS),
+              scan_active_jobs);
+    dispatcher_verify(service->dispatcher, roster_doubts(master_roster(service->master)));
+    if (service->is_scanning || !roster_is_seeded(master_roster(service->master)))
         return;
-    dispatch_service->scan_number++;
-    forget_old_orphans(dispatch_service);
-    dispatch_service->is_scanning =
-        nats_kv_list(&kv, ACTIVE_KEYS, on_active, dispatch_service, &err) == 0;
+    service->scan_number++;
+    forget_old_orphans(service);
+    service->is_scanning = nats_kv_list(&kv, ACTIVE_KEYS, on_active, service, &err) == 0;
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
 /* An event for rules: _master/job/<jid>/<word>. Its depth is that of the reaction that the job
  * comes from, so that a rule that reacts to its own jobs ends. */
-static void announce_job(struct dispatch_service *dispatch_service, const struct job *job,
-                         const char *word)
+static void announce_job(struct dispatch_service *service, const struct job *job, const char *word)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *depth = value_get_text(&job->metadata, DISPATCHER_DEPTH);
@@ -338,7 +329,7 @@ static void announce_job(struct dispatch_service *dispatch_service, const struct
     value_map_set(&arena, data.map, value_text("targets"), value_int((int64_t)job->targets.n));
     value_map_set(&arena, data.map, value_text("returned"), value_int(job->return_count));
     value_map_set(&arena, data.map, value_text("succeeded"), value_int(job->success_count));
-    if (announce_event(dispatch_service->master,
+    if (announce_event(service->master,
                        &(struct announcement){ .tag = tag,
                                                .data = data,
                                                .depth = (int32_t)number,
@@ -355,14 +346,12 @@ static void on_job_sent(void *self, const struct job *job)
 
 static void on_job_end(void *self, const struct job *job, double seconds)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
 
-    announce_job(dispatch_service, job, "finalized");
+    announce_job(service, job, "finalized");
 
-    metrics_add(dispatch_service->master->metrics, MASTER_JOBS, 1, job_status_name(job->status),
-                NULL);
-    metrics_observe(dispatch_service->master->metrics, MASTER_JOB_DURATION, seconds, job->function,
-                    NULL);
+    metrics_add(service->master->metrics, MASTER_JOBS, 1, job_status_name(job->status), NULL);
+    metrics_observe(service->master->metrics, MASTER_JOB_DURATION, seconds, job->function, NULL);
 }
 
 static void on_reclaim(void *self)
@@ -390,11 +379,10 @@ static void end_own(void *self, const char *jid)
 /* Only peels that have left lose their facts. */
 static void on_dispatch_facts_changed(struct roster_listener *listener, struct str peel)
 {
-    struct dispatch_service *dispatch_service =
-        container_of(listener, struct dispatch_service, facts);
+    struct dispatch_service *service = container_of(listener, struct dispatch_service, facts);
 
-    if (!roster_facts(master_roster(dispatch_service->master), peel))
-        dispatcher_note_gone(dispatch_service->dispatcher, peel);
+    if (!roster_facts(master_roster(service->master), peel))
+        dispatcher_note_gone(service->dispatcher, peel);
 }
 
 static const struct nats_nkey *find_signer(void *self)
@@ -408,99 +396,96 @@ static const struct nats_nkey *find_signer(void *self)
     return &authority->account;
 }
 
-static void close_dispatch_service(struct dispatch_service *dispatch_service)
+static void close_dispatch_service(struct dispatch_service *service)
 {
-    if (dispatch_service->facts.changed)
-        master_roster_forget(dispatch_service->master, &dispatch_service->facts);
-    dispatch_service->facts.changed = NULL;
-    nats_sub_free(dispatch_service->orders);
-    nats_sub_free(dispatch_service->cancels);
-    nats_sub_free(dispatch_service->dispatched);
-    dispatch_service->orders = dispatch_service->cancels = dispatch_service->dispatched = NULL;
-    dispatcher_free(dispatch_service->dispatcher);
-    dispatch_service->dispatcher = NULL;
+    if (service->facts.changed)
+        master_roster_forget(service->master, &service->facts);
+    service->facts.changed = NULL;
+    nats_sub_free(service->requests);
+    nats_sub_free(service->cancels);
+    nats_sub_free(service->dispatched);
+    service->requests = service->cancels = service->dispatched = NULL;
+    dispatcher_free(service->dispatcher);
+    service->dispatcher = NULL;
 }
 
 static const struct nats_nkey *find_dispatch_account(void *self)
 {
-    const struct dispatch_service *dispatch_service = self;
+    const struct dispatch_service *service = self;
 
-    return &((const struct authority *)master_find(dispatch_service->master, &authority_service))
-                ->account;
+    return &((const struct authority *)master_find(service->master, &authority_service))->account;
 }
 
 static int start_dispatch_service(void *self, struct err *err)
 {
-    struct dispatch_service *dispatch_service = self;
-    struct nats_conn *conn = dispatch_service->master->js.conn;
+    struct dispatch_service *service = self;
+    struct nats_conn *conn = service->master->js.conn;
 
-    dispatch_service->dispatcher = dispatcher_new(
-        &(struct dispatcher_options){ .js = dispatch_service->master->js,
-                                      .master_id = dispatch_service->master->id,
-                                      .roster = master_roster(dispatch_service->master),
-                                      .account = find_dispatch_account,
-                                      .on_sent = on_job_sent,
-                                      .on_end = on_job_end,
-                                      .on_reclaim = on_reclaim,
-                                      .begin_own = begin_own_job,
-                                      .end_own = end_own,
-                                      .on_drop = on_drop,
-                                      .signer = find_signer,
-                                      .self = dispatch_service },
-        err);
-    dispatch_service->orders =
+    service->dispatcher =
+        dispatcher_new(&(struct dispatcher_options){ .js = service->master->js,
+                                                     .master_id = service->master->id,
+                                                     .roster = master_roster(service->master),
+                                                     .account = find_dispatch_account,
+                                                     .on_sent = on_job_sent,
+                                                     .on_end = on_job_end,
+                                                     .on_reclaim = on_reclaim,
+                                                     .begin_own = begin_own_job,
+                                                     .end_own = end_own,
+                                                     .on_drop = on_drop,
+                                                     .signer = find_signer,
+                                                     .self = service },
+                       err);
+    service->requests =
         nats_sub_new(conn,
                      &(struct nats_sub_options){ .subject = subject_template(SUBJECT_DISPATCH),
                                                  .queue = subject_queue(SUBJECT_DISPATCH),
                                                  .message = on_dispatch_request,
-                                                 .self = dispatch_service },
+                                                 .self = service },
                      err);
-    dispatch_service->cancels =
-        nats_sub_new(conn,
-                     &(struct nats_sub_options){ .subject = "zester.job.*.cancel",
-                                                 .message = on_cancel_request,
-                                                 .self = dispatch_service },
-                     err);
-    dispatch_service->dispatched =
-        nats_sub_new(conn,
-                     &(struct nats_sub_options){ .subject = "zester.job.*.dispatch",
-                                                 .message = on_dispatched_job,
-                                                 .self = dispatch_service },
-                     err);
-    if (!dispatch_service->orders || !dispatch_service->cancels || !dispatch_service->dispatched) {
-        close_dispatch_service(dispatch_service);
+    service->cancels = nats_sub_new(conn,
+                                    &(struct nats_sub_options){ .subject = "zester.job.*.cancel",
+                                                                .message = on_cancel_request,
+                                                                .self = service },
+                                    err);
+    service->dispatched = nats_sub_new(
+        conn,
+        &(struct nats_sub_options){
+            .subject = "zester.job.*.dispatch", .message = on_dispatched_job, .self = service },
+        err);
+    if (!service->requests || !service->cancels || !service->dispatched) {
+        close_dispatch_service(service);
         return -1;
     }
-    dispatch_service->facts.changed = on_dispatch_facts_changed;
-    master_roster_listen(dispatch_service->master, &dispatch_service->facts);
-    write_heartbeat(&dispatch_service->beat);
-    scan_active_jobs(&dispatch_service->scan);
+    service->facts.changed = on_dispatch_facts_changed;
+    master_roster_listen(service->master, &service->facts);
+    write_heartbeat(&service->beat);
+    scan_active_jobs(&service->scan);
     return 0;
 }
 
 /* Others take the jobs over at once when the sign of life is gone. */
 static void stop_dispatch_service(void *self)
 {
-    struct dispatch_service *dispatch_service = self;
-    const struct nats_kv kv = get_heartbeat_bucket(dispatch_service);
+    struct dispatch_service *service = self;
+    const struct nats_kv kv = get_heartbeat_bucket(service);
     struct err err;
 
-    timer_clear(loop_timers(dispatch_service->master->loop), &dispatch_service->beat);
-    timer_clear(loop_timers(dispatch_service->master->loop), &dispatch_service->scan);
-    close_dispatch_service(dispatch_service);
-    if (nats_kv_delete(&kv, dispatch_service->master->id, 0, on_heartbeat_deleted,
-                       dispatch_service->master, &err) == 0)
-        master_hold(dispatch_service->master);
+    timer_clear(loop_timers(service->master->loop), &service->beat);
+    timer_clear(loop_timers(service->master->loop), &service->scan);
+    close_dispatch_service(service);
+    if (nats_kv_delete(&kv, service->master->id, 0, on_heartbeat_deleted, service->master, &err) ==
+        0)
+        master_hold(service->master);
 }
 
 static void free_dispatch_service(void *self)
 {
-    struct dispatch_service *dispatch_service = self;
+    struct dispatch_service *service = self;
 
-    for (struct map_entry *entry; (entry = map_next(&dispatch_service->orphans, NULL));)
-        forget_orphan(dispatch_service, entry->value);
-    map_done(&dispatch_service->orphans);
-    free(dispatch_service);
+    for (struct map_entry *entry; (entry = map_next(&service->orphans, NULL));)
+        forget_orphan(service, entry->value);
+    map_done(&service->orphans);
+    free(service);
 }
 
 const struct master_service master_dispatch_service = {

@@ -104,7 +104,7 @@ static void mark_running(struct job_run *run)
 
 static void judge_stored(struct job_run *run, const struct job *stored, uint64_t revision)
 {
-    const struct dispatcher_options *options = &run->home->options;
+    const struct dispatcher_options *options = &run->dispatcher->options;
     bool lives = roster_master_lives(options->roster, str_from(stored->owner));
 
     switch (claim_judge(&run->job, stored, options->master_id, lives)) {
@@ -142,7 +142,7 @@ static void on_stored_read(void *self, const struct nats_error *error,
     else if (record_decode(&arena, &job_type, 1, entry->value, &stored, &err) < 0)
         fail_claim(run, DISPATCH_CONFLICT, "the record of the job cannot be read");
     else if (stored.status == JOB_RUNNING && run->tries > 0 &&
-             strcmp(stored.owner, run->home->options.master_id) == 0 &&
+             strcmp(stored.owner, run->dispatcher->options.master_id) == 0 &&
              claim_is_same(&run->job, &stored)) {
         /* our own write, whose answer was lost; also of a takeover, so it may have been sent */
         run->revision = entry->revision;
@@ -197,7 +197,7 @@ static void write_active(struct job_run *run)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
-    const struct job_active active = { .owner = run->home->options.master_id,
+    const struct job_active active = { .owner = run->dispatcher->options.master_id,
                                        .updated = job_run_time() };
     struct err err;
 
@@ -230,7 +230,7 @@ static void note_offline(struct job_run *run)
     VEC(const char *) offline = VEC_INIT;
 
     for (size_t i = 0; i < run->job.targets.n && !job_is_orchestration(&run->job); i++)
-        if (!roster_is_online(run->home->options.roster, str_from(run->job.targets.p[i])))
+        if (!roster_is_online(run->dispatcher->options.roster, str_from(run->job.targets.p[i])))
             VEC_PUSH_IN(&run->arena, &offline, run->job.targets.p[i]);
     run->job.offline_at_dispatch = (struct param_strs){ offline.n, offline.p };
 }
@@ -243,12 +243,12 @@ void job_run_claim(struct job_run *run, bool is_again)
     if (run->job.timeout <= 0)
         run->job.timeout = DISPATCHER_TIMEOUT_NS;
     wall = clock_after(wall, rollout_time(&run->job, run->job.timeout));
-    run->job.owner = run->home->options.master_id;
+    run->job.owner = run->dispatcher->options.master_id;
     run->job.created = run->job.updated = job_run_time();
     run->job.deadline = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
     run->job.v = EXEC_PROTOCOL;
     note_offline(run);
-    job_run_make_tally(run);
+    job_run_make_counts(run);
     if (job_run_subscribe(run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);
     else if (is_again)
@@ -309,7 +309,7 @@ static void on_job_taken(void *self, const struct nats_error *error, uint64_t re
     if (job_status_is_final(run->job.status)) /* taken over too often: answer for its targets */
         job_run_answer(run, DISPATCH_DUPLICATE, run->job.jid);
     if (!run->job_counts)
-        job_run_make_tally(run);
+        job_run_make_counts(run);
     if (!run->returns && job_run_subscribe(run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);
     else if (run->job.status == JOB_CLAIMED)
@@ -334,12 +334,12 @@ void job_run_take(struct job_run *run, uint64_t revision)
     struct err err;
 
     run->step = JOB_RUN_TAKING;
-    run->home->counts.reclaims++;
-    if (run->home->options.on_reclaim)
-        run->home->options.on_reclaim(run->home->options.self);
+    run->dispatcher->counts.reclaims++;
+    if (run->dispatcher->options.on_reclaim)
+        run->dispatcher->options.on_reclaim(run->dispatcher->options.self);
     log_info("job %s: taking over from %s", run->job.jid, run->job.owner);
-    (void)claim_take(&run->arena, &run->job, revision, run->home->options.master_id, job_run_time(),
-                     &taken);
+    (void)claim_take(&run->arena, &run->job, revision, run->dispatcher->options.master_id,
+                     job_run_time(), &taken);
     if (run->is_rescue && !is_signed_by_us(run))
         claim_fail(&run->arena, &taken, UNSIGNED);
     job_run_sign(run, &taken);

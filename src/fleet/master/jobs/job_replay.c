@@ -53,7 +53,7 @@ static void begin_replay(struct job_run *run);
 
 static void unlink_queued_replay(struct job_run *run)
 {
-    struct job_replays *replays = &run->home->replays;
+    struct job_replays *replays = &run->dispatcher->replays;
     struct job_replay *replay = &run->replay;
 
     *(replay->previous ? &replay->previous->replay.next : &replays->first) = replay->next;
@@ -63,7 +63,7 @@ static void unlink_queued_replay(struct job_run *run)
 
 static void append_waiting(struct job_run *run)
 {
-    struct job_replays *replays = &run->home->replays;
+    struct job_replays *replays = &run->dispatcher->replays;
 
     run->replay.state = JOB_REPLAY_WAITS;
     run->replay.previous = replays->last;
@@ -72,9 +72,9 @@ static void append_waiting(struct job_run *run)
 }
 
 /* A reading may end while it begins. */
-static void begin_queued_replays(struct dispatcher *home)
+static void begin_queued_replays(struct dispatcher *dispatcher)
 {
-    struct job_replays *replays = &home->replays;
+    struct job_replays *replays = &dispatcher->replays;
 
     if (replays->is_held)
         return;
@@ -96,19 +96,19 @@ static void leave_replay_readers(struct job_run *run)
     timer_clear(job_run_timers(run), &run->replay.retry);
     nats_ordered_free(run->replay.consumer);
     run->replay.consumer = NULL;
-    run->home->replays.readers--;
+    run->dispatcher->replays.readers--;
 }
 
 static void end_replay(struct job_run *run)
 {
-    struct dispatcher *home = run->home;
+    struct dispatcher *dispatcher = run->dispatcher;
 
     leave_replay_readers(run);
     if (run->replay.is_due_again)
         job_run_replay(run);
     else
         job_run_go_on(run);
-    begin_queued_replays(home);
+    begin_queued_replays(dispatcher);
 }
 
 static void fail_reading(struct job_run *run, const char *why)
@@ -143,7 +143,7 @@ static void begin_consumer(struct job_run *run)
     };
     struct err err;
 
-    run->replay.consumer = nats_ordered_new(&run->home->options.js, &options, &err);
+    run->replay.consumer = nats_ordered_new(&run->dispatcher->options.js, &options, &err);
     if (!run->replay.consumer)
         fail_reading(run, err.text);
 }
@@ -216,7 +216,7 @@ static void read_last(struct job_run *run, enum subject_kind kind, const char *p
     const struct str subject = job_run_subject(&arena, kind, run->job.jid, peel);
     struct err err;
 
-    if (nats_stream_get(&run->home->options.js, STORE_JOB_EVENTS,
+    if (nats_stream_get(&run->dispatcher->options.js, STORE_JOB_EVENTS,
                         &(struct nats_which){ .last_of = subject.p }, on_replayed_message, run,
                         &err) < 0)
         retry_reading(run, err.text);
@@ -266,7 +266,7 @@ void job_run_replay(struct job_run *run)
     switch (run->replay.state) {
     case JOB_REPLAY_NONE:
         append_waiting(run);
-        begin_queued_replays(run->home);
+        begin_queued_replays(run->dispatcher);
         break;
     case JOB_REPLAY_WAITS: break;
     case JOB_REPLAY_READS:
@@ -286,7 +286,7 @@ void job_run_end_replay(struct job_run *run)
         unlink_queued_replay(run);
     else if (run->replay.state == JOB_REPLAY_READS) {
         leave_replay_readers(run);
-        begin_queued_replays(run->home);
+        begin_queued_replays(run->dispatcher);
     }
     run->replay.state = JOB_REPLAY_NONE;
 }

@@ -23,17 +23,17 @@
 #define RESCUES_MAX 8
 
 struct job_rescue {
-    struct dispatcher *home; /* NULL: it has ended meanwhile */
+    struct dispatcher *dispatcher; /* NULL: it has ended meanwhile */
     bool is_reading;
     char jid[JOB_ID_MAX + 1];
 };
 
-static void begin_rescues(struct dispatcher *home);
+static void begin_rescues(struct dispatcher *dispatcher);
 
-static void end_rescue(struct dispatcher *home)
+static void end_rescue(struct dispatcher *dispatcher)
 {
-    home->rescues.busy--;
-    begin_rescues(home);
+    dispatcher->rescues.busy--;
+    begin_rescues(dispatcher);
 }
 
 void job_run_rescued(struct job_run *run)
@@ -41,7 +41,7 @@ void job_run_rescued(struct job_run *run)
     if (!run->is_rescue)
         return;
     run->is_rescue = false;
-    end_rescue(run->home);
+    end_rescue(run->dispatcher);
 }
 
 static void on_active_key_purged(void *self, const struct nats_error *error, uint64_t revision)
@@ -51,24 +51,25 @@ static void on_active_key_purged(void *self, const struct nats_error *error, uin
     (void)revision;
 }
 
-static void purge_active(struct dispatcher *home, const char *jid)
+static void purge_active(struct dispatcher *dispatcher, const char *jid)
 {
-    const struct nats_kv kv = { .js = home->options.js, .bucket = store_bucket_name(STORE_JOBS) };
+    const struct nats_kv kv = { .js = dispatcher->options.js,
+                                .bucket = store_bucket_name(STORE_JOBS) };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
     (void)nats_kv_purge(&kv, job_run_active_key(&arena, jid), 0, on_active_key_purged, NULL, &err);
 }
 
-static bool may_take_job(const struct dispatcher *home, const struct job *job)
+static bool may_take_job(const struct dispatcher *dispatcher, const struct job *job)
 {
-    return !map_has(&home->runs, str_from(job->jid)) &&
-           (strcmp(job->owner, home->options.master_id) == 0 ||
-            !roster_master_lives(home->options.roster, str_from(job->owner)));
+    return !map_has(&dispatcher->runs, str_from(job->jid)) &&
+           (strcmp(job->owner, dispatcher->options.master_id) == 0 ||
+            !roster_master_lives(dispatcher->options.roster, str_from(job->owner)));
 }
 
 /* True when a run has the job now. */
-static bool judge_orphan(struct dispatcher *home, const struct nats_kv_entry *entry,
+static bool judge_orphan(struct dispatcher *dispatcher, const struct nats_kv_entry *entry,
                          const char *jid)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -79,9 +80,9 @@ static bool judge_orphan(struct dispatcher *home, const struct nats_kv_entry *en
     if (record_decode(&arena, &job_type, 1, entry->value, &job, &err) < 0)
         log_warning("job %s: %s", jid, err.text);
     else if (job_status_is_final(job.status))
-        purge_active(home, jid);
-    else if (may_take_job(home, &job)) {
-        run = job_run_new(home, &job);
+        purge_active(dispatcher, jid);
+    else if (may_take_job(dispatcher, &job)) {
+        run = job_run_new(dispatcher, &job);
         run->is_rescue = true;
         job_run_take(run, entry->revision);
         return true;
@@ -92,17 +93,17 @@ static bool judge_orphan(struct dispatcher *home, const struct nats_kv_entry *en
 static void on_orphan(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
     struct job_rescue *rescue = self;
-    struct dispatcher *home = rescue->home;
+    struct dispatcher *dispatcher = rescue->dispatcher;
     bool is_taken = false;
 
-    if (home) {
-        (void)map_remove(&home->rescues.known, str_from(rescue->jid));
+    if (dispatcher) {
+        (void)map_remove(&dispatcher->rescues.known, str_from(rescue->jid));
         if (!error)
-            is_taken = judge_orphan(home, entry, rescue->jid);
+            is_taken = judge_orphan(dispatcher, entry, rescue->jid);
         else if (error->fault == NATS_FAULT_NOT_FOUND)
-            purge_active(home, rescue->jid);
+            purge_active(dispatcher, rescue->jid);
         if (!is_taken)
-            end_rescue(home);
+            end_rescue(dispatcher);
     }
     free(rescue);
 }
@@ -116,10 +117,10 @@ static struct job_rescue *draw_waiting(struct job_rescues *rescues)
     return rescue;
 }
 
-static void begin_rescues(struct dispatcher *home)
+static void begin_rescues(struct dispatcher *dispatcher)
 {
-    struct job_rescues *rescues = &home->rescues;
-    const struct nats_kv kv = { .js = home->options.js,
+    struct job_rescues *rescues = &dispatcher->rescues;
+    const struct nats_kv kv = { .js = dispatcher->options.js,
                                 .bucket = store_bucket_name(STORE_JOBS),
                                 .indirect = true };
 
@@ -147,7 +148,7 @@ void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
         map_has(&rescues->known, name))
         return;
     rescue = mem_zalloc(sizeof(*rescue));
-    rescue->home = dispatcher;
+    rescue->dispatcher = dispatcher;
     (void)snprintf(rescue->jid, sizeof(rescue->jid), "%s", jid);
     (void)map_set(&rescues->known, str_from(rescue->jid), rescue);
     VEC_PUSH(&rescues->waiting, rescue);
@@ -169,7 +170,7 @@ static void on_verified(void *self, const struct nats_error *error,
         return;
     run->doubts = run->doubts_then;
     if (record_decode(&arena, &job_type, 1, entry->value, &stored, &err) == 0 &&
-        strcmp(stored.owner, run->home->options.master_id) != 0)
+        strcmp(stored.owner, run->dispatcher->options.master_id) != 0)
         job_run_leave(run);
 }
 
@@ -179,7 +180,7 @@ static void verify_run(struct job_run *run)
     struct err err;
 
     kv.indirect = true;
-    run->doubts_then = run->home->doubts;
+    run->doubts_then = run->dispatcher->doubts;
     if (nats_kv_get(&kv, run->job.jid, on_verified, run, &err) < 0)
         return;
     run->is_verifying = true;
@@ -205,7 +206,7 @@ void job_rescues_drop(struct job_rescues *rescues)
         struct job_rescue *rescue = entry->value;
 
         if (rescue->is_reading)
-            rescue->home = NULL;
+            rescue->dispatcher = NULL;
         else
             free(rescue);
     }

@@ -33,23 +33,23 @@ void job_run_copy(struct arena *arena, const struct job *from, struct job *to)
         *to = *from; /* what was written can be read */
 }
 
-struct job_run *job_run_new(struct dispatcher *home, const struct job *job)
+struct job_run *job_run_new(struct dispatcher *dispatcher, const struct job *job)
 {
     struct job_run *run = mem_zalloc(sizeof(*run));
 
-    run->home = home;
+    run->dispatcher = dispatcher;
     run->request.max = BUF_NO_LIMIT;
     run->newer.arena = &run->arena;
     job_run_copy(&run->arena, job, &run->job);
     run->began = clock_now();
-    run->doubts = home->doubts;
-    (void)map_set(&home->runs, str_from(run->job.jid), run);
+    run->doubts = dispatcher->doubts;
+    (void)map_set(&dispatcher->runs, str_from(run->job.jid), run);
     return run;
 }
 
 struct timers *job_run_timers(const struct job_run *run)
 {
-    return loop_timers(nats_conn_loop(run->home->options.js.conn));
+    return loop_timers(nats_conn_loop(run->dispatcher->options.js.conn));
 }
 
 void job_run_arm(struct job_run *run, int64_t deadline, timer_fn *fn)
@@ -83,7 +83,7 @@ void job_run_answer(struct job_run *run, enum dispatch_outcome outcome, const ch
 void job_run_end_own(struct job_run *run)
 {
     if (job_is_orchestration(&run->job))
-        run->home->options.end_own(run->home->options.self, run->job.jid);
+        run->dispatcher->options.end_own(run->dispatcher->options.self, run->job.jid);
 }
 
 void job_run_drop(struct job_run *run)
@@ -98,7 +98,7 @@ void job_run_drop(struct job_run *run)
     job_run_end_replay(run);
     job_run_rescued(run);
     run->acks = run->returns = NULL;
-    (void)map_remove(&run->home->runs, str_from(run->job.jid));
+    (void)map_remove(&run->dispatcher->runs, str_from(run->job.jid));
     job_run_end_own(run);
     job_run_answer(run, DISPATCH_FAILED, "this master is shutting down");
     if (run->pending == 0)
@@ -120,7 +120,7 @@ bool job_run_came_back(struct job_run *run)
 
 const struct nats_nkey *job_run_signer(const struct job_run *run)
 {
-    const struct dispatcher_options *options = &run->home->options;
+    const struct dispatcher_options *options = &run->dispatcher->options;
 
     return options->signer ? options->signer(options->self) : NULL;
 }
@@ -144,7 +144,7 @@ void job_run_sign(struct job_run *run, struct job *job)
 /* What was just written must be seen: from the leader. */
 struct nats_kv job_run_bucket(const struct job_run *run, enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = run->home->options.js,
+    return (struct nats_kv){ .js = run->dispatcher->options.js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true };
 }
@@ -205,7 +205,8 @@ void job_run_publish(struct job_run *run, enum subject_kind subject, enum job_ev
     };
     struct err err;
 
-    if (nats_publisher_send(run->home->publisher, &store, on_job_event_stored, NULL, &err) < 0)
+    if (nats_publisher_send(run->dispatcher->publisher, &store, on_job_event_stored, NULL, &err) <
+        0)
         log_warning("an event of job %s could not be stored: %s", run->job.jid, err.text);
 }
 
@@ -250,10 +251,10 @@ static void announce_end(struct job_run *run)
     log_info("job %s %s: %d of %zu returned, %d succeeded", run->job.jid,
              job_status_name(run->job.status), run->job.return_count, run->job.targets.n,
              run->job.success_count);
-    run->home->counts.ended[run->job.status]++;
-    if (run->home->options.on_end)
-        run->home->options.on_end(run->home->options.self, &run->job,
-                                  (double)(clock_now() - run->began) / (double)CLOCK_SECOND);
+    run->dispatcher->counts.ended[run->job.status]++;
+    if (run->dispatcher->options.on_end)
+        run->dispatcher->options.on_end(run->dispatcher->options.self, &run->job,
+                                        (double)(clock_now() - run->began) / (double)CLOCK_SECOND);
 }
 
 void job_run_leave(struct job_run *run)
@@ -378,7 +379,7 @@ void job_run_end(struct job_run *run)
  * better now. */
 void job_run_correct(struct job_run *run)
 {
-    run->home->counts.late++;
+    run->dispatcher->counts.late++;
     run->corrected = true; /* written when the return is stored */
     run->job.status =
         job_counts_correct_status(run->job.status, job_counts_counts(run->job_counts));

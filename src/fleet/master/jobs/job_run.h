@@ -80,7 +80,7 @@ struct job_wave {
 };
 
 struct job_run {
-    struct dispatcher *home;
+    struct dispatcher *dispatcher;
     struct arena arena;
     struct job job;
     enum job_run_step step;
@@ -117,7 +117,7 @@ struct job_run {
 /* --- job_run.c: life, records and the end --------------------------------------------- */
 
 struct timers *job_run_timers(const struct job_run *run);
-struct job_run *job_run_new(struct dispatcher *home, const struct job *job);
+struct job_run *job_run_new(struct dispatcher *dispatcher, const struct job *job);
 /* Let go of it at once, as it is. */
 void job_run_drop(struct job_run *run);
 /* If it is work of this master, that need not go on. */
@@ -159,7 +159,7 @@ void job_run_take(struct job_run *run, uint64_t revision);
 /* --- job_watch.c ------------------------------------------------------------------------ */
 
 int job_run_subscribe(struct job_run *run, struct err *err);
-void job_run_make_tally(struct job_run *run);
+void job_run_make_counts(struct job_run *run);
 /* Send what is due, and wait for answers. */
 void job_run_watch(struct job_run *run);
 /* All that the stream had was noted. */

@@ -48,8 +48,8 @@ static void store_run_return(struct job_run *run, struct str peel, struct str by
     const char *key = arena_printf(&arena, "%s.%.*s", run->job.jid, (int)peel.n, peel.p);
     struct err err;
 
-    if (nats_kv_publish(&kv, run->home->returns, key, bytes, made_up, on_run_return_stored, run,
-                        &err) < 0) {
+    if (nats_kv_publish(&kv, run->dispatcher->returns, key, bytes, made_up, on_run_return_stored,
+                        run, &err) < 0) {
         log_error("job %s: the return of '%s' could not be stored: %s", run->job.jid, key,
                   err.text);
         return;
@@ -99,7 +99,7 @@ static void make_up_return(struct job_run *run, const struct exec_return *made)
                                   .payload = store_made_up(run, &arena, made) };
     struct err err;
 
-    if (nats_publish(run->home->options.js.conn, &pub, &err) < 0)
+    if (nats_publish(run->dispatcher->options.js.conn, &pub, &err) < 0)
         log_debug("job %s: %s", run->job.jid, err.text);
 }
 
@@ -150,7 +150,7 @@ static void drop_target(struct job_run *run, const char *peel)
 /* Known peels have facts; a revoked or deleted one has none. */
 static bool has_left(const struct job_run *run, const char *peel)
 {
-    const struct roster *roster = run->home->options.roster;
+    const struct roster *roster = run->dispatcher->options.roster;
 
     return roster_is_seeded(roster) && !roster_facts(roster, str_from(peel));
 }
@@ -260,7 +260,7 @@ static int make_exec_request(const struct job_run *run, const struct value *secr
  * for absent peels. */
 static int open_request(const struct job_run *run, struct buf *out, struct err *err)
 {
-    const struct dispatcher_options *options = &run->home->options;
+    const struct dispatcher_options *options = &run->dispatcher->options;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value secrets;
     int rc;
@@ -288,7 +288,7 @@ static void send_exec_request(struct job_run *run, const char *peel)
         pub.payload = buf_view(&opened);
     /* who does not get it stays silent and gets it once more */
     if (rc < 0 || (signer.key && request_signature_add(&arena, &signer, false, &pub, &err) < 0) ||
-        nats_publish(run->home->options.js.conn, &pub, &err) < 0)
+        nats_publish(run->dispatcher->options.js.conn, &pub, &err) < 0)
         log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
     ed25519_wipe(opened.p, opened.n);
 }
@@ -296,7 +296,7 @@ static void send_exec_request(struct job_run *run, const char *peel)
 /* Nobody is in between, so it has the request at once. */
 static void begin_own_target(struct job_run *run, const char *target)
 {
-    run->home->options.begin_own(run->home->options.self, &run->job);
+    run->dispatcher->options.begin_own(run->dispatcher->options.self, &run->job);
     (void)job_counts_ack(run->job_counts, str_from(target));
 }
 
@@ -310,7 +310,7 @@ static void begin_end(struct job_run *run)
     if (run->writes == 0)
         job_run_end(run);
     else
-        nats_publisher_hurry(run->home->returns);
+        nats_publisher_hurry(run->dispatcher->returns);
 }
 
 static void apply_target_orders(struct job_run *run)
@@ -319,7 +319,7 @@ static void apply_target_orders(struct job_run *run)
         (job_is_orchestration(&run->job) ? begin_own_target : send_exec_request)(run, *peel);
     VEC_EACH (&run->orders.resend, peel)
         send_exec_request(run, *peel);
-    run->home->counts.resends += run->orders.resend.n;
+    run->dispatcher->counts.resends += run->orders.resend.n;
     VEC_EACH (&run->orders.queued, peel)
         queue_absent_target(run, *peel);
     VEC_EACH (&run->orders.lost, peel)
@@ -377,9 +377,9 @@ static bool read_return_names(const struct job_run *run, struct str subject,
 /* One warning for each job: who floods us does not fill the log. */
 static void drop_answer(struct job_run *run, struct str subject, enum dispatcher_drop reason)
 {
-    const struct dispatcher_options *options = &run->home->options;
+    const struct dispatcher_options *options = &run->dispatcher->options;
 
-    run->home->counts.dropped[reason]++;
+    run->dispatcher->counts.dropped[reason]++;
     if (options->on_drop)
         options->on_drop(options->self, reason);
     if (run->has_dropped)
@@ -522,7 +522,7 @@ bool job_run_hand_return(struct job_run *run, struct str subject, struct str pay
 int job_run_subscribe(struct job_run *run, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct nats_conn *conn = run->home->options.js.conn;
+    struct nats_conn *conn = run->dispatcher->options.js.conn;
     const char *jid = run->job.jid;
 
     run->acks = nats_sub_new(conn,
@@ -557,10 +557,10 @@ static bool is_present(void *self, const char *peel)
 {
     const struct job_run *run = self;
 
-    return roster_is_online(run->home->options.roster, str_from(peel));
+    return roster_is_online(run->dispatcher->options.roster, str_from(peel));
 }
 
-void job_run_make_tally(struct job_run *run)
+void job_run_make_counts(struct job_run *run)
 {
     const struct job *job = &run->job;
     int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time();
@@ -598,8 +598,8 @@ void job_run_watch(struct job_run *run)
     drop_replaced(run);
     advance_job(run);
     crash_point("job-sent");
-    if (run->fn && run->home->options.on_sent) /* else it was taken over */
-        run->home->options.on_sent(run->home->options.self, &run->job);
+    if (run->fn && run->dispatcher->options.on_sent) /* else it was taken over */
+        run->dispatcher->options.on_sent(run->dispatcher->options.self, &run->job);
     job_run_answer(run, DISPATCH_SENT, run->job.jid);
     if (run->step == JOB_RUN_WATCHING)
         job_run_rescued(run);

@@ -159,7 +159,7 @@ static void send_gate(struct job_run *run)
     }
     fleet_binding_use(&arena, rollout.gate_function, rollout.gate_argument, &gate);
     run->pending++;
-    dispatcher_send(run->home, &gate, true, on_gate_sent, run);
+    dispatcher_send(run->dispatcher, &gate, true, on_gate_sent, run);
 }
 
 static void on_gate_due(struct timer *timer)
@@ -241,7 +241,7 @@ static void send_revert(struct job_run *run)
     fleet_binding_use(&arena, STR(ROLLOUT_FUNCTION), str_from(run->job.jid), &revert);
     fleet_job_note(&arena, &revert, JOB_WINDOW, EXEC_WINDOW_FORCE);
     run->pending++;
-    dispatcher_send(run->home, &revert, true, on_revert_sent, run);
+    dispatcher_send(run->dispatcher, &revert, true, on_revert_sent, run);
 }
 
 static void note_stop(struct job_run *run)

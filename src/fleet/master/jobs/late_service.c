@@ -50,7 +50,7 @@
 /* Jobs that ended well, the latest: their returns need no second look. */
 #define SETTLED_MAX 64
 
-struct post {
+struct late_service {
     struct master *master;
     struct nats_puller *puller;
     struct map corrections; /* struct correction by jid */
@@ -68,7 +68,7 @@ struct post {
 
 /* One return that came late. */
 struct late_return {
-    struct post *post;
+    struct late_service *service;
     struct arena arena;
     struct str reply, payload;
     const char *jid, *peel, *key; /* of the stored return */
@@ -80,59 +80,59 @@ struct late_return {
 /* The record of a job is being read, once for all of its returns that wait: it names every target,
  * and there may be as many returns as targets. */
 struct inquiry {
-    struct post *post;
-    struct late_return *letters;
+    struct late_service *service;
+    struct late_return *returns;
     char jid[]; /* the key in the map */
 };
 
 /* A job that has ended; its counts may be wrong. */
 struct correction {
-    struct post *post;
+    struct late_service *service;
     struct arena arena;
     const char *jid;
     struct timer timer;
-    struct late_return *letters, *covered; /* that came meanwhile; that are counted now */
+    struct late_return *returns, *covered; /* that came meanwhile; that are counted now */
     struct job job;
     int32_t returned, succeeded;
 };
 
 static void *open_late_service(struct master *master, struct err *err)
 {
-    struct post *post = mem_zalloc(sizeof(*post));
+    struct late_service *service = mem_zalloc(sizeof(*service));
 
     (void)err;
-    post->master = master;
-    rate_init(&post->unknown, UNKNOWN_BURST, UNKNOWN_PER_MINUTE);
-    return post;
+    service->master = master;
+    rate_init(&service->unknown, UNKNOWN_BURST, UNKNOWN_PER_MINUTE);
+    return service;
 }
 
 /* --- the end of a late return ------------------------------------------------------------ */
 
 /* What is not answered comes again. */
-static void answer_late_return(struct post *post, struct str reply, bool try_again)
+static void answer_late_return(struct late_service *service, struct str reply, bool try_again)
 {
     struct err err;
 
-    if (!post->puller)
+    if (!service->puller)
         return;
     if (try_again)
-        (void)nats_nak(post->master->js.conn, reply, TRY_AGAIN_NS, &err);
+        (void)nats_nak(service->master->js.conn, reply, TRY_AGAIN_NS, &err);
     else
-        (void)nats_ack(post->master->js.conn, reply, &err);
-    nats_puller_done(post->puller, 1);
+        (void)nats_ack(service->master->js.conn, reply, &err);
+    nats_puller_done(service->puller, 1);
 }
 
 static void end_late_return(struct late_return *late_return, bool try_again)
 {
-    late_return->post->kept -= late_return->payload.n;
-    answer_late_return(late_return->post, late_return->reply, try_again);
+    late_return->service->kept -= late_return->payload.n;
+    answer_late_return(late_return->service, late_return->reply, try_again);
     arena_done(&late_return->arena);
     free(late_return);
 }
 
-static struct nats_kv get_late_bucket(const struct post *post, enum store_bucket bucket)
+static struct nats_kv get_late_bucket(const struct late_service *service, enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = post->master->js,
+    return (struct nats_kv){ .js = service->master->js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true,
                              .settled = true };
@@ -154,23 +154,23 @@ static void on_correction_gathered(struct timer *timer)
 
 static void gather_correction(struct correction *correction)
 {
-    timer_set(loop_timers(correction->post->master->loop), &correction->timer,
+    timer_set(loop_timers(correction->service->master->loop), &correction->timer,
               clock_after(clock_now(), GATHER_NS), on_correction_gathered);
 }
 
-static void end_letters(struct late_return *letters, bool try_again)
+static void end_letters(struct late_return *returns, bool try_again)
 {
     struct late_return *next;
 
-    for (; letters; letters = next) {
-        next = letters->next;
-        end_late_return(letters, try_again);
+    for (; returns; returns = next) {
+        next = returns->next;
+        end_late_return(returns, try_again);
     }
 }
 
 static void free_correction(struct correction *correction)
 {
-    (void)map_remove(&correction->post->corrections, str_from(correction->jid));
+    (void)map_remove(&correction->service->corrections, str_from(correction->jid));
     arena_done(&correction->arena);
     free(correction);
 }
@@ -179,11 +179,11 @@ static void end_round(struct correction *correction, bool try_again)
 {
     end_letters(correction->covered, try_again);
     correction->covered = NULL;
-    if (correction->letters && correction->post->puller) {
+    if (correction->returns && correction->service->puller) {
         gather_correction(correction);
         return;
     }
-    end_letters(correction->letters, true);
+    end_letters(correction->returns, true);
     free_correction(correction);
 }
 
@@ -212,7 +212,7 @@ static bool has_stopped(const struct job *job)
 
 static void correct_job(struct correction *correction, uint64_t revision)
 {
-    const struct nats_kv kv = get_late_bucket(correction->post, STORE_JOBS);
+    const struct nats_kv kv = get_late_bucket(correction->service, STORE_JOBS);
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct job *job = &correction->job;
     int64_t wall = bus_time();
@@ -283,7 +283,7 @@ static void on_stored_return(void *self, const struct nats_error *error,
                              const struct nats_kv_entry *entry)
 {
     struct correction *correction = self;
-    const struct nats_kv kv = get_late_bucket(correction->post, STORE_JOBS);
+    const struct nats_kv kv = get_late_bucket(correction->service, STORE_JOBS);
     struct err err;
 
     if (entry) {
@@ -297,15 +297,15 @@ static void on_stored_return(void *self, const struct nats_error *error,
 /* From what is stored: a count that was interrupted, or made by two at once, comes out right. */
 static void count_returns(struct correction *correction)
 {
-    const struct nats_kv kv = get_late_bucket(correction->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_late_bucket(correction->service, STORE_JOB_RETURNS);
     const char *pattern = arena_printf(&correction->arena, "%s.*", correction->jid);
     struct late_return **last = &correction->covered;
     struct err err;
 
     for (; *last; last = &(*last)->next)
         (*last)->is_counted = false;
-    *last = correction->letters;
-    correction->letters = NULL;
+    *last = correction->returns;
+    correction->returns = NULL;
     correction->returned = correction->succeeded = 0;
     if (nats_kv_list(&kv, pattern, on_stored_return, correction, &err) < 0)
         end_round(correction, true);
@@ -313,22 +313,22 @@ static void count_returns(struct correction *correction)
 
 static void begin_correction(struct late_return *late_return)
 {
-    struct post *post = late_return->post;
-    struct correction *correction = map_find(&post->corrections, str_from(late_return->jid));
+    struct late_service *service = late_return->service;
+    struct correction *correction = map_find(&service->corrections, str_from(late_return->jid));
 
-    if (!post->puller) {
+    if (!service->puller) {
         end_late_return(late_return, true);
         return;
     }
     if (!correction) {
         correction = mem_zalloc(sizeof(*correction));
-        correction->post = post;
+        correction->service = service;
         correction->jid = arena_strdup(&correction->arena, late_return->jid);
-        (void)map_set(&post->corrections, str_from(correction->jid), correction);
+        (void)map_set(&service->corrections, str_from(correction->jid), correction);
         gather_correction(correction);
     }
-    late_return->next = correction->letters;
-    correction->letters = late_return;
+    late_return->next = correction->returns;
+    correction->returns = late_return;
 }
 
 /* --- storing ------------------------------------------------------------------------ */
@@ -348,7 +348,7 @@ static void on_stored_return_read(void *self, const struct nats_error *error,
                                   const struct nats_kv_entry *entry)
 {
     struct late_return *late_return = self;
-    const struct nats_kv kv = get_late_bucket(late_return->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_late_bucket(late_return->service, STORE_JOB_RETURNS);
     struct exec_return known;
     struct err err;
     int result;
@@ -379,27 +379,27 @@ static bool is_all_success(const struct job *job)
     return (size_t)job->success_count == job->targets.n;
 }
 
-static bool is_job_settled(const struct post *post, const char *jid)
+static bool is_job_settled(const struct late_service *service, const char *jid)
 {
     for (size_t i = 0; i < SETTLED_MAX; i++)
-        if (strcmp(post->settled[i], jid) == 0)
+        if (strcmp(service->settled[i], jid) == 0)
             return true;
     return false;
 }
 
-static void note_settled(struct post *post, const char *jid)
+static void note_settled(struct late_service *service, const char *jid)
 {
-    if (strlen(jid) > JOB_ID_MAX || is_job_settled(post, jid))
+    if (strlen(jid) > JOB_ID_MAX || is_job_settled(service, jid))
         return;
-    (void)snprintf(post->settled[post->next_settled], sizeof(post->settled[0]), "%s", jid);
-    post->next_settled = (post->next_settled + 1) % SETTLED_MAX;
+    (void)snprintf(service->settled[service->next_settled], sizeof(service->settled[0]), "%s", jid);
+    service->next_settled = (service->next_settled + 1) % SETTLED_MAX;
 }
 
 /* `targets` are those of the job. */
 static void judge_late_return(struct late_return *late_return, const struct job *job,
                               const struct map *targets)
 {
-    const struct nats_kv kv = get_late_bucket(late_return->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = get_late_bucket(late_return->service, STORE_JOB_RETURNS);
     struct err err;
 
     if (!map_find(targets, str_from(late_return->peel)))
@@ -412,7 +412,8 @@ static void judge_late_return(struct late_return *late_return, const struct job 
         end_late_return(late_return, true);
 }
 
-static void judge_letters(struct post *post, struct late_return *letters, struct str record)
+static void judge_letters(struct late_service *service, struct late_return *returns,
+                          struct str record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct map targets = { 0 };
@@ -421,14 +422,14 @@ static void judge_letters(struct post *post, struct late_return *letters, struct
     struct err err;
 
     if (record_decode(&arena, &job_type, 1, record, &job, &err) < 0) {
-        end_letters(letters, false);
+        end_letters(returns, false);
         return;
     }
     for (size_t i = 0; i < job.targets.n; i++)
-        (void)map_set(&targets, str_from(job.targets.p[i]), post);
+        (void)map_set(&targets, str_from(job.targets.p[i]), service);
     if (job_status_is_final(job.status) && is_all_success(&job))
-        note_settled(post, letters->jid);
-    for (struct late_return *late_return = letters; late_return; late_return = next) {
+        note_settled(service, returns->jid);
+    for (struct late_return *late_return = returns; late_return; late_return = next) {
         next = late_return->next;
         late_return->next = NULL;
         judge_late_return(late_return, &job, &targets);
@@ -436,52 +437,52 @@ static void judge_letters(struct post *post, struct late_return *letters, struct
     map_done(&targets);
 }
 
-static void drop_unknown(struct post *post, struct late_return *letters)
+static void drop_unknown(struct late_service *service, struct late_return *returns)
 {
-    for (const struct late_return *late_return = letters; late_return;
+    for (const struct late_return *late_return = returns; late_return;
          late_return = late_return->next)
-        (void)rate_take(&post->unknown, str_from(late_return->peel), clock_now());
-    end_letters(letters, false);
+        (void)rate_take(&service->unknown, str_from(late_return->peel), clock_now());
+    end_letters(returns, false);
 }
 
 static void on_corrected_job(void *self, const struct nats_error *error,
                              const struct nats_kv_entry *entry)
 {
     struct inquiry *inquiry = self;
-    struct post *post = inquiry->post;
-    struct late_return *letters = inquiry->letters;
+    struct late_service *service = inquiry->service;
+    struct late_return *returns = inquiry->returns;
 
-    (void)map_remove(&post->inquiries, str_from(inquiry->jid));
+    (void)map_remove(&service->inquiries, str_from(inquiry->jid));
     free(inquiry);
     if (!error)
-        judge_letters(post, letters, entry->value);
+        judge_letters(service, returns, entry->value);
     else if (error->fault != NATS_FAULT_NOT_FOUND)
-        end_letters(letters, true);
+        end_letters(returns, true);
     else
-        drop_unknown(post, letters);
+        drop_unknown(service, returns);
 }
 
 static void ask_for_job(struct late_return *late_return)
 {
-    struct post *post = late_return->post;
-    struct inquiry *inquiry = map_find(&post->inquiries, str_from(late_return->jid));
-    const struct nats_kv kv = get_late_bucket(post, STORE_JOBS);
+    struct late_service *service = late_return->service;
+    struct inquiry *inquiry = map_find(&service->inquiries, str_from(late_return->jid));
+    const struct nats_kv kv = get_late_bucket(service, STORE_JOBS);
     const size_t size = strlen(late_return->jid) + 1;
     struct err err;
 
     if (!inquiry) {
         inquiry = mem_zalloc(sizeof(*inquiry) + size);
-        inquiry->post = post;
+        inquiry->service = service;
         memcpy(inquiry->jid, late_return->jid, size);
         if (nats_kv_get(&kv, inquiry->jid, on_corrected_job, inquiry, &err) < 0) {
             free(inquiry);
             end_late_return(late_return, true);
             return;
         }
-        (void)map_set(&post->inquiries, str_from(inquiry->jid), inquiry);
+        (void)map_set(&service->inquiries, str_from(inquiry->jid), inquiry);
     }
-    late_return->next = inquiry->letters;
-    inquiry->letters = late_return;
+    late_return->next = inquiry->returns;
+    inquiry->returns = late_return;
 }
 
 /* --- returns ------------------------------------------------------------------------ */
@@ -498,7 +499,7 @@ static bool read_late_return(struct late_return *late_return, const struct nats_
     late_return->key =
         arena_printf(&late_return->arena, "%s.%s", late_return->jid, late_return->peel);
     late_return->payload = arena_str(&late_return->arena, msg->payload);
-    late_return->post->kept += late_return->payload.n;
+    late_return->service->kept += late_return->payload.n;
     late_return->subject = arena_str(&late_return->arena, msg->subject);
     return true;
 }
@@ -526,12 +527,12 @@ static bool is_first_delivery(struct str reply)
 /* A run that waited for it may have it by now. */
 static void route_late_return(struct late_return *late_return)
 {
-    struct post *post = late_return->post;
-    struct dispatcher *dispatcher = master_dispatcher(post->master);
+    struct late_service *service = late_return->service;
+    struct dispatcher *dispatcher = master_dispatcher(service->master);
     const struct str jid = str_from(late_return->jid);
 
     if (dispatcher_knows_return(dispatcher, jid, str_from(late_return->peel)) ||
-        is_job_settled(post, late_return->jid) || !is_genuine(late_return) ||
+        is_job_settled(service, late_return->jid) || !is_genuine(late_return) ||
         dispatcher_hand_return(dispatcher, jid, late_return->subject, late_return->payload))
         end_late_return(late_return, false);
     else if (is_first_delivery(late_return->reply))
@@ -541,13 +542,13 @@ static void route_late_return(struct late_return *late_return)
 }
 
 /* All at once: their acks leave together, and the server hands out the next batch. */
-static void release_held_returns(struct post *post)
+static void release_held_returns(struct late_service *service)
 {
-    struct late_return *next, *late_return = post->held;
+    struct late_return *next, *late_return = service->held;
 
-    post->held = NULL;
-    post->held_count = 0;
-    timer_clear(loop_timers(post->master->loop), &post->hold);
+    service->held = NULL;
+    service->held_count = 0;
+    timer_clear(loop_timers(service->master->loop), &service->hold);
     for (; late_return; late_return = next) {
         next = late_return->next;
         late_return->next = NULL;
@@ -557,66 +558,66 @@ static void release_held_returns(struct post *post)
 
 static void on_return_hold_over(struct timer *timer)
 {
-    release_held_returns(container_of(timer, struct post, hold));
+    release_held_returns(container_of(timer, struct late_service, hold));
 }
 
 static bool hold_late_return(struct late_return *late_return)
 {
-    struct post *post = late_return->post;
+    struct late_service *service = late_return->service;
 
-    if (!dispatcher_has(master_dispatcher(post->master), str_from(late_return->jid)))
+    if (!dispatcher_has(master_dispatcher(service->master), str_from(late_return->jid)))
         return false;
-    late_return->next = post->held;
-    post->held = late_return;
-    if (++post->held_count == BATCH)
-        release_held_returns(post);
-    else if (!timer_is_set(&post->hold))
-        timer_set(loop_timers(post->master->loop), &post->hold, clock_after(clock_now(), HOLD_NS),
-                  on_return_hold_over);
+    late_return->next = service->held;
+    service->held = late_return;
+    if (++service->held_count == BATCH)
+        release_held_returns(service);
+    else if (!timer_is_set(&service->hold))
+        timer_set(loop_timers(service->master->loop), &service->hold,
+                  clock_after(clock_now(), HOLD_NS), on_return_hold_over);
     return true;
 }
 
 /* Did a run wait for it, and store it? Then nothing of it is needed here. */
-static bool is_return_stored(const struct post *post, const struct nats_msg *msg)
+static bool is_return_stored(const struct late_service *service, const struct nats_msg *msg)
 {
     enum subject_kind kind;
     struct subject_names names;
 
     return subject_parse(msg->subject, &kind, &names) && kind == SUBJECT_JOB_RETURN &&
-           dispatcher_knows_return(master_dispatcher(post->master), names.jid, names.peel);
+           dispatcher_knows_return(master_dispatcher(service->master), names.jid, names.peel);
 }
 
 /* Who has sent many returns of jobs that nobody knows gets no more looked up for a while. */
-static bool is_liar(struct post *post, const struct nats_msg *msg)
+static bool is_liar(struct late_service *service, const struct nats_msg *msg)
 {
     enum subject_kind kind;
     struct subject_names names;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_RETURN ||
-        rate_wait(&post->unknown, names.peel, clock_now()) == 0 ||
-        dispatcher_has(master_dispatcher(post->master), names.jid))
+        rate_wait(&service->unknown, names.peel, clock_now()) == 0 ||
+        dispatcher_has(master_dispatcher(service->master), names.jid))
         return false;
-    metrics_add(post->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, names.peel).p,
+    metrics_add(service->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, names.peel).p,
                 "returns");
     return true;
 }
 
 static void on_late_return(void *self, const struct nats_msg *msg)
 {
-    struct post *post = self;
+    struct late_service *service = self;
     struct late_return *late_return;
 
-    if (is_return_stored(post, msg) || is_liar(post, msg)) {
-        answer_late_return(post, msg->reply, false);
+    if (is_return_stored(service, msg) || is_liar(service, msg)) {
+        answer_late_return(service, msg->reply, false);
         return;
     }
-    if (post->kept + msg->payload.n > KEPT_MAX) {
-        answer_late_return(post, msg->reply, true);
+    if (service->kept + msg->payload.n > KEPT_MAX) {
+        answer_late_return(service, msg->reply, true);
         return;
     }
     late_return = mem_zalloc(sizeof(*late_return));
-    late_return->post = post;
+    late_return->service = service;
     late_return->reply = arena_str(&late_return->arena, msg->reply);
     if (!read_late_return(late_return, msg))
         end_late_return(late_return, false);
@@ -635,38 +636,38 @@ static void on_late_trouble(void *self, const struct nats_error *error)
 
 static int start_late_service(void *self, struct err *err)
 {
-    struct post *post = self;
+    struct late_service *service = self;
 
-    post->puller = nats_puller_new(&post->master->js,
-                                   &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
-                                                                  .consumer = STORE_RETURNS,
-                                                                  .batch = BATCH,
-                                                                  .message = on_late_return,
-                                                                  .trouble = on_late_trouble,
-                                                                  .failed = on_late_trouble,
-                                                                  .self = post },
-                                   err);
-    return post->puller ? 0 : -1;
+    service->puller = nats_puller_new(&service->master->js,
+                                      &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
+                                                                     .consumer = STORE_RETURNS,
+                                                                     .batch = BATCH,
+                                                                     .message = on_late_return,
+                                                                     .trouble = on_late_trouble,
+                                                                     .failed = on_late_trouble,
+                                                                     .self = service },
+                                      err);
+    return service->puller ? 0 : -1;
 }
 
 static void stop_late_service(void *self)
 {
-    struct post *post = self;
+    struct late_service *service = self;
 
-    nats_puller_free(post->puller);
-    post->puller = NULL;
-    timer_clear(loop_timers(post->master->loop), &post->hold);
-    post->held_count = 0;
-    while (post->held) { /* they come again */
-        struct late_return *late_return = post->held;
+    nats_puller_free(service->puller);
+    service->puller = NULL;
+    timer_clear(loop_timers(service->master->loop), &service->hold);
+    service->held_count = 0;
+    while (service->held) { /* they come again */
+        struct late_return *late_return = service->held;
 
-        post->held = late_return->next;
+        service->held = late_return->next;
         end_late_return(late_return, true);
     }
-    MAP_EACH (&post->corrections, entry) {
+    MAP_EACH (&service->corrections, entry) {
         struct correction *correction = entry->value;
 
-        timer_clear(loop_timers(post->master->loop), &correction->timer);
+        timer_clear(loop_timers(service->master->loop), &correction->timer);
         if (!correction->covered) /* else its call comes back */
             end_round(correction, true);
     }
@@ -674,12 +675,12 @@ static void stop_late_service(void *self)
 
 static void free_late_service(void *self)
 {
-    struct post *post = self;
+    struct late_service *service = self;
 
-    map_done(&post->corrections);
-    map_done(&post->inquiries);
-    rate_done(&post->unknown);
-    free(post);
+    map_done(&service->corrections);
+    map_done(&service->inquiries);
+    rate_done(&service->unknown);
+    free(service);
 }
 
 const struct master_service master_late_service = {

@@ -40,7 +40,7 @@
 
 struct orchestration {
     struct background_task background_task;
-    struct orchestrator *home;
+    struct orchestrator *orchestrator;
     struct orchestration *previous, *next;
     struct arena arena;
     const char *jid, *data_dir;
@@ -75,28 +75,30 @@ struct orchestrator *master_orchestrator(const struct master *master)
     return master_find(master, &master_orchestrator_service);
 }
 
-static struct orchestration *find_orchestration(const struct orchestrator *home, struct str jid)
+static struct orchestration *find_orchestration(const struct orchestrator *orchestrator,
+                                                struct str jid)
 {
-    struct orchestration *one = home->first;
+    struct orchestration *one = orchestrator->first;
 
     while (one && !str_is(jid, one->jid))
         one = one->next;
     return one;
 }
 
-static void count_running(struct orchestrator *home, size_t running)
+static void count_running(struct orchestrator *orchestrator, size_t running)
 {
-    home->running = running;
-    metrics_set(home->master->metrics, MASTER_REACTOR_ORCHESTRATIONS, (double)running, NULL, NULL);
+    orchestrator->running = running;
+    metrics_set(orchestrator->master->metrics, MASTER_REACTOR_ORCHESTRATIONS, (double)running, NULL,
+                NULL);
 }
 
 static void free_orchestration(struct orchestration *one)
 {
-    struct orchestrator *home = one->home;
+    struct orchestrator *orchestrator = one->orchestrator;
 
-    *(one->previous ? &one->previous->next : &home->first) = one->next;
-    *(one->next ? &one->next->previous : &home->last) = one->previous;
-    home->count--;
+    *(one->previous ? &one->previous->next : &orchestrator->first) = one->next;
+    *(one->next ? &one->next->previous : &orchestrator->last) = one->previous;
+    orchestrator->count--;
     cancel_done(&one->cancel);
     arena_done(&one->arena);
     free(one);
@@ -114,7 +116,7 @@ static void on_run_return_published(void *self, const struct nats_error *error,
 }
 
 /* To the stream, from which the master of the job hears of it, this one or the next. */
-static void publish_return(struct orchestrator *home, const char *jid, struct str bytes)
+static void publish_return(struct orchestrator *orchestrator, const char *jid, struct str bytes)
 {
     const struct subject_names names = { .jid = str_from(jid), .peel = STR(JOB_TARGET_MASTER) };
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
@@ -124,11 +126,12 @@ static void publish_return(struct orchestrator *home, const char *jid, struct st
     if (subject_print(&subject, SUBJECT_JOB_RETURN, &names, &err) < 0)
         return; /* ids of jobs are made here */
     store.subject = buf_view(&subject);
-    if (nats_publisher_send(home->publisher, &store, on_run_return_published, NULL, &err) < 0)
+    if (nats_publisher_send(orchestrator->publisher, &store, on_run_return_published, NULL, &err) <
+        0)
         log_warning("job %s: %s", jid, err.text);
 }
 
-static void publish_failure(struct orchestrator *home, const char *jid, const char *why)
+static void publish_failure(struct orchestrator *orchestrator, const char *jid, const char *why)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const int64_t now = bus_time();
@@ -142,7 +145,7 @@ static void publish_failure(struct orchestrator *home, const char *jid, const ch
 
     log_warning("job %s: the orchestration failed: %s", jid, why);
     if (record_encode(&bytes, &exec_return_type, &failure, &err) == 0)
-        publish_return(home, jid, buf_view(&bytes));
+        publish_return(orchestrator, jid, buf_view(&bytes));
 }
 
 /* Is it what the program is to write? */
@@ -180,17 +183,17 @@ static void run_orchestration(struct background_task *background_task)
 {
     struct orchestration *one =
         container_of(background_task, struct orchestration, background_task);
-    const struct orchestrator *home = one->home;
+    const struct orchestrator *orchestrator = one->orchestrator;
     const int64_t left = one->deadline - bus_time();
     const char *program = program_find_beside(&one->arena, PROGRAM);
     const int64_t seconds = ((left > 0 ? left : 0) + GRACE_NS) / CLOCK_SECOND;
     const char *const argv[] = {
         program,        "orchestrate",
         "--job",        one->jid,
-        "--states-dir", home->tree,
+        "--states-dir", orchestrator->tree,
         "--data-dir",   one->data_dir,
-        "--config",     home->conf,
-        "--creds",      home->creds,
+        "--config",     orchestrator->conf,
+        "--creds",      orchestrator->creds,
         "--timeout",    arena_printf(&one->arena, "%llds", (long long)seconds),
         NULL,
     };
@@ -208,41 +211,42 @@ static void run_orchestration(struct background_task *background_task)
                       &ignored); /* nobody reads it; the next start removes it, too */
 }
 
-static void begin_waiting_runs(struct orchestrator *home);
+static void begin_waiting_runs(struct orchestrator *orchestrator);
 
 static void on_program_ended(struct background_task *background_task)
 {
     struct orchestration *one =
         container_of(background_task, struct orchestration, background_task);
-    struct orchestrator *home = one->home;
+    struct orchestrator *orchestrator = one->orchestrator;
     const char *jid = one->jid;
 
     crash_point("orchestration-ended");
-    count_running(home, home->running - 1);
+    count_running(orchestrator, orchestrator->running - 1);
     if (one->is_unwanted)
         log_info("job %s: the orchestration was stopped", jid);
     else if (is_return(one))
-        publish_return(home, jid, one->result.out);
+        publish_return(orchestrator, jid, one->result.out);
     else
-        publish_failure(home, jid, describe_failure(one));
+        publish_failure(orchestrator, jid, describe_failure(one));
     free_orchestration(one);
-    begin_waiting_runs(home);
+    begin_waiting_runs(orchestrator);
 }
 
 /* As many as may run, once the tree is the published one. */
-static void begin_waiting_runs(struct orchestrator *home)
+static void begin_waiting_runs(struct orchestrator *orchestrator)
 {
-    if (!home->mirror || !mirror_has_synced(home->mirror) || mirror_is_busy(home->mirror))
+    if (!orchestrator->mirror || !mirror_has_synced(orchestrator->mirror) ||
+        mirror_is_busy(orchestrator->mirror))
         return;
-    for (struct orchestration *one = home->first; one; one = one->next) {
-        if ((int64_t)home->running >= home->limit)
+    for (struct orchestration *one = orchestrator->first; one; one = one->next) {
+        if ((int64_t)orchestrator->running >= orchestrator->limit)
             return;
         if (one->has_begun)
             continue;
         one->has_begun = true;
-        count_running(home, home->running + 1);
-        background_task_begin(&home->background_tasks, &one->background_task, run_orchestration,
-                              on_program_ended);
+        count_running(orchestrator, orchestrator->running + 1);
+        background_task_begin(&orchestrator->background_tasks, &one->background_task,
+                              run_orchestration, on_program_ended);
     }
 }
 
@@ -267,56 +271,60 @@ static void on_tree_ended(void *self)
     begin_waiting_runs(self);
 }
 
-static int choose_run_folder(struct orchestrator *home, struct err *err)
+static int choose_run_folder(struct orchestrator *orchestrator, struct err *err)
 {
-    struct master *master = home->master;
+    struct master *master = orchestrator->master;
 
-    home->folder = workroom_open(&master->workroom, master->conf.orchestrate_dir, err);
-    if (!home->folder)
+    orchestrator->folder = workroom_open(&master->workroom, master->conf.orchestrate_dir, err);
+    if (!orchestrator->folder)
         return -1;
-    home->conf = path_join(&home->arena, home->folder, "bus.yaml");
-    home->tree = path_join(&home->arena, home->folder, "states");
+    orchestrator->conf = path_join(&orchestrator->arena, orchestrator->folder, "bus.yaml");
+    orchestrator->tree = path_join(&orchestrator->arena, orchestrator->folder, "states");
     return 0;
 }
 
 /* How the program reaches the bus, and an empty folder for the records of runs. */
-static int make_run_folder(struct orchestrator *home, struct err *err)
+static int make_run_folder(struct orchestrator *orchestrator, struct err *err)
 {
-    const struct master_conf *conf = &home->master->conf;
+    const struct master_conf *conf = &orchestrator->master->conf;
     const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP } };
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    const struct value keys = value_map(value_map_new(&home->arena, 3));
+    const struct value keys = value_map(value_map_new(&orchestrator->arena, 3));
 
-    value_map_set(&home->arena, keys.map, value_text("nats_url"), value_text(conf->nats_url));
-    value_map_set(&home->arena, keys.map, value_text("auth_dir"), value_text(conf->auth_dir));
+    value_map_set(&orchestrator->arena, keys.map, value_text("nats_url"),
+                  value_text(conf->nats_url));
+    value_map_set(&orchestrator->arena, keys.map, value_text("auth_dir"),
+                  value_text(conf->auth_dir));
     if (conf->nats_ca)
-        value_map_set(&home->arena, keys.map, value_text("nats_ca"), value_text(conf->nats_ca));
+        value_map_set(&orchestrator->arena, keys.map, value_text("nats_ca"),
+                      value_text(conf->nats_ca));
     if (json_print(&text, &keys, 0, err) < 0 ||
-        tree_remove(path_join(&home->arena, home->folder, "runs"), err) < 0)
+        tree_remove(path_join(&orchestrator->arena, orchestrator->folder, "runs"), err) < 0)
         return -1;
-    return fs_replace(home->conf, buf_view(&text), &options, err);
+    return fs_replace(orchestrator->conf, buf_view(&text), &options, err);
 }
 
-static int open_states_tree(struct orchestrator *home, struct err *err)
+static int open_states_tree(struct orchestrator *orchestrator, struct err *err)
 {
-    if (home->mirror)
+    if (orchestrator->mirror)
         return 0;
-    if ((!home->folder && choose_run_folder(home, err) < 0) || make_run_folder(home, err) < 0)
+    if ((!orchestrator->folder && choose_run_folder(orchestrator, err) < 0) ||
+        make_run_folder(orchestrator, err) < 0)
         return -1;
-    home->trust = authority_trust(home->master, "orchestrator");
-    home->mirror =
-        mirror_new(&(struct mirror_options){ .loop = home->master->loop,
+    orchestrator->trust = authority_trust(orchestrator->master, "orchestrator");
+    orchestrator->mirror =
+        mirror_new(&(struct mirror_options){ .loop = orchestrator->master->loop,
                                              .bucket = store_bucket_name(STORE_STATE_FILES),
-                                             .folder = home->tree,
-                                             .trust = &home->trust,
+                                             .folder = orchestrator->tree,
+                                             .trust = &orchestrator->trust,
                                              .synced = on_tree_synced,
                                              .failed = on_tree_failed,
                                              .ended = on_tree_ended,
-                                             .self = home },
+                                             .self = orchestrator },
                    err);
-    if (!home->mirror)
+    if (!orchestrator->mirror)
         return -1;
-    mirror_connect(home->mirror, &home->master->js);
+    mirror_connect(orchestrator->mirror, &orchestrator->master->js);
     return 0;
 }
 
@@ -324,16 +332,16 @@ static int open_states_tree(struct orchestrator *home, struct err *err)
 static void on_orchestrator_bus_event(struct nats_listener *listener,
                                       const struct nats_event *event)
 {
-    struct orchestrator *home = container_of(listener, struct orchestrator, listener);
+    struct orchestrator *orchestrator = container_of(listener, struct orchestrator, listener);
 
-    if (event->kind == NATS_EVENT_CONNECTED && home->mirror)
-        mirror_connect(home->mirror, &home->master->js);
+    if (event->kind == NATS_EVENT_CONNECTED && orchestrator->mirror)
+        mirror_connect(orchestrator->mirror, &orchestrator->master->js);
 }
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 
-static struct orchestration *add_orchestration(struct orchestrator *home, const struct job *job,
-                                               struct err *err)
+static struct orchestration *add_orchestration(struct orchestrator *orchestrator,
+                                               const struct job *job, struct err *err)
 {
     struct orchestration *one = mem_zalloc(sizeof(*one));
 
@@ -341,14 +349,14 @@ static struct orchestration *add_orchestration(struct orchestrator *home, const 
         free(one);
         return NULL;
     }
-    one->home = home;
+    one->orchestrator = orchestrator;
     one->jid = arena_strdup(&one->arena, job->jid);
-    one->data_dir = arena_printf(&one->arena, "%s/runs/%s", home->folder, job->jid);
+    one->data_dir = arena_printf(&one->arena, "%s/runs/%s", orchestrator->folder, job->jid);
     one->deadline = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds;
-    one->previous = home->last;
-    *(home->last ? &home->last->next : &home->first) = one;
-    home->last = one;
-    home->count++;
+    one->previous = orchestrator->last;
+    *(orchestrator->last ? &orchestrator->last->next : &orchestrator->first) = one;
+    orchestrator->last = one;
+    orchestrator->count++;
     return one;
 }
 
@@ -391,54 +399,55 @@ void orchestrator_end(struct orchestrator *orchestrator, struct str jid)
 
 static void *open_orchestrator(struct master *master, struct err *err)
 {
-    struct orchestrator *home = mem_zalloc(sizeof(*home));
+    struct orchestrator *orchestrator = mem_zalloc(sizeof(*orchestrator));
     const struct master_conf *conf = &master->conf;
 
     (void)err;
-    home->master = master;
-    home->limit = conf->reactor_orchestrations;
-    home->creds =
-        path_join(&home->arena, conf->auth_dir, identity_file_name(IDENTITY_MASTER_CREDS));
-    return home;
+    orchestrator->master = master;
+    orchestrator->limit = conf->reactor_orchestrations;
+    orchestrator->creds =
+        path_join(&orchestrator->arena, conf->auth_dir, identity_file_name(IDENTITY_MASTER_CREDS));
+    return orchestrator;
 }
 
 static int start_orchestrator(void *self, struct err *err)
 {
-    struct orchestrator *home = self;
+    struct orchestrator *orchestrator = self;
 
-    if (background_tasks_open_workers(&home->background_tasks, home->master->loop,
-                                      (unsigned)home->limit, err) < 0)
+    if (background_tasks_open_workers(&orchestrator->background_tasks, orchestrator->master->loop,
+                                      (unsigned)orchestrator->limit, err) < 0)
         return -1;
-    home->publisher = nats_publisher_new(&home->master->js, &(struct nats_publisher_options){ 0 });
-    nats_listen(home->master->js.conn, &home->listener, on_orchestrator_bus_event);
+    orchestrator->publisher =
+        nats_publisher_new(&orchestrator->master->js, &(struct nats_publisher_options){ 0 });
+    nats_listen(orchestrator->master->js.conn, &orchestrator->listener, on_orchestrator_bus_event);
     return 0;
 }
 
 /* The jobs go on elsewhere. */
 static void stop_orchestrator(void *self)
 {
-    struct orchestrator *home = self;
+    struct orchestrator *orchestrator = self;
 
-    for (struct orchestration *one = home->first, *next; one; one = next) {
+    for (struct orchestration *one = orchestrator->first, *next; one; one = next) {
         next = one->next;
         end_orchestration(one);
     }
-    nats_unlisten(home->master->js.conn, &home->listener);
-    mirror_free(home->mirror);
-    home->mirror = NULL;
-    nats_publisher_free(home->publisher);
-    home->publisher = NULL;
+    nats_unlisten(orchestrator->master->js.conn, &orchestrator->listener);
+    mirror_free(orchestrator->mirror);
+    orchestrator->mirror = NULL;
+    nats_publisher_free(orchestrator->publisher);
+    orchestrator->publisher = NULL;
 }
 
 static void free_orchestrator(void *self)
 {
-    struct orchestrator *home = self;
+    struct orchestrator *orchestrator = self;
 
-    for (struct orchestration *one = home->first; one; one = one->next)
+    for (struct orchestration *one = orchestrator->first; one; one = one->next)
         background_task_wait(&one->background_task);
-    background_tasks_close(&home->background_tasks);
-    arena_done(&home->arena);
-    free(home);
+    background_tasks_close(&orchestrator->background_tasks);
+    arena_done(&orchestrator->arena);
+    free(orchestrator);
 }
 
 const struct master_service master_orchestrator_service = {

@@ -39,8 +39,8 @@ struct schedule_service {
 };
 
 /* One result. */
-struct note {
-    struct schedule_service *schedule_service;
+struct scheduled_run {
+    struct schedule_service *service;
     struct arena arena;
     struct str reply;
     const char *jid, *peel;
@@ -49,45 +49,45 @@ struct note {
 
 static void *open_schedule_service(struct master *master, struct err *err)
 {
-    struct schedule_service *schedule_service = mem_zalloc(sizeof(*schedule_service));
+    struct schedule_service *service = mem_zalloc(sizeof(*service));
 
     (void)err;
-    schedule_service->master = master;
-    rate_init(&schedule_service->rate, RESULTS_BURST, RESULTS_PER_MINUTE);
-    return schedule_service;
+    service->master = master;
+    rate_init(&service->rate, RESULTS_BURST, RESULTS_PER_MINUTE);
+    return service;
 }
 
-static struct nats_kv get_schedule_bucket(const struct note *note, enum store_bucket bucket)
+static struct nats_kv get_schedule_bucket(const struct scheduled_run *run, enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = note->schedule_service->master->js,
+    return (struct nats_kv){ .js = run->service->master->js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true };
 }
 
 /* --- the end of a note -------------------------------------------------------------- */
 
-static void end_note(struct note *note, bool try_again)
+static void end_scheduled_run(struct scheduled_run *run, bool try_again)
 {
-    struct schedule_service *schedule_service = note->schedule_service;
+    struct schedule_service *service = run->service;
     struct err err;
 
-    if (schedule_service->puller) {
+    if (service->puller) {
         if (try_again)
-            (void)nats_nak(schedule_service->master->js.conn, note->reply, TRY_AGAIN_NS, &err);
+            (void)nats_nak(service->master->js.conn, run->reply, TRY_AGAIN_NS, &err);
         else
-            (void)nats_ack(schedule_service->master->js.conn, note->reply, &err);
-        nats_puller_done(schedule_service->puller, 1);
+            (void)nats_ack(service->master->js.conn, run->reply, &err);
+        nats_puller_done(service->puller, 1);
     }
-    arena_done(&note->arena);
-    free(note);
+    arena_done(&run->arena);
+    free(run);
 }
 
-static void drop_note(struct note *note, const char *reason)
+static void drop_scheduled_run(struct scheduled_run *run, const char *reason)
 {
     log_debug("result of a schedule dropped reason=%s jid=%s peel=%s", reason,
-              note->jid ? note->jid : "", note->peel ? note->peel : "");
-    metrics_add(note->schedule_service->master->metrics, MASTER_JOB_DROPPED, 1, reason, NULL);
-    end_note(note, false);
+              run->jid ? run->jid : "", run->peel ? run->peel : "");
+    metrics_add(run->service->master->metrics, MASTER_JOB_DROPPED, 1, reason, NULL);
+    end_scheduled_run(run, false);
 }
 
 /* --- storing ------------------------------------------------------------------------ */
@@ -96,66 +96,66 @@ static void on_scheduled_return_stored(void *self, const struct nats_error *erro
                                        uint64_t revision)
 {
     (void)revision;
-    end_note(self, error && error->fault != NATS_FAULT_CONFLICT);
+    end_scheduled_run(self, error && error->fault != NATS_FAULT_CONFLICT);
 }
 
-static void store_scheduled_return(struct note *note)
+static void store_scheduled_return(struct scheduled_run *run)
 {
-    const struct nats_kv kv = get_schedule_bucket(note, STORE_JOB_RETURNS);
-    const char *key = arena_printf(&note->arena, "%s.%s", note->jid, note->peel);
+    const struct nats_kv kv = get_schedule_bucket(run, STORE_JOB_RETURNS);
+    const char *key = arena_printf(&run->arena, "%s.%s", run->jid, run->peel);
     struct err err;
 
-    if (nats_kv_create(&kv, key, note->ret, on_scheduled_return_stored, note, &err) < 0)
-        end_note(note, true);
+    if (nats_kv_create(&kv, key, run->ret, on_scheduled_return_stored, run, &err) < 0)
+        end_scheduled_run(run, true);
 }
 
-static bool is_scheduled_job_ours(const struct note *note, const struct job *job)
+static bool is_scheduled_job_ours(const struct scheduled_run *run, const struct job *job)
 {
     const char *source = value_get_text(&job->metadata, JOB_SOURCE);
 
     return source && strcmp(source, JOB_SOURCE_SCHEDULE) == 0 && job->targets.n == 1 &&
-           strcmp(job->targets.p[0], note->peel) == 0;
+           strcmp(job->targets.p[0], run->peel) == 0;
 }
 
 /* There is a record of that id: of an earlier try, or of another job. */
 static void on_scheduled_record(void *self, const struct nats_error *error,
                                 const struct nats_kv_entry *entry)
 {
-    struct note *note = self;
+    struct scheduled_run *run = self;
     struct job job;
     struct err err;
 
     if (error)
-        end_note(note, true);
-    else if (record_decode(&note->arena, &job_type, 1, arena_str(&note->arena, entry->value), &job,
+        end_scheduled_run(run, true);
+    else if (record_decode(&run->arena, &job_type, 1, arena_str(&run->arena, entry->value), &job,
                            &err) < 0 ||
-             !is_scheduled_job_ours(note, &job))
-        drop_note(note, dispatcher_drop_name(DISPATCHER_STRANGER));
+             !is_scheduled_job_ours(run, &job))
+        drop_scheduled_run(run, dispatcher_drop_name(DISPATCHER_STRANGER));
     else
-        store_scheduled_return(note);
+        store_scheduled_return(run);
 }
 
 static void on_job_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct note *note = self;
-    const struct nats_kv kv = get_schedule_bucket(note, STORE_JOBS);
+    struct scheduled_run *run = self;
+    const struct nats_kv kv = get_schedule_bucket(run, STORE_JOBS);
     struct err err;
 
     (void)revision;
     if (!error)
-        store_scheduled_return(note);
+        store_scheduled_return(run);
     else if (error->fault != NATS_FAULT_CONFLICT ||
-             nats_kv_get(&kv, note->jid, on_scheduled_record, note, &err) < 0)
-        end_note(note, true);
+             nats_kv_get(&kv, run->jid, on_scheduled_record, run, &err) < 0)
+        end_scheduled_run(run, true);
 }
 
-static void store_job(struct note *note)
+static void store_job(struct scheduled_run *run)
 {
-    const struct nats_kv kv = get_schedule_bucket(note, STORE_JOBS);
+    const struct nats_kv kv = get_schedule_bucket(run, STORE_JOBS);
     struct err err;
 
-    if (nats_kv_create(&kv, note->jid, note->job, on_job_stored, note, &err) < 0)
-        end_note(note, true);
+    if (nats_kv_create(&kv, run->jid, run->job, on_job_stored, run, &err) < 0)
+        end_scheduled_run(run, true);
 }
 
 /* --- the records -------------------------------------------------------------------- */
@@ -182,22 +182,22 @@ static struct value_time find_start(const struct job_scheduled *result)
     return (struct value_time){ at / CLOCK_SECOND, (uint32_t)(at % CLOCK_SECOND) };
 }
 
-static int print_scheduled_job(struct note *note, struct arena *scratch,
+static int print_scheduled_job(struct scheduled_run *run, struct arena *scratch,
                                const struct job_scheduled *result, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const struct job job = {
-        .jid = note->jid,
+        .jid = run->jid,
         .function = result->module,
         .args = result->args,
-        .targets = { 1, &note->peel },
+        .targets = { 1, &run->peel },
         .status = is_scheduled_success(result) ? JOB_COMPLETE : JOB_FAILED,
         .created = find_start(result),
         .updated = result->timestamp,
         .user = arena_printf(scratch, "schedule:%s", result->entry),
-        .owner = note->schedule_service->master->id,
+        .owner = run->service->master->id,
         .state_id = "",
-        .target_expr = note->peel,
+        .target_expr = run->peel,
         .return_count = 1,
         .success_count = is_scheduled_success(result),
         .v = EXEC_PROTOCOL,
@@ -206,15 +206,16 @@ static int print_scheduled_job(struct note *note, struct arena *scratch,
 
     if (record_encode(&bytes, &job_type, &job, err) < 0)
         return -1;
-    note->job = buf_copy(&bytes, &note->arena);
+    run->job = buf_copy(&bytes, &run->arena);
     return 0;
 }
 
-static int print_return(struct note *note, const struct job_scheduled *result, struct err *err)
+static int print_return(struct scheduled_run *run, const struct job_scheduled *result,
+                        struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const struct exec_return ret = { .jid = note->jid,
-                                     .peel_id = note->peel,
+    const struct exec_return ret = { .jid = run->jid,
+                                     .peel_id = run->peel,
                                      .success = result->success,
                                      .return_data = result->return_data,
                                      .error = result->error,
@@ -223,7 +224,7 @@ static int print_return(struct note *note, const struct job_scheduled *result, s
 
     if (record_encode(&bytes, &exec_return_type, &ret, err) < 0)
         return -1;
-    note->ret = buf_copy(&bytes, &note->arena);
+    run->ret = buf_copy(&bytes, &run->arena);
     return 0;
 }
 
@@ -238,7 +239,7 @@ static bool is_of_masters(struct str jid)
 
 /* Who it is from is in the subject. A peel whose clock is wrong comes under the time at which the
  * stream got it. */
-static const char *read_scheduled_return(struct note *note, const struct nats_msg *msg)
+static const char *read_scheduled_return(struct scheduled_run *run, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct job_scheduled result;
@@ -247,43 +248,43 @@ static const char *read_scheduled_return(struct note *note, const struct nats_ms
     struct subject_names names;
     struct err err;
 
-    if (!nats_delivery_parse(note->reply, &delivery) ||
+    if (!nats_delivery_parse(run->reply, &delivery) ||
         !subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_SCHEDULE ||
         names.jid.n > JOB_ID_MAX)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
-    note->jid = arena_str(&note->arena, names.jid).p;
-    note->peel = arena_str(&note->arena, names.peel).p;
-    if (rate_take(&note->schedule_service->rate, names.peel, clock_now()) > 0)
+    run->jid = arena_str(&run->arena, names.jid).p;
+    run->peel = arena_str(&run->arena, names.peel).p;
+    if (rate_take(&run->service->rate, names.peel, clock_now()) > 0)
         return "ratelimit";
     if (record_decode(&scratch, &job_scheduled_type, 1, msg->payload, &result, &err) < 0 ||
         result.module[0] == '\0')
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
-    if (strcmp(result.jid, note->jid) != 0 || is_of_masters(names.jid))
+    if (strcmp(result.jid, run->jid) != 0 || is_of_masters(names.jid))
         return dispatcher_drop_name(DISPATCHER_SPOOF);
     if (result.timestamp.seconds > delivery.time / CLOCK_SECOND)
         result.timestamp = (struct value_time){ delivery.time / CLOCK_SECOND,
                                                 (uint32_t)(delivery.time % CLOCK_SECOND) };
     if (result.duration < 0 || result.timestamp.seconds < 0 ||
         result.duration / CLOCK_SECOND > result.timestamp.seconds ||
-        print_scheduled_job(note, &scratch, &result, &err) < 0 ||
-        print_return(note, &result, &err) < 0)
+        print_scheduled_job(run, &scratch, &result, &err) < 0 ||
+        print_return(run, &result, &err) < 0)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
     return NULL;
 }
 
 static void on_scheduled_return(void *self, const struct nats_msg *msg)
 {
-    struct schedule_service *schedule_service = self;
-    struct note *note = mem_zalloc(sizeof(*note));
+    struct schedule_service *service = self;
+    struct scheduled_run *run = mem_zalloc(sizeof(*run));
     const char *reason;
 
-    note->schedule_service = schedule_service;
-    note->reply = arena_str(&note->arena, msg->reply);
-    reason = read_scheduled_return(note, msg);
+    run->service = service;
+    run->reply = arena_str(&run->arena, msg->reply);
+    reason = read_scheduled_return(run, msg);
     if (reason)
-        drop_note(note, reason);
+        drop_scheduled_run(run, reason);
     else
-        store_job(note);
+        store_job(run);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -297,35 +298,34 @@ static void on_schedule_trouble(void *self, const struct nats_error *error)
 
 static int start_schedule_service(void *self, struct err *err)
 {
-    struct schedule_service *schedule_service = self;
+    struct schedule_service *service = self;
 
-    schedule_service->puller =
-        nats_puller_new(&schedule_service->master->js,
-                        &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
-                                                       .consumer = STORE_SCHEDULE,
-                                                       .batch = BATCH,
-                                                       .message = on_scheduled_return,
-                                                       .trouble = on_schedule_trouble,
-                                                       .failed = on_schedule_trouble,
-                                                       .self = schedule_service },
-                        err);
-    return schedule_service->puller ? 0 : -1;
+    service->puller = nats_puller_new(&service->master->js,
+                                      &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
+                                                                     .consumer = STORE_SCHEDULE,
+                                                                     .batch = BATCH,
+                                                                     .message = on_scheduled_return,
+                                                                     .trouble = on_schedule_trouble,
+                                                                     .failed = on_schedule_trouble,
+                                                                     .self = service },
+                                      err);
+    return service->puller ? 0 : -1;
 }
 
 static void stop_schedule_service(void *self)
 {
-    struct schedule_service *schedule_service = self;
+    struct schedule_service *service = self;
 
-    nats_puller_free(schedule_service->puller);
-    schedule_service->puller = NULL;
+    nats_puller_free(service->puller);
+    service->puller = NULL;
 }
 
 static void free_schedule_service(void *self)
 {
-    struct schedule_service *schedule_service = self;
+    struct schedule_service *service = self;
 
-    rate_done(&schedule_service->rate);
-    free(schedule_service);
+    rate_done(&service->rate);
+    free(service);
 }
 
 const struct master_service master_schedule_service = {

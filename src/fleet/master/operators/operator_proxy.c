@@ -62,7 +62,7 @@ struct operator_proxy {
 /* A request under way. */
 struct operator_request {
     struct arena arena;
-    struct operator_proxy *operator_proxy;
+    struct operator_proxy *proxy;
     const char *name;
     struct operator_form form;
     const struct policy_act *act; /* NULL: it reads, or asks for what nobody may */
@@ -77,17 +77,17 @@ struct operator_request {
     const char *person; /* whose that is */
 };
 
-static struct nats_kv get_proxy_bucket(const struct operator_request *operator_request,
+static struct nats_kv get_proxy_bucket(const struct operator_request *request,
                                        enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = operator_request->operator_proxy->master->js,
+    return (struct nats_kv){ .js = request->proxy->master->js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true };
 }
 
-static void end_operator_request(struct operator_request *operator_request)
+static void end_operator_request(struct operator_request *request)
 {
-    struct arena arena = operator_request->arena;
+    struct arena arena = request->arena;
 
     operator_request->operator_proxy->visits--;
     operator_rate_end(&operator_request->operator_proxy->rate, operator_request->name);
@@ -96,48 +96,48 @@ static void end_operator_request(struct operator_request *operator_request)
 
 /* --- answers ------------------------------------------------------------------------ */
 
-static void answer_operator(const struct operator_request *operator_request, struct str header,
+static void answer_operator(const struct operator_request *request, struct str header,
                             struct str payload)
 {
     struct err err;
 
-    if (operator_request->reply.n > 0 &&
-        nats_publish(operator_request->operator_proxy->master->js.conn,
-                     &(struct nats_pub){
-                         .subject = operator_request->reply, .header = header, .payload = payload },
-                     &err) < 0)
-        log_warning("answer to operator %s: %s", operator_request->name, err.text);
+    if (request->reply.n > 0 &&
+        nats_publish(
+            request->proxy->master->js.conn,
+            &(struct nats_pub){ .subject = request->reply, .header = header, .payload = payload },
+            &err) < 0)
+        log_warning("answer to operator %s: %s", request->name, err.text);
 }
 
-static void answer_refused(struct operator_request *operator_request, const char *reason)
+static void answer_refused(struct operator_request *request, const char *reason)
 {
     AUTO_BUF struct buf header = BUF_INIT(NATS_HEADER_MAX), body = BUF_INIT(NATS_HEADER_MAX);
     char line[ERR_TEXT_SIZE];
     struct err err;
     size_t n = 0;
 
-    if (!operator_request->is_reading) {
+    if (!request->is_reading) {
         for (; reason[n] && n < sizeof(line) - 1; n++) /* texts of others may have line ends */
             line[n] = (unsigned char)reason[n] < ' ' ? ' ' : reason[n];
         line[n] = '\0';
         if (nats_header_add(&header, OPERATOR_REFUSED, str_from(line), &err) < 0)
-            log_warning("answer to operator %s: %s", operator_request->name, err.text);
+            log_warning("answer to operator %s: %s", request->name, err.text);
     } else {
         buf_add_text(&body, "{\"error\":{\"code\":403,\"description\":");
         json_print_text(&body, str_from(reason), JSON_STYLE_COMPACT);
         buf_add_text(&body, "}}");
     }
-    answer_operator(operator_request, buf_view(&header), buf_view(&body));
+    answer_operator(request, buf_view(&header), buf_view(&body));
 }
 
 static void audit_refusal(const struct operator_request *operator_request, const char *reason)
 {
-    const struct job *job = operator_request->job.function ? &operator_request->job : NULL;
+    const struct job *job = request->job.function ? &request->job : NULL;
 
-    audit_log(&(struct audit){ .action = operator_request->act ? operator_request->act->name
-                                         : operator_request->is_reading ? "operator.read"
-                                                                        : "operator.request",
-                               .by = operator_request->name,
+    audit_log(&(struct audit){ .action = request->act          ? request->act->name
+                                         : request->is_reading ? "operator.read"
+                                                               : "operator.request",
+                               .by = request->name,
                                .id = job ? job->jid : NULL,
                                .function = job ? job->function : NULL,
                                .target = job ? job->target_expr : NULL,
@@ -171,353 +171,334 @@ static struct str strip_empty_line(struct str header)
 static void on_jetstream_answer(void *self, const struct nats_error *error,
                                 const struct nats_msg *msg)
 {
-    struct operator_request *operator_request = self;
+    struct operator_request *request = self;
 
     if (!error)
-        answer_operator(operator_request, strip_empty_line(msg->header), msg->payload);
+        answer_operator(request, strip_empty_line(msg->header), msg->payload);
     else if (error->fault == NATS_FAULT_NO_RESPONDERS)
-        answer_operator(operator_request, STR(NO_RESPONDERS), STR(""));
-    end_operator_request(operator_request);
+        answer_operator(request, STR(NO_RESPONDERS), STR(""));
+    end_operator_request(request);
 }
 
 /* Messages of a consumer, of which there may be many, do leave the account. */
-static bool is_handed_on(const struct operator_request *operator_request)
+static bool is_handed_on(const struct operator_request *request)
 {
-    return operator_request->is_reading &&
-           operator_request->reading.verb != READING_CONSUMER_NEXT && operator_request->reply.n > 0;
+    return request->is_reading && request->reading.verb != READING_CONSUMER_NEXT &&
+           request->reply.n > 0;
 }
 
 /* The operator request ends with the answer, or here. */
-static int send_on(struct operator_request *operator_request, struct str subject, struct str header,
+static int send_on(struct operator_request *request, struct str subject, struct str header,
                    struct str payload, struct err *err)
 {
     /* Nobody answers a cancel, so the operator proxy does. */
-    const bool is_answered =
-        operator_request->form.kind != SUBJECT_JOB_CANCEL || !operator_request->act;
-    const struct authority *authority =
-        master_find(operator_request->operator_proxy->master, &authority_service);
-    struct nats_conn *conn = operator_request->operator_proxy->master->js.conn;
+    const bool is_answered = request->form.kind != SUBJECT_JOB_CANCEL || !request->act;
+    const struct authority *authority = master_find(request->proxy->master, &authority_service);
+    struct nats_conn *conn = request->proxy->master->js.conn;
     const struct request_signature_signer signer = { .key = &authority->account };
     struct nats_pub pub = { .subject = subject,
-                            .reply = is_answered ? operator_request->reply : STR(""),
+                            .reply = is_answered ? request->reply : STR(""),
                             .header = header,
                             .payload = payload };
 
-    if (operator_request->is_vouched &&
-        request_signature_add(&operator_request->arena, &signer, is_answered, &pub, err) < 0)
+    if (request->is_vouched &&
+        request_signature_add(&request->arena, &signer, is_answered, &pub, err) < 0)
         return -1;
-    if (is_handed_on(operator_request))
-        return nats_request(conn, &pub, ANSWER_NS, on_jetstream_answer, operator_request, NULL,
-                            err);
+    if (is_handed_on(request))
+        return nats_request(conn, &pub, ANSWER_NS, on_jetstream_answer, request, NULL, err);
     if (nats_publish(conn, &pub, err) < 0)
         return -1;
     if (!is_answered)
-        answer_operator(operator_request, STR(""), STR(""));
-    end_operator_request(operator_request);
+        answer_operator(request, STR(""), STR(""));
+    end_operator_request(request);
     return 0;
 }
 
-static int send_reading(struct operator_request *operator_request, struct err *err)
+static int send_reading(struct operator_request *request, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX), body = BUF_INIT(PAYLOAD_MAX);
 
-    reading_print_subject(&operator_request->reading, &subject);
-    if (reading_print_body(&operator_request->arena, &operator_request->reading,
-                           operator_request->form.payload, &body, err) < 0)
+    reading_print_subject(&request->reading, &subject);
+    if (reading_print_body(&request->arena, &request->reading, request->form.payload, &body, err) <
+        0)
         return -1;
-    return send_on(operator_request, buf_view(&subject), STR(""), buf_view(&body), err);
+    return send_on(request, buf_view(&subject), STR(""), buf_view(&body), err);
 }
 
-static int send_form(struct operator_request *operator_request, struct err *err)
+static int send_form(struct operator_request *request, struct err *err)
 {
     AUTO_BUF struct buf payload = BUF_INIT(PAYLOAD_MAX), header = BUF_INIT(NATS_HEADER_MAX);
 
-    if (operator_form_print(&operator_request->arena, &operator_request->form, &payload, &header,
-                            err) < 0)
+    if (operator_form_print(&request->arena, &request->form, &payload, &header, err) < 0)
         return -1;
-    return send_on(operator_request, operator_request->form.subject, buf_view(&header),
-                   buf_view(&payload), err);
+    return send_on(request, request->form.subject, buf_view(&header), buf_view(&payload), err);
 }
 
 /* Services write who did what; an event has none. */
-static void note_event(const struct operator_request *operator_request)
+static void note_event(const struct operator_request *request)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    if (operator_request->act && operator_request->form.kind == SUBJECT_EVENT_ADMIN)
-        audit_log(&(struct audit){ .action = operator_request->act->name,
-                                   .by = operator_request->name,
-                                   .id = arena_str(&arena, operator_request->form.subject).p });
+    if (request->act && request->form.kind == SUBJECT_EVENT_ADMIN)
+        audit_log(&(struct audit){ .action = request->act->name,
+                                   .by = request->name,
+                                   .id = arena_str(&arena, request->form.subject).p });
 }
 
-static void forward_request(struct operator_request *operator_request)
+static void forward_request(struct operator_request *request)
 {
     struct err err;
 
-    note_event(operator_request);
-    if ((operator_request->act ? send_form(operator_request, &err)
-                               : send_reading(operator_request, &err)) < 0)
-        refuse_operator_request(operator_request, err.text);
+    note_event(request);
+    if ((request->act ? send_form(request, &err) : send_reading(request, &err)) < 0)
+        refuse_operator_request(request, err.text);
 }
 
 /* --- jobs that wait for a second person ---------------------------------------------- */
 
 static void on_operator_job_kept(void *self, const char *error)
 {
-    struct operator_request *operator_request = self;
-    const struct job_reply reply = { .jid = operator_request->job.jid, .error = "", .waits = true };
+    struct operator_request *request = self;
+    const struct job_reply reply = { .jid = request->job.jid, .error = "", .waits = true };
 
     if (error) {
-        refuse_operator_request(operator_request, error);
+        refuse_operator_request(request, error);
         return;
     }
     audit_log(&(struct audit){ .action = "job.wait",
-                               .by = operator_request->name,
-                               .id = operator_request->job.jid,
-                               .function = operator_request->job.function,
-                               .target = operator_request->job.target_expr });
-    if (operator_request->reply.n > 0)
-        master_answer(operator_request->operator_proxy->master, operator_request->reply,
-                      &job_reply_type, &reply);
-    end_operator_request(operator_request);
+                               .by = request->name,
+                               .id = request->job.jid,
+                               .function = request->job.function,
+                               .target = request->job.target_expr });
+    if (request->reply.n > 0)
+        master_answer(request->proxy->master, request->reply, &job_reply_type, &reply);
+    end_operator_request(request);
 }
 
 /* --- deciding ----------------------------------------------------------------------- */
 
-static void judge_operator_request(struct operator_request *operator_request,
+static void judge_operator_request(struct operator_request *request,
                                    const struct param_strs *inside)
 {
     const struct policy_question question = {
-        .act = operator_request->act,
-        .job = &operator_request->job,
+        .act = request->act,
+        .job = &request->job,
         .inside = *inside,
-        .person = operator_request->person ? operator_request->person : "",
+        .person = request->person ? request->person : "",
         .now = bus_time_seconds(),
     };
     struct err why;
 
-    switch (policy_decide(&operator_request->policy, &question, &why)) {
-    case POLICY_ALLOWED: forward_request(operator_request); break;
-    case POLICY_REFUSED: refuse_operator_request(operator_request, why.text); break;
+    switch (policy_decide(&request->policy, &question, &why)) {
+    case POLICY_ALLOWED: forward_request(request); break;
+    case POLICY_REFUSED: refuse_operator_request(request, why.text); break;
     case POLICY_WAITS:
-        approvals_keep(operator_request->operator_proxy->master, &operator_request->job,
-                       on_operator_job_kept, operator_request);
+        approvals_keep(request->proxy->master, &request->job, on_operator_job_kept, request);
         break;
     }
 }
 
 static void on_inside(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
-    struct operator_request *operator_request = self;
+    struct operator_request *request = self;
     struct question_resolved answer_to;
     struct err err;
 
     if (error) {
-        refuse_operator_request(operator_request, error->text);
+        refuse_operator_request(request, error->text);
         return;
     }
-    if (record_decode(&operator_request->arena, &question_resolved_type, 1,
-                      arena_str(&operator_request->arena, msg->payload), &answer_to, &err) < 0) {
-        refuse_operator_request(operator_request, err.text);
+    if (record_decode(&request->arena, &question_resolved_type, 1,
+                      arena_str(&request->arena, msg->payload), &answer_to, &err) < 0) {
+        refuse_operator_request(request, err.text);
         return;
     }
     if (answer_to.err[0]) {
         err_set(&err, ERR_BUSY, "%s", answer_to.err);
-        err_wrap(&err, "the target of operator '%s'", operator_request->name);
-        refuse_operator_request(operator_request, err.text);
+        err_wrap(&err, "the target of operator '%s'", request->name);
+        refuse_operator_request(request, err.text);
         return;
     }
-    judge_operator_request(operator_request, &answer_to.peels);
+    judge_operator_request(request, &answer_to.peels);
 }
 
 /* Who is inside of the operator's target? */
-static void ask_inside(struct operator_request *operator_request)
+static void ask_inside(struct operator_request *request)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(PAYLOAD_MAX);
-    const struct question_resolve question = { .expr = operator_request->policy.target,
-                                               .type = "" };
+    const struct question_resolve question = { .expr = request->policy.target, .type = "" };
     struct err err;
 
     if (record_encode(&bytes, &question_resolve_type, &question, &err) < 0 ||
-        nats_request(operator_request->operator_proxy->master->js.conn,
+        nats_request(request->proxy->master->js.conn,
                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
                                          .payload = buf_view(&bytes) },
-                     RESOLVE_NS, on_inside, operator_request, NULL, &err) < 0)
-        refuse_operator_request(operator_request, err.text);
+                     RESOLVE_NS, on_inside, request, NULL, &err) < 0)
+        refuse_operator_request(request, err.text);
 }
 
-static void judge_operator_job(struct operator_request *operator_request)
+static void judge_operator_job(struct operator_request *request)
 {
     struct err err;
 
-    if (operator_form_job(&operator_request->arena, &operator_request->form, &operator_request->job,
-                          &err) < 0 ||
-        dispatcher_check(&operator_request->job, &err) < 0)
-        refuse_operator_request(operator_request, err.text);
+    if (operator_form_job(&request->arena, &request->form, &request->job, &err) < 0 ||
+        dispatcher_check(&request->job, &err) < 0)
+        refuse_operator_request(request, err.text);
     else
-        ask_inside(operator_request);
+        ask_inside(request);
 }
 
 /* --- the job that is meant ------------------------------------------------------------ */
 
 static void on_owned(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct operator_request *operator_request = self;
+    struct operator_request *request = self;
     struct err err;
 
-    if (error || record_decode(&operator_request->arena, &job_type, 1,
-                               arena_str(&operator_request->arena, entry->value),
-                               &operator_request->job, &err) < 0) {
-        refuse_operator_request(operator_request, error ? error->text : err.text);
+    if (error || record_decode(&request->arena, &job_type, 1,
+                               arena_str(&request->arena, entry->value), &request->job, &err) < 0) {
+        refuse_operator_request(request, error ? error->text : err.text);
         return;
     }
-    operator_request->person = value_get_text(&operator_request->job.metadata, OPERATOR_METADATA);
-    judge_operator_request(operator_request, &(struct param_strs){ 0 });
+    request->person = value_get_text(&request->job.metadata, OPERATOR_METADATA);
+    judge_operator_request(request, &(struct param_strs){ 0 });
 }
 
 static void on_operator_waiting_job(void *self, const struct nats_error *error,
                                     const struct nats_kv_entry *entry)
 {
-    struct operator_request *operator_request = self;
+    struct operator_request *request = self;
     struct approval approval;
     struct err err;
 
-    if (error ||
-        record_decode(&operator_request->arena, &approval_type, 1,
-                      arena_str(&operator_request->arena, entry->value), &approval, &err) < 0) {
-        refuse_operator_request(operator_request, !error ? err.text
-                                                  : error->fault == NATS_FAULT_NOT_FOUND
-                                                      ? APPROVAL_UNKNOWN
-                                                      : error->text);
+    if (error || record_decode(&request->arena, &approval_type, 1,
+                               arena_str(&request->arena, entry->value), &approval, &err) < 0) {
+        refuse_operator_request(request, !error                                 ? err.text
+                                         : error->fault == NATS_FAULT_NOT_FOUND ? APPROVAL_UNKNOWN
+                                                                                : error->text);
         return;
     }
-    operator_request->job = approval.job;
-    operator_request->person = approval.asked_by;
-    ask_inside(operator_request);
+    request->job = approval.job;
+    request->person = approval.asked_by;
+    ask_inside(request);
 }
 
-static void read_operator_record(struct operator_request *operator_request,
-                                 enum store_bucket bucket, const char *key, nats_kv_entry_fn *fn)
+static void read_operator_record(struct operator_request *request, enum store_bucket bucket,
+                                 const char *key, nats_kv_entry_fn *fn)
 {
-    const struct nats_kv kv = get_proxy_bucket(operator_request, bucket);
+    const struct nats_kv kv = get_proxy_bucket(request, bucket);
     struct err err;
 
-    if (nats_kv_get(&kv, key, fn, operator_request, &err) < 0)
-        refuse_operator_request(operator_request, err.text);
+    if (nats_kv_get(&kv, key, fn, request, &err) < 0)
+        refuse_operator_request(request, err.text);
 }
 
-static void judge_operator_approval(struct operator_request *operator_request)
+static void judge_operator_approval(struct operator_request *request)
 {
-    struct approval_request request;
+    struct approval_request wanted;
     struct err err;
 
-    if (record_decode(&operator_request->arena, &approval_request_type, 1,
-                      operator_request->form.payload, &request, &err) < 0)
-        refuse_operator_request(operator_request, err.text);
+    if (record_decode(&request->arena, &approval_request_type, 1, request->form.payload, &wanted,
+                      &err) < 0)
+        refuse_operator_request(request, err.text);
     else
-        read_operator_record(operator_request, STORE_APPROVALS, request.jid,
-                             on_operator_waiting_job);
+        read_operator_record(request, STORE_APPROVALS, wanted.jid, on_operator_waiting_job);
 }
 
 /* --- the policy --------------------------------------------------------------------- */
 
-static bool may_operator_read(struct operator_request *operator_request)
+static bool may_operator_read(struct operator_request *request)
 {
-    return policy_may_read(operator_request->policy.role, operator_request->reading.stream) ||
-           (reading_narrow(&operator_request->arena, operator_request->form.payload,
-                           &operator_request->reading) &&
-            policy_may_read_one(operator_request->policy.role, &operator_request->reading));
+    return policy_may_read(request->policy.role, request->reading.stream) ||
+           (reading_narrow(&request->arena, request->form.payload, &request->reading) &&
+            policy_may_read_one(request->policy.role, &request->reading));
 }
 
-static void judge_reading(struct operator_request *operator_request)
+static void judge_reading(struct operator_request *request)
 {
     struct err why;
 
-    if (policy_check_person(&operator_request->policy, bus_time_seconds(), &why) < 0) {
-        refuse_operator_request(operator_request, why.text);
+    if (policy_check_person(&request->policy, bus_time_seconds(), &why) < 0) {
+        refuse_operator_request(request, why.text);
         return;
     }
-    if (!may_operator_read(operator_request)) {
+    if (!may_operator_read(request)) {
         err_set(&why, ERR_INVALID, "operator '%s' may not read '%.*s': the role is '%s'",
-                operator_request->name, STR_ARG(operator_request->reading.stream),
-                operator_role_name(operator_request->policy.role));
-        refuse_operator_request(operator_request, why.text);
+                request->name, STR_ARG(request->reading.stream),
+                operator_role_name(request->policy.role));
+        refuse_operator_request(request, why.text);
         return;
     }
-    forward_request(operator_request);
+    forward_request(request);
 }
 
-static void judge_operator_act(struct operator_request *operator_request)
+static void judge_operator_act(struct operator_request *request)
 {
     struct err why;
 
-    if (policy_check_role(&operator_request->policy, operator_request->act, &why) < 0) {
-        refuse_operator_request(operator_request, why.text);
+    if (policy_check_role(&request->policy, request->act, &why) < 0) {
+        refuse_operator_request(request, why.text);
         return;
     }
-    switch (operator_request->act->ground) {
-    case POLICY_JOB: judge_operator_job(operator_request); break;
-    case POLICY_APPROVAL: judge_operator_approval(operator_request); break;
+    switch (request->act->ground) {
+    case POLICY_JOB: judge_operator_job(request); break;
+    case POLICY_APPROVAL: judge_operator_approval(request); break;
     case POLICY_OWNER:
-        read_operator_record(operator_request, STORE_JOBS,
-                             arena_str(&operator_request->arena, operator_request->jid).p,
+        read_operator_record(request, STORE_JOBS, arena_str(&request->arena, request->jid).p,
                              on_owned);
         break;
     case POLICY_ROLE:
-    case POLICY_EVENT: judge_operator_request(operator_request, &(struct param_strs){ 0 }); break;
+    case POLICY_EVENT: judge_operator_request(request, &(struct param_strs){ 0 }); break;
     }
 }
 
 static void on_proxy_policy(void *self, const struct nats_error *error,
                             const struct nats_kv_entry *entry)
 {
-    struct operator_request *operator_request = self;
+    struct operator_request *request = self;
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        refuse_operator_request(operator_request, "there is no operator of this name");
+        refuse_operator_request(request, "there is no operator of this name");
     else if (error)
-        refuse_operator_request(operator_request, error->text);
-    else if (record_decode(&operator_request->arena, &operator_policy_type, 1,
-                           arena_str(&operator_request->arena, entry->value),
-                           &operator_request->policy, &err) < 0)
-        refuse_operator_request(operator_request, err.text);
-    else if (strcmp(operator_request->policy.name, operator_request->name) != 0)
-        refuse_operator_request(operator_request, "the policy is that of somebody else");
-    else if (operator_request->act)
-        judge_operator_act(operator_request);
+        refuse_operator_request(request, error->text);
+    else if (record_decode(&request->arena, &operator_policy_type, 1,
+                           arena_str(&request->arena, entry->value), &request->policy, &err) < 0)
+        refuse_operator_request(request, err.text);
+    else if (strcmp(request->policy.name, request->name) != 0)
+        refuse_operator_request(request, "the policy is that of somebody else");
+    else if (request->act)
+        judge_operator_act(request);
     else
-        judge_reading(operator_request);
+        judge_reading(request);
 }
 
 /* --- requests ----------------------------------------------------------------------- */
 
 /* What is asked for, by the tokens after the name. */
-static bool read_tokens(struct operator_request *operator_request, struct str tokens)
+static bool read_tokens(struct operator_request *request, struct str tokens)
 {
     struct subject_names names;
     enum subject_kind kind;
 
-    operator_request->is_reading = str_starts(tokens, STR(READING_PREFIX "."));
-    if (operator_request->is_reading)
+    request->is_reading = str_starts(tokens, STR(READING_PREFIX "."));
+    if (request->is_reading)
         return reading_parse(str_from_offset(tokens, strlen(READING_PREFIX ".")),
-                             &operator_request->reading);
-    operator_request->form.subject =
-        str_from(arena_printf(&operator_request->arena, "zester.%.*s", STR_ARG(tokens)));
-    if (!subject_parse(operator_request->form.subject, &kind, &names))
+                             &request->reading);
+    request->form.subject = str_from(arena_printf(&request->arena, "zester.%.*s", STR_ARG(tokens)));
+    if (!subject_parse(request->form.subject, &kind, &names))
         return false;
-    operator_request->act = policy_find_act(kind);
-    operator_request->form.kind = kind;
-    operator_request->jid = names.jid;
-    return operator_request->act != NULL;
+    request->act = policy_find_act(kind);
+    request->form.kind = kind;
+    request->jid = names.jid;
+    return request->act != NULL;
 }
 
 /* Replies go to nobody else, and no master is made to publish elsewhere. */
-static bool is_own_inbox(struct operator_request *operator_request, struct str reply)
+static bool is_own_inbox(struct operator_request *request, struct str reply)
 {
     const char *prefix =
-        arena_printf(&operator_request->arena, "%s.",
-                     grant_operator_inbox(&operator_request->arena, operator_request->name));
+        arena_printf(&request->arena, "%s.", grant_operator_inbox(&request->arena, request->name));
 
     return reply.n == 0 || (str_starts(reply, str_from(prefix)) && nats_subject_is_plain(reply));
 }
@@ -525,22 +506,22 @@ static bool is_own_inbox(struct operator_request *operator_request, struct str r
 /* Where orders must be signed, the operator proxy signs what it passes on, since it is another
  * message. False: it would pass on, or store, a job that nobody has signed. Other services refuse
  * by themselves. */
-static bool check_request_signature(struct operator_request *operator_request,
-                                    const struct nats_msg *msg, struct err *err)
+static bool check_request_signature(struct operator_request *request, const struct nats_msg *msg,
+                                    struct err *err)
 {
-    struct master *master = operator_request->operator_proxy->master;
+    struct master *master = request->proxy->master;
 
-    if (operator_request->is_reading || !master->conf.require_signed_requests)
+    if (request->is_reading || !master->conf.require_signed_requests)
         return true;
-    operator_request->is_vouched = authority_check_order(master, msg, err) == 0;
-    return operator_request->is_vouched || operator_request->form.kind != SUBJECT_DISPATCH;
+    request->is_vouched = authority_check_order(master, msg, err) == 0;
+    return request->is_vouched || request->form.kind != SUBJECT_DISPATCH;
 }
 
-static struct operator_request *new_operator_request(struct operator_proxy *operator_proxy,
+static struct operator_request *new_operator_request(struct operator_proxy *proxy,
                                                      const struct nats_msg *msg, struct str name)
 {
     struct arena arena = ARENA_INIT;
-    struct operator_request *operator_request = ARENA_NEW(&arena, struct operator_request);
+    struct operator_request *request = ARENA_NEW(&arena, struct operator_request);
 
     *operator_request = (struct operator_request){ .operator_proxy = operator_proxy };
     operator_request->name = operator_request->form.name = arena_str(&arena, name).p;
@@ -554,18 +535,17 @@ static struct operator_request *new_operator_request(struct operator_proxy *oper
 
 static void on_operator_request(void *self, const struct nats_msg *msg)
 {
-    struct operator_proxy *operator_proxy = self;
+    struct operator_proxy *proxy = self;
     struct subject_names names;
     enum subject_kind kind;
-    struct operator_request *operator_request;
+    struct operator_request *request;
     struct err err;
 
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_OPERATOR)
         return;
-    operator_request = new_operator_request(operator_proxy, msg, names.peel);
-    if (!is_own_inbox(operator_request, msg->reply)) {
-        refuse_operator_request(operator_request,
-                                "the reply would not go to an inbox of this operator");
+    request = new_operator_request(proxy, msg, names.peel);
+    if (!is_own_inbox(request, msg->reply)) {
+        refuse_operator_request(request, "the reply would not go to an inbox of this operator");
         return;
     }
     operator_request->reply = arena_str(&operator_request->arena, msg->reply);
@@ -576,15 +556,14 @@ static void on_operator_request(void *self, const struct nats_msg *msg)
     else if (!vouch_for(operator_request, msg, &err))
         refuse_visit(operator_request, err.text);
     else
-        read_operator_record(operator_request, STORE_OPERATORS, operator_request->name,
-                             on_proxy_policy);
+        read_operator_record(request, STORE_OPERATORS, request->name, on_proxy_policy);
 }
 
 /* --- the service -------------------------------------------------------------------- */
 
 static void *open_operator_proxy(struct master *master, struct err *err)
 {
-    struct operator_proxy *operator_proxy = mem_zalloc(sizeof(*operator_proxy));
+    struct operator_proxy *proxy = mem_zalloc(sizeof(*proxy));
 
     (void)err;
     operator_proxy->master = master;
@@ -602,27 +581,27 @@ static void free_gate(void *self)
 
 static int start_gate(void *self, struct err *err)
 {
-    struct operator_proxy *operator_proxy = self;
+    struct operator_proxy *proxy = self;
     AUTO_BUF struct buf pattern = BUF_INIT(SUBJECT_MAX);
 
     if (subject_print_pattern(&pattern, SUBJECT_OPERATOR, NULL, err) < 0)
         return -1;
-    operator_proxy->requests =
-        nats_sub_new(operator_proxy->master->js.conn,
+    proxy->requests =
+        nats_sub_new(proxy->master->js.conn,
                      &(struct nats_sub_options){ .subject = buf_text(&pattern),
                                                  .queue = subject_queue(SUBJECT_OPERATOR),
                                                  .message = on_operator_request,
-                                                 .self = operator_proxy },
+                                                 .self = proxy },
                      err);
-    return operator_proxy->requests ? 0 : -1;
+    return proxy->requests ? 0 : -1;
 }
 
 static void stop_operator_proxy(void *self)
 {
-    struct operator_proxy *operator_proxy = self;
+    struct operator_proxy *proxy = self;
 
-    nats_sub_free(operator_proxy->requests);
-    operator_proxy->requests = NULL;
+    nats_sub_free(proxy->requests);
+    proxy->requests = NULL;
 }
 
 const struct master_service operator_proxy_service = {

@@ -47,36 +47,36 @@ static struct str get_owner_id(struct str key)
     return str_slice(key, 0, str_find_char(key, '.', 0));
 }
 
-static struct owner *get_owner(struct basket_cache *basket_cache, struct str id)
+static struct owner *get_owner(struct basket_cache *cache, struct str id)
 {
-    struct owner *owner = map_find(&basket_cache->owners, id);
+    struct owner *owner = map_find(&cache->owners, id);
 
     if (owner)
         return owner;
     owner = mem_zalloc(sizeof(*owner) + id.n + 1);
     memcpy(owner->id, id.p, id.n);
-    (void)map_set(&basket_cache->owners, (struct str){ owner->id, id.n }, owner);
+    (void)map_set(&cache->owners, (struct str){ owner->id, id.n }, owner);
     return owner;
 }
 
-static void remove_basket(struct basket_cache *basket_cache, struct str key)
+static void remove_basket(struct basket_cache *cache, struct str key)
 {
-    struct basket_entry *basket_entry = map_remove(&basket_cache->jars, key);
-    struct owner *owner = basket_entry ? map_find(&basket_cache->owners, get_owner_id(key)) : NULL;
+    struct basket_entry *basket_entry = map_remove(&cache->jars, key);
+    struct owner *owner = basket_entry ? map_find(&cache->owners, get_owner_id(key)) : NULL;
 
     if (owner) {
         owner->keys--;
         owner->bytes -= basket_entry->key_size + basket_entry->size;
     }
     if (owner && owner->keys == 0)
-        free(map_remove(&basket_cache->owners, get_owner_id(key)));
+        free(map_remove(&cache->owners, get_owner_id(key)));
     free(basket_entry);
 }
 
 /* There is a place for it; else it is reported, once for each peel. */
-static bool take_basket_slot(struct basket_cache *basket_cache, const struct nats_kv_entry *entry)
+static bool take_basket_slot(struct basket_cache *cache, const struct nats_kv_entry *entry)
 {
-    struct owner *owner = get_owner(basket_cache, get_owner_id(entry->key));
+    struct owner *owner = get_owner(cache, get_owner_id(entry->key));
     const size_t size = entry->key.n + entry->value.n;
 
     if (entry->value.n <= BASKET_CACHE_VALUE_MAX && owner->keys < BASKET_CACHE_KEYS_MAX &&
@@ -89,28 +89,28 @@ static bool take_basket_slot(struct basket_cache *basket_cache, const struct nat
         log_warning("a peel shares too much: ignored peel=%s key=%.*s values=%zu bytes=%zu",
                     owner->id, STR_ARG(entry->key), owner->keys, owner->bytes);
     owner->is_reported = true;
-    if (basket_cache->options.exceeded)
-        basket_cache->options.exceeded(basket_cache->options.self, str_from(owner->id));
+    if (cache->options.exceeded)
+        cache->options.exceeded(cache->options.self, str_from(owner->id));
     return false;
 }
 
 static void on_basket_entry(void *self, const struct nats_kv_entry *entry)
 {
-    struct basket_cache *basket_cache = self;
+    struct basket_cache *cache = self;
     struct basket_entry *basket_entry;
 
-    remove_basket(basket_cache, entry->key);
-    if (basket_cache->options.wrote)
-        basket_cache->options.wrote(basket_cache->options.self, get_owner_id(entry->key),
-                                    entry->key.n + entry->value.n);
-    if (entry->change != NATS_KV_PUT || !take_basket_slot(basket_cache, entry))
+    remove_basket(cache, entry->key);
+    if (cache->options.wrote)
+        cache->options.wrote(cache->options.self, get_owner_id(entry->key),
+                             entry->key.n + entry->value.n);
+    if (entry->change != NATS_KV_PUT || !take_basket_slot(cache, entry))
         return;
     basket_entry = mem_alloc(sizeof(*basket_entry) + entry->key.n + entry->value.n);
     *basket_entry =
         (struct basket_entry){ entry->time, entry->revision, entry->key.n, entry->value.n };
     memcpy(basket_entry->bytes, entry->key.p, entry->key.n);
     memcpy(basket_entry->bytes + entry->key.n, entry->value.p, entry->value.n);
-    (void)map_set(&basket_cache->jars, (struct str){ basket_entry->bytes, basket_entry->key_size },
+    (void)map_set(&cache->jars, (struct str){ basket_entry->bytes, basket_entry->key_size },
                   basket_entry);
 }
 
@@ -130,44 +130,43 @@ static void on_basket_bus_event(struct nats_listener *listener, const struct nat
 struct basket_cache *basket_cache_new(const struct nats_js *js,
                                       const struct basket_cache_options *options, struct err *err)
 {
-    struct basket_cache *basket_cache = mem_zalloc(sizeof(*basket_cache));
+    struct basket_cache *cache = mem_zalloc(sizeof(*cache));
 
-    basket_cache->options = *options;
-    basket_cache->kv = (struct nats_kv){ .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
-    basket_cache->listening_since = clock_now();
-    nats_listen(js->conn, &basket_cache->bus, on_basket_bus_event);
-    basket_cache->watch = nats_kv_watch_new(
-        &basket_cache->kv,
+    cache->options = *options;
+    cache->kv = (struct nats_kv){ .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
+    cache->listening_since = clock_now();
+    nats_listen(js->conn, &cache->bus, on_basket_bus_event);
+    cache->watch = nats_kv_watch_new(
+        &cache->kv,
         &(struct nats_kv_watch_options){
-            .entry = on_basket_entry, .failed = on_basket_watch_failed, .self = basket_cache },
+            .entry = on_basket_entry, .failed = on_basket_watch_failed, .self = cache },
         err);
-    if (basket_cache->watch)
-        return basket_cache;
-    basket_cache_free(basket_cache);
+    if (cache->watch)
+        return cache;
+    basket_cache_free(cache);
     return NULL;
 }
 
-void basket_cache_free(struct basket_cache *basket_cache)
+void basket_cache_free(struct basket_cache *cache)
 {
-    if (!basket_cache)
+    if (!cache)
         return;
-    nats_unlisten(basket_cache->kv.js.conn, &basket_cache->bus);
-    nats_kv_watch_free(basket_cache->watch);
-    MAP_EACH (&basket_cache->jars, entry)
+    nats_unlisten(cache->kv.js.conn, &cache->bus);
+    nats_kv_watch_free(cache->watch);
+    MAP_EACH (&cache->jars, entry)
         free(entry->value);
-    MAP_EACH (&basket_cache->owners, entry)
+    MAP_EACH (&cache->owners, entry)
         free(entry->value);
-    map_done(&basket_cache->jars);
-    map_done(&basket_cache->owners);
-    free(basket_cache);
+    map_done(&cache->jars);
+    map_done(&cache->owners);
+    free(cache);
 }
 
-struct str basket_cache_get(const struct basket_cache *basket_cache, const char *peel,
-                            const char *name)
+struct str basket_cache_get(const struct basket_cache *cache, const char *peel, const char *name)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *key = arena_printf(&arena, "%s.%s", peel, name);
-    const struct basket_entry *basket_entry = map_find(&basket_cache->jars, str_from(key));
+    const struct basket_entry *basket_entry = map_find(&cache->jars, str_from(key));
 
     return basket_entry
                ? (struct str){ basket_entry->bytes + basket_entry->key_size, basket_entry->size }
@@ -188,7 +187,7 @@ static void on_basket_entry_removed(void *self, const struct nats_error *error, 
                     error->text);
 }
 
-static void remove_basket_entry(const struct basket_cache *basket_cache,
+static void remove_basket_entry(const struct basket_cache *cache,
                                 const struct basket_entry *basket_entry)
 {
     char *key = mem_zalloc(basket_entry->key_size + 1); /* may outlive the basket cache */
@@ -196,7 +195,7 @@ static void remove_basket_entry(const struct basket_cache *basket_cache,
 
     memcpy(key, basket_entry->bytes, basket_entry->key_size);
     /* at this revision: what the peel writes meanwhile stays */
-    if (nats_kv_delete(&basket_cache->kv, key, basket_entry->revision, on_basket_entry_removed, key,
+    if (nats_kv_delete(&cache->kv, key, basket_entry->revision, on_basket_entry_removed, key,
                        &err) < 0)
         free(key);
 }
@@ -210,15 +209,14 @@ static bool has_basket_expired(const struct basket_entry *basket_entry, const st
     return bus_time() - basket_entry->time > expires && (seen == 0 || clock_now() - seen > expires);
 }
 
-void basket_cache_sweep(struct basket_cache *basket_cache, const struct roster *roster,
-                        int64_t expires)
+void basket_cache_sweep(struct basket_cache *cache, const struct roster *roster, int64_t expires)
 {
     const int64_t wait = expires < LISTEN_NS ? expires : LISTEN_NS;
 
-    if (clock_now() - basket_cache->listening_since < wait ||
-        nats_conn_state(basket_cache->kv.js.conn) != NATS_CONN_CONNECTED)
+    if (clock_now() - cache->listening_since < wait ||
+        nats_conn_state(cache->kv.js.conn) != NATS_CONN_CONNECTED)
         return;
-    MAP_EACH (&basket_cache->jars, entry)
+    MAP_EACH (&cache->jars, entry)
         if (has_basket_expired(entry->value, roster, expires))
-            remove_basket_entry(basket_cache, entry->value);
+            remove_basket_entry(cache, entry->value);
 }

@@ -36,16 +36,14 @@ struct basket_cache_options {
 struct basket_cache *basket_cache_new(const struct nats_js *js,
                                       const struct basket_cache_options *options, struct err *err);
 /* NULL is fine. */
-void basket_cache_free(struct basket_cache *basket_cache);
+void basket_cache_free(struct basket_cache *cache);
 
 /* What a peel shares under a name, as MessagePack; a NULL view: nothing. Good until the loop turns.
  */
-struct str basket_cache_get(const struct basket_cache *basket_cache, const char *peel,
-                            const char *name);
+struct str basket_cache_get(const struct basket_cache *cache, const char *peel, const char *name);
 
 /* Remove what has expired: written longer than `expires` ago by a peel that was not heard since. To
  * be called now and then. */
-void basket_cache_sweep(struct basket_cache *basket_cache, const struct roster *roster,
-                        int64_t expires);
+void basket_cache_sweep(struct basket_cache *cache, const struct roster *roster, int64_t expires);
 
 #endif

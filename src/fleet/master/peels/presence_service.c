@@ -34,7 +34,7 @@
 
 /* A peel, as it was recorded. */
 struct seen_peel {
-    struct presence_service *tower;
+    struct presence_service *service;
     struct presence presence, next; /* that is being written */
     uint64_t revision;              /* 0: it is not recorded */
     bool is_busy;                   /* a write or an event is under way */
@@ -55,9 +55,9 @@ struct presence_service {
     bool has_begun;              /* PRESENCE_BEGAN is stored */
 };
 
-static struct nats_kv get_presence_bucket(const struct presence_service *tower)
+static struct nats_kv get_presence_bucket(const struct presence_service *service)
 {
-    return (struct nats_kv){ .js = tower->master->js,
+    return (struct nats_kv){ .js = service->master->js,
                              .bucket = store_bucket_name(STORE_PEEL_PRESENCE) };
 }
 
@@ -68,38 +68,38 @@ static struct value_time make_presence_time(int64_t ns)
 
 /* --- what is recorded ------------------------------------------------------------------- */
 
-static struct seen_peel *take_seen_peel(struct presence_service *tower, struct str peel)
+static struct seen_peel *take_seen_peel(struct presence_service *service, struct str peel)
 {
-    struct seen_peel *seen_peel = map_find(&tower->sights, peel);
+    struct seen_peel *seen_peel = map_find(&service->sights, peel);
 
     if (seen_peel)
         return seen_peel;
     seen_peel = mem_zalloc(sizeof(*seen_peel) + peel.n + 1);
-    seen_peel->tower = tower;
+    seen_peel->service = service;
     memcpy(seen_peel->peel, peel.p, peel.n);
-    (void)map_set(&tower->sights, str_from(seen_peel->peel), seen_peel);
+    (void)map_set(&service->sights, str_from(seen_peel->peel), seen_peel);
     return seen_peel;
 }
 
-static void forget_seen_peel(struct presence_service *tower, struct seen_peel *seen_peel)
+static void forget_seen_peel(struct presence_service *service, struct seen_peel *seen_peel)
 {
-    (void)map_remove(&tower->sights, str_from(seen_peel->peel));
+    (void)map_remove(&service->sights, str_from(seen_peel->peel));
     if (seen_peel->is_busy)
         seen_peel->is_gone = true; /* its callback frees it */
     else
         free(seen_peel);
 }
 
-static void forget_seen_peels(struct presence_service *tower)
+static void forget_seen_peels(struct presence_service *service)
 {
-    for (struct map_entry *entry; (entry = map_next(&tower->sights, NULL));)
-        forget_seen_peel(tower, entry->value);
+    for (struct map_entry *entry; (entry = map_next(&service->sights, NULL));)
+        forget_seen_peel(service, entry->value);
 }
 
 /* What was under way for it has ended. False: it is no longer needed. */
 static bool settle_seen_peel(struct seen_peel *seen_peel)
 {
-    seen_peel->tower->writes--;
+    seen_peel->service->writes--;
     seen_peel->is_busy = false;
     if (!seen_peel->is_gone)
         return true;
@@ -109,25 +109,25 @@ static bool settle_seen_peel(struct seen_peel *seen_peel)
 
 static void on_presence_record(void *self, const struct nats_kv_entry *entry)
 {
-    struct presence_service *tower = self;
+    struct presence_service *service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct presence presence;
     struct seen_peel *seen_peel;
     struct err err;
 
     if (str_is(entry->key, PRESENCE_BEGAN))
-        tower->has_begun = entry->change == NATS_KV_PUT;
+        service->has_begun = entry->change == NATS_KV_PUT;
     if (!peel_id_is_valid(entry->key))
         return;
     if (entry->change != NATS_KV_PUT) {
-        seen_peel = map_find(&tower->sights, entry->key);
+        seen_peel = map_find(&service->sights, entry->key);
         if (seen_peel)
-            forget_seen_peel(tower, seen_peel);
+            forget_seen_peel(service, seen_peel);
         return;
     }
     if (record_decode(&arena, &presence_type, 1, entry->value, &presence, &err) < 0)
         return;
-    seen_peel = take_seen_peel(tower, entry->key);
+    seen_peel = take_seen_peel(service, entry->key);
     if (entry->revision > seen_peel->revision) {
         seen_peel->presence = presence;
         seen_peel->revision = entry->revision;
@@ -151,7 +151,7 @@ static void on_presence_watch_failed(void *self, const struct nats_error *error)
 static int write_presence(struct seen_peel *seen_peel, const struct presence *presence,
                           nats_kv_revision_fn *fn, struct err *err)
 {
-    const struct nats_kv kv = get_presence_bucket(seen_peel->tower);
+    const struct nats_kv kv = get_presence_bucket(seen_peel->service);
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
     int result = record_encode(&bytes, &presence_type, presence, err);
 
@@ -164,7 +164,7 @@ static int write_presence(struct seen_peel *seen_peel, const struct presence *pr
         return -1;
     seen_peel->next = *presence;
     seen_peel->is_busy = true;
-    seen_peel->tower->writes++;
+    seen_peel->service->writes++;
     return 0;
 }
 
@@ -219,7 +219,7 @@ static void send_presence_event(struct seen_peel *seen_peel)
     put_time(&arena, &data, "since", presence->since);
     put_time(&arena, &data, "last_seen", presence->seen);
     if (announce_event(
-            seen_peel->tower->master,
+            seen_peel->service->master,
             &(struct announcement){
                 .tag = arena_printf(&arena, "peel/%s/%s", seen_peel->peel,
                                     presence_state_name(presence->state)),
@@ -231,21 +231,21 @@ static void send_presence_event(struct seen_peel *seen_peel)
             &err) < 0)
         return; /* too many wait: the next round */
     seen_peel->is_busy = true;
-    seen_peel->tower->writes++;
+    seen_peel->service->writes++;
 }
 
 /* --- a round ---------------------------------------------------------------------------- */
 
 static void record_change(struct seen_peel *seen_peel, enum presence_state state, int64_t seen)
 {
-    struct presence_service *tower = seen_peel->tower;
+    struct presence_service *service = seen_peel->service;
     const int64_t wall = bus_time();
     const bool is_new = seen_peel->revision == 0;
     struct presence presence = {
         .state = state,
         .since = make_presence_time(wall),
         /* who was there before anybody looked, or was never heard, has not come or gone */
-        .owed = is_new ? tower->has_begun && state == PRESENCE_ONLINE : true,
+        .owed = is_new ? service->has_begun && state == PRESENCE_ONLINE : true,
     };
     struct err err;
 
@@ -258,11 +258,11 @@ static void record_change(struct seen_peel *seen_peel, enum presence_state state
 
 static void judge_presence(void *self, struct str peel, int64_t seen)
 {
-    struct presence_service *tower = self;
-    struct seen_peel *seen_peel = take_seen_peel(tower, peel);
+    struct presence_service *service = self;
+    struct seen_peel *seen_peel = take_seen_peel(service, peel);
     enum presence_state state;
 
-    if (seen_peel->is_busy || tower->writes >= WRITES_MAX)
+    if (seen_peel->is_busy || service->writes >= WRITES_MAX)
         return;
     if (seen_peel->revision > 0 && seen_peel->presence.owed)
         send_presence_event(seen_peel);
@@ -270,9 +270,9 @@ static void judge_presence(void *self, struct str peel, int64_t seen)
                  &(struct presence_view){ .recorded =
                                               seen_peel->revision ? &seen_peel->presence : NULL,
                                           .seen = seen,
-                                          .listening_since = tower->listening_since,
+                                          .listening_since = service->listening_since,
                                           .now = clock_now(),
-                                          .grace = tower->master->conf.presence_grace },
+                                          .grace = service->master->conf.presence_grace },
                  &state))
         record_change(seen_peel, state, seen);
 }
@@ -286,17 +286,17 @@ static void on_presence_removed(void *self, const struct nats_error *error, uint
 }
 
 /* Peels without facts have left the fleet: that is not going offline. */
-static void drop_strangers(struct presence_service *tower)
+static void drop_strangers(struct presence_service *service)
 {
-    const struct nats_kv kv = get_presence_bucket(tower);
-    const struct roster *roster = master_roster(tower->master);
+    const struct nats_kv kv = get_presence_bucket(service);
+    const struct roster *roster = master_roster(service->master);
     struct err err;
 
-    MAP_EACH (&tower->sights, entry) {
+    MAP_EACH (&service->sights, entry) {
         const struct seen_peel *seen_peel = entry->value;
 
         if (!seen_peel->is_busy && !roster_facts(roster, entry->key) && seen_peel->revision > 0 &&
-            nats_kv_purge(&kv, seen_peel->peel, seen_peel->revision, on_presence_removed, tower,
+            nats_kv_purge(&kv, seen_peel->peel, seen_peel->revision, on_presence_removed, service,
                           &err) < 0)
             log_warning("presence cannot be removed peel=%s error=%s", seen_peel->peel, err.text);
     }
@@ -304,72 +304,74 @@ static void drop_strangers(struct presence_service *tower)
 
 static void on_first_presence_written(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct presence_service *tower = self;
+    struct presence_service *service = self;
 
     (void)revision;
-    tower->writes--;
-    tower->has_begun = !error;
+    service->writes--;
+    service->has_begun = !error;
     if (!error)
         log_info("presence of peels is recorded from now on");
 }
 
 /* Once in the life of a fleet: those that are there are recorded without events. */
-static void begin_records(struct presence_service *tower)
+static void begin_records(struct presence_service *service)
 {
-    const struct nats_kv kv = get_presence_bucket(tower);
+    const struct nats_kv kv = get_presence_bucket(service);
     struct err err;
 
-    if (tower->has_begun || tower->writes > 0)
+    if (service->has_begun || service->writes > 0)
         return;
-    if (nats_kv_put(&kv, PRESENCE_BEGAN, STR("1"), on_first_presence_written, tower, &err) == 0)
-        tower->writes++;
+    if (nats_kv_put(&kv, PRESENCE_BEGAN, STR("1"), on_first_presence_written, service, &err) == 0)
+        service->writes++;
 }
 
 static void on_presence_tick(struct timer *timer)
 {
-    struct presence_service *tower = container_of(timer, struct presence_service, timer);
-    const struct roster *roster = master_roster(tower->master);
+    struct presence_service *service = container_of(timer, struct presence_service, timer);
+    const struct roster *roster = master_roster(service->master);
 
-    timer_set(loop_timers(tower->master->loop), timer, clock_after(clock_now(), TICK_NS),
+    timer_set(loop_timers(service->master->loop), timer, clock_after(clock_now(), TICK_NS),
               on_presence_tick);
-    if (!lease_is_held(&tower->lease) || !tower->is_read || !roster || !roster_is_seeded(roster) ||
-        nats_conn_state(tower->master->js.conn) != NATS_CONN_CONNECTED)
+    if (!lease_is_held(&service->lease) || !service->is_read || !roster ||
+        !roster_is_seeded(roster) ||
+        nats_conn_state(service->master->js.conn) != NATS_CONN_CONNECTED)
         return;
-    roster_each(roster, judge_presence, tower);
-    drop_strangers(tower);
-    begin_records(tower);
+    roster_each(roster, judge_presence, service);
+    drop_strangers(service);
+    begin_records(service);
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
-static void close_records(struct presence_service *tower)
+static void close_records(struct presence_service *service)
 {
-    nats_kv_watch_free(tower->watch);
-    tower->watch = NULL;
-    tower->is_read = tower->has_begun = false;
-    timer_clear(loop_timers(tower->master->loop), &tower->timer);
-    forget_seen_peels(tower);
+    nats_kv_watch_free(service->watch);
+    service->watch = NULL;
+    service->is_read = service->has_begun = false;
+    timer_clear(loop_timers(service->master->loop), &service->timer);
+    forget_seen_peels(service);
 }
 
 static void on_presence_lease_got(struct lease *lease)
 {
-    struct presence_service *tower = container_of(lease, struct presence_service, lease);
-    const struct nats_kv kv = get_presence_bucket(tower);
+    struct presence_service *service = container_of(lease, struct presence_service, lease);
+    const struct nats_kv kv = get_presence_bucket(service);
     struct err err;
 
-    close_records(tower);
-    tower->listening_since = clock_now();
-    tower->watch =
+    close_records(service);
+    service->listening_since = clock_now();
+    service->watch =
         nats_kv_watch_new(&kv,
                           &(struct nats_kv_watch_options){ .entry = on_presence_record,
                                                            .caught_up = on_records_read,
                                                            .failed = on_presence_watch_failed,
-                                                           .self = tower },
+                                                           .self = service },
                           &err);
-    if (!tower->watch)
+    if (!service->watch)
         log_warning("presence cannot be watched error=%s", err.text);
     else
-        timer_set(loop_timers(tower->master->loop), &tower->timer, clock_now(), on_presence_tick);
+        timer_set(loop_timers(service->master->loop), &service->timer, clock_now(),
+                  on_presence_tick);
 }
 
 static void on_presence_lease_lost(struct lease *lease)
@@ -386,47 +388,47 @@ static void on_presence_bus_event(struct nats_listener *listener, const struct n
 
 static void *open_presence_service(struct master *master, struct err *err)
 {
-    struct presence_service *tower = mem_zalloc(sizeof(*tower));
+    struct presence_service *service = mem_zalloc(sizeof(*service));
 
     (void)err;
-    tower->master = master;
-    return tower;
+    service->master = master;
+    return service;
 }
 
 static int start_presence_service(void *self, struct err *err)
 {
-    struct presence_service *tower = self;
+    struct presence_service *service = self;
 
     (void)err;
-    if (!tower->master->conf.presence_events)
+    if (!service->master->conf.presence_events)
         return 0;
-    nats_listen(tower->master->js.conn, &tower->bus, on_presence_bus_event);
-    tower->lease = (struct lease){ .js = tower->master->js,
-                                   .key = LEASE,
-                                   .holder = tower->master->id,
-                                   .got = on_presence_lease_got,
-                                   .lost = on_presence_lease_lost };
-    lease_start(&tower->lease);
+    nats_listen(service->master->js.conn, &service->bus, on_presence_bus_event);
+    service->lease = (struct lease){ .js = service->master->js,
+                                     .key = LEASE,
+                                     .holder = service->master->id,
+                                     .got = on_presence_lease_got,
+                                     .lost = on_presence_lease_lost };
+    lease_start(&service->lease);
     return 0;
 }
 
 static void stop_presence_service(void *self)
 {
-    struct presence_service *tower = self;
+    struct presence_service *service = self;
 
-    if (!tower->lease.is_started)
+    if (!service->lease.is_started)
         return;
-    nats_unlisten(tower->master->js.conn, &tower->bus);
-    close_records(tower);
-    (void)lease_stop(&tower->lease, NULL, NULL);
+    nats_unlisten(service->master->js.conn, &service->bus);
+    close_records(service);
+    (void)lease_stop(&service->lease, NULL, NULL);
 }
 
 static void free_presence_service(void *self)
 {
-    struct presence_service *tower = self;
+    struct presence_service *service = self;
 
-    map_done(&tower->sights);
-    free(tower);
+    map_done(&service->sights);
+    free(service);
 }
 
 const struct master_service master_presence_service = {

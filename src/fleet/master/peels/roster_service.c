@@ -46,15 +46,15 @@ struct roster_service {
 
 static void *open_roster_service(struct master *master, struct err *err)
 {
-    struct roster_service *roster_service = mem_zalloc(sizeof(*roster_service));
+    struct roster_service *service = mem_zalloc(sizeof(*service));
 
-    roster_service->master = master;
-    question_share_init(&roster_service->share);
-    if (background_tasks_open_workers(&roster_service->background_tasks, master->loop,
+    service->master = master;
+    question_share_init(&service->share);
+    if (background_tasks_open_workers(&service->background_tasks, master->loop,
                                       BACKGROUND_TASKS_COMPUTING, err) == 0)
-        return roster_service;
-    question_share_done(&roster_service->share);
-    free(roster_service);
+        return service;
+    question_share_done(&service->share);
+    free(service);
     return NULL;
 }
 
@@ -63,7 +63,7 @@ struct roster *master_roster(const struct master *master)
     return ((struct roster_service *)master_find(master, &master_roster_service))->roster;
 }
 
-struct settings_cache *master_settings_book(const struct master *master)
+struct settings_cache *master_settings_cache(const struct master *master)
 {
     return ((struct roster_service *)master_find(master, &master_roster_service))->book;
 }
@@ -89,7 +89,7 @@ static struct value collect_shared(struct arena *arena, const struct basket_cach
 /* A question, and where its answer goes. */
 struct asked {
     struct settings_wait wait;
-    struct roster_service *roster_service;
+    struct roster_service *service;
     struct arena arena; /* what was asked is in it */
     struct question_resolve question;
     struct str reply;
@@ -102,7 +102,7 @@ static struct roster_question make_roster_question(const struct asked *asked, co
 {
     return (struct roster_question){ .expr = expr,
                                      .type = type,
-                                     .groups = asked->roster_service->master->conf.nodegroups,
+                                     .groups = asked->service->master->conf.nodegroups,
                                      .time = asked->peel.n > 0 ? QUESTION_TIME_NS
                                                                : QUESTION_OTHER_TIME_NS,
                                      .with_settings = asked->with_settings };
@@ -117,7 +117,7 @@ static int keep_in_scope(const struct asked *asked, struct arena *arena, struct 
     const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
     size_t n = 0, at = 0;
 
-    if (roster_resolve(asked->roster_service->roster, arena, &scope, &inside, err) < 0)
+    if (roster_resolve(asked->service->roster, arena, &scope, &inside, err) < 0)
         return err_wrap(err, "scope");
     for (size_t i = 0; i < peels->n; i++) {
         while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
@@ -131,7 +131,7 @@ static int keep_in_scope(const struct asked *asked, struct arena *arena, struct 
 
 static void count_refusal(const struct asked *asked, const char *reason)
 {
-    metrics_add(asked->roster_service->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
+    metrics_add(asked->service->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
 }
 
 static void resolve_question(const struct asked *asked, struct arena *arena,
@@ -140,10 +140,10 @@ static void resolve_question(const struct asked *asked, struct arena *arena,
     const struct question_resolve *question = &asked->question;
     const struct roster_question target =
         make_roster_question(asked, question->expr, question->type);
-    const struct roster_service *roster_service = asked->roster_service;
+    const struct roster_service *service = asked->service;
     struct err err;
 
-    if (roster_resolve(roster_service->roster, arena, &target, &ret->peels, &err) < 0 ||
+    if (roster_resolve(service->roster, arena, &target, &ret->peels, &err) < 0 ||
         (question->scope[0] && keep_in_scope(asked, arena, &ret->peels, &err) < 0)) {
         ret->peels = (struct param_strs){ 0 };
         ret->err = arena_strdup(arena, err.text);
@@ -153,10 +153,9 @@ static void resolve_question(const struct asked *asked, struct arena *arena,
         return;
     }
     if (asked->with_settings)
-        ret->warning = settings_cache_warning(roster_service->book, arena);
+        ret->warning = settings_cache_warning(service->book, arena);
     if (question->basket[0])
-        ret->basket =
-            collect_shared(arena, roster_service->basket_cache, &ret->peels, question->basket);
+        ret->basket = collect_shared(arena, service->basket_cache, &ret->peels, question->basket);
 }
 
 static void send_question_answer(struct asked *asked, const struct question_resolved *answer)
@@ -165,7 +164,7 @@ static void send_question_answer(struct asked *asked, const struct question_reso
     struct err err;
 
     if (record_encode(&bytes, &question_resolved_type, answer, &err) < 0 ||
-        nats_publish(asked->roster_service->master->js.conn,
+        nats_publish(asked->service->master->js.conn,
                      &(struct nats_pub){ .subject = asked->reply, .payload = buf_view(&bytes) },
                      &err) < 0)
         log_warning("answer to a question about targets: %s", err.text);
@@ -186,8 +185,7 @@ static void answer_roster_question(struct asked *asked)
     const int64_t began = clock_thread();
 
     resolve_question(asked, &arena, &answer);
-    question_share_charge(&asked->roster_service->share, asked->peel, clock_thread() - began,
-                          clock_now());
+    question_share_charge(&asked->service->share, asked->peel, clock_thread() - began, clock_now());
     send_question_answer(asked, &answer);
 }
 
@@ -217,7 +215,7 @@ static bool needs_target_settings(const struct asked *asked)
 static bool is_from_peel(const struct asked *asked)
 {
     const struct enrollment_cache *enrollment_cache =
-        master_find(asked->roster_service->master, &enrollment_cache_service);
+        master_find(asked->service->master, &enrollment_cache_service);
 
     return !enrollment_cache_is_complete(enrollment_cache) || asked->peel.n > 0;
 }
@@ -243,7 +241,7 @@ static struct str read_question_asker(struct asked *asked, struct str header)
 static struct str find_asker(struct asked *asked, struct str header)
 {
     const struct enrollment_cache *enrollment_cache =
-        master_find(asked->roster_service->master, &enrollment_cache_service);
+        master_find(asked->service->master, &enrollment_cache_service);
     struct str rest = asked->reply, name;
 
     if (str_starts(rest, STR(ACCOUNTS_REPLY)))
@@ -258,8 +256,7 @@ static bool is_refused(struct asked *asked, const struct nats_msg *msg)
 {
     const bool is_large = msg->payload.n > QUESTION_SIZE_MAX;
 
-    if (!is_large &&
-        question_share_wait(&asked->roster_service->share, asked->peel, clock_now()) == 0)
+    if (!is_large && question_share_wait(&asked->service->share, asked->peel, clock_now()) == 0)
         return false;
     count_refusal(asked, is_large ? "size" : "share");
     send_problem(asked,
@@ -271,7 +268,7 @@ static bool is_refused(struct asked *asked, const struct nats_msg *msg)
 
 static void on_question(void *self, const struct nats_msg *msg)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
     struct asked *asked;
     struct err err;
 
@@ -280,12 +277,12 @@ static void on_question(void *self, const struct nats_msg *msg)
         !str_starts(msg->reply, STR(ACCOUNTS_REPLY)))
         return;
     asked = mem_zalloc(sizeof(*asked));
-    asked->roster_service = roster_service;
+    asked->service = service;
     asked->reply = arena_str(&asked->arena, msg->reply);
     asked->peel = find_asker(asked, msg->header);
     if (is_refused(asked, msg))
         return;
-    if (!roster_is_seeded(roster_service->roster)) {
+    if (!roster_is_seeded(service->roster)) {
         send_problem(asked, "this master has not read all facts yet; try again in a moment", false);
     } else if (record_decode(&asked->arena, &question_resolve_type, 1,
                              arena_str(&asked->arena, msg->payload), &asked->question, &err) < 0) {
@@ -293,7 +290,7 @@ static void on_question(void *self, const struct nats_msg *msg)
     } else if (needs_target_settings(asked) && !is_from_peel(asked)) {
         asked->with_settings = true;
         asked->wait.ready = on_question_settings;
-        settings_cache_await(roster_service->book, &asked->wait, SETTINGS_NS);
+        settings_cache_await(service->book, &asked->wait, SETTINGS_NS);
     } else {
         answer_roster_question(asked);
     }
@@ -302,50 +299,49 @@ static void on_question(void *self, const struct nats_msg *msg)
 /* --- life --------------------------------------------------------------------------- */
 
 /* Three heartbeats at least. */
-static void sweep_basket_cache(const struct roster_service *roster_service)
+static void sweep_basket_cache(const struct roster_service *service)
 {
-    const int64_t expires = roster_service->master->conf.basket_expires;
+    const int64_t expires = service->master->conf.basket_expires;
 
-    if (expires > 0 && roster_is_seeded(roster_service->roster))
-        basket_cache_sweep(roster_service->basket_cache, roster_service->roster,
+    if (expires > 0 && roster_is_seeded(service->roster))
+        basket_cache_sweep(service->basket_cache, service->roster,
                            expires > ROSTER_PEEL_SILENCE_NS ? expires : ROSTER_PEEL_SILENCE_NS);
 }
 
 static void on_roster_gauge_timer(struct timer *timer)
 {
-    struct roster_service *roster_service = container_of(timer, struct roster_service, gauge);
+    struct roster_service *service = container_of(timer, struct roster_service, gauge);
 
-    sweep_basket_cache(roster_service);
-    metrics_set(roster_service->master->metrics, MASTER_CONNECTED_PEELS,
-                (double)roster_online_count(roster_service->roster), NULL, NULL);
-    timer_set(loop_timers(roster_service->master->loop), &roster_service->gauge,
+    sweep_basket_cache(service);
+    metrics_set(service->master->metrics, MASTER_CONNECTED_PEELS,
+                (double)roster_online_count(service->roster), NULL, NULL);
+    timer_set(loop_timers(service->master->loop), &service->gauge,
               clock_after(clock_now(), GAUGE_NS), on_roster_gauge_timer);
 }
 
-static void count_drop(struct roster_service *roster_service, struct str peel, const char *what)
+static void count_drop(struct roster_service *service, struct str peel, const char *what)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    metrics_add(roster_service->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, peel).p,
-                what);
+    metrics_add(service->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, peel).p, what);
 }
 
 static void on_answered_facts(void *self, struct str peel, const struct value *facts)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
     if (facts)
-        metrics_add(roster_service->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
-    for (struct roster_listener *one = roster_service->listeners; one; one = one->next)
+        metrics_add(service->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
+    for (struct roster_listener *one = service->listeners; one; one = one->next)
         one->changed(one, peel);
 }
 
 static void on_facts_written(void *self, struct str peel, size_t bytes)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
-    if (roster_service->meter)
-        roster_service->meter->wrote(roster_service->meter, USAGE_FACTS, peel, bytes);
+    if (service->meter)
+        service->meter->wrote(service->meter, USAGE_FACTS, peel, bytes);
 }
 
 static void on_facts_dropped(void *self, struct str peel)
@@ -355,19 +351,19 @@ static void on_facts_dropped(void *self, struct str peel)
 
 static void on_shared(void *self, struct str peel, size_t bytes)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
-    if (roster_service->meter)
-        roster_service->meter->wrote(roster_service->meter, USAGE_BASKET, peel, bytes);
+    if (service->meter)
+        service->meter->wrote(service->meter, USAGE_BASKET, peel, bytes);
 }
 
 static void on_shared_too_much(void *self, struct str peel)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
-    count_drop(roster_service, peel, "basket");
-    if (roster_service->meter)
-        roster_service->meter->exceeded(roster_service->meter, USAGE_BASKET, peel);
+    count_drop(service, peel, "basket");
+    if (service->meter)
+        service->meter->exceeded(service->meter, USAGE_BASKET, peel);
 }
 
 void master_roster_set_meter(struct master *master, struct usage_meter *meter)
@@ -377,16 +373,16 @@ void master_roster_set_meter(struct master *master, struct usage_meter *meter)
 
 void master_roster_listen(struct master *master, struct roster_listener *listener)
 {
-    struct roster_service *roster_service = master_find(master, &master_roster_service);
+    struct roster_service *service = master_find(master, &master_roster_service);
 
-    listener->next = roster_service->listeners;
-    roster_service->listeners = listener;
+    listener->next = service->listeners;
+    service->listeners = listener;
 }
 
 void master_roster_forget(struct master *master, struct roster_listener *listener)
 {
-    struct roster_service *roster_service = master_find(master, &master_roster_service);
-    struct roster_listener **place = &roster_service->listeners;
+    struct roster_service *service = master_find(master, &master_roster_service);
+    struct roster_listener **place = &service->listeners;
 
     while (*place && *place != listener)
         place = &(*place)->next;
@@ -394,77 +390,74 @@ void master_roster_forget(struct master *master, struct roster_listener *listene
         *place = listener->next;
 }
 
-static void close_roster_service(struct roster_service *roster_service)
+static void close_roster_service(struct roster_service *service)
 {
-    nats_sub_free(roster_service->questions);
-    roster_service->questions = NULL;
-    settings_cache_free(roster_service->book);
-    roster_service->book = NULL;
-    basket_cache_free(roster_service->basket_cache);
-    roster_service->basket_cache = NULL;
-    roster_free(roster_service->roster);
-    roster_service->roster = NULL;
+    nats_sub_free(service->questions);
+    service->questions = NULL;
+    settings_cache_free(service->book);
+    service->book = NULL;
+    basket_cache_free(service->basket_cache);
+    service->basket_cache = NULL;
+    roster_free(service->roster);
+    service->roster = NULL;
 }
 
 static int start_roster_service(void *self, struct err *err)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
     const struct nats_sub_options options = {
         .subject = subject_template(SUBJECT_RESOLVE),
         .queue = subject_queue(SUBJECT_RESOLVE),
         .message = on_question,
-        .self = roster_service,
+        .self = service,
     };
     const struct basket_cache_options basket_cache_options = { .wrote = on_shared,
                                                                .exceeded = on_shared_too_much,
-                                                               .self = roster_service };
+                                                               .self = service };
 
-    roster_service->roster =
-        roster_new(&roster_service->master->js,
-                   &(struct roster_options){ .master_id = roster_service->master->id,
-                                             .on_facts = on_answered_facts,
-                                             .wrote = on_facts_written,
-                                             .dropped = on_facts_dropped,
-                                             .self = roster_service },
-                   err);
-    if (roster_service->roster)
-        roster_service->basket_cache =
-            basket_cache_new(&roster_service->master->js, &basket_cache_options, err);
-    if (roster_service->basket_cache)
-        roster_service->questions = nats_sub_new(roster_service->master->js.conn, &options, err);
-    if (!roster_service->questions) {
-        close_roster_service(roster_service);
+    service->roster = roster_new(&service->master->js,
+                                 &(struct roster_options){ .master_id = service->master->id,
+                                                           .on_facts = on_answered_facts,
+                                                           .wrote = on_facts_written,
+                                                           .dropped = on_facts_dropped,
+                                                           .self = service },
+                                 err);
+    if (service->roster)
+        service->basket_cache = basket_cache_new(&service->master->js, &basket_cache_options, err);
+    if (service->basket_cache)
+        service->questions = nats_sub_new(service->master->js.conn, &options, err);
+    if (!service->questions) {
+        close_roster_service(service);
         return -1;
     }
-    roster_service->book =
-        settings_cache_new(roster_service->master, &roster_service->background_tasks);
-    on_roster_gauge_timer(&roster_service->gauge);
+    service->book = settings_cache_new(service->master, &service->background_tasks);
+    on_roster_gauge_timer(&service->gauge);
     return 0;
 }
 
 static void stop_roster_service(void *self)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
-    timer_clear(loop_timers(roster_service->master->loop), &roster_service->gauge);
-    close_roster_service(roster_service);
+    timer_clear(loop_timers(service->master->loop), &service->gauge);
+    close_roster_service(service);
 }
 
 static void free_roster_service(void *self)
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
-    background_tasks_close(&roster_service->background_tasks);
-    question_share_done(&roster_service->share);
-    free(roster_service);
+    background_tasks_close(&service->background_tasks);
+    question_share_done(&service->share);
+    free(service);
 }
 
 static enum health_status check_roster_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    struct roster_service *roster_service = self;
+    struct roster_service *service = self;
 
-    if (roster_is_seeded(roster_service->roster)) {
-        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(roster_service->roster));
+    if (roster_is_seeded(service->roster)) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(service->roster));
         return HEALTH_OK;
     }
     (void)snprintf(message, HEALTH_TEXT_MAX, "reading facts");

@@ -143,7 +143,7 @@ static void wait_for_settings(struct reactor_engine *engine, struct reaction_run
     struct settled *settled = mem_zalloc(sizeof(*settled));
 
     *settled = (struct settled){ { .ready = on_reaction_settings }, engine, reaction_run, job };
-    settings_cache_await(master_settings_book(engine->master), &settled->wait, SETTINGS_NS);
+    settings_cache_await(master_settings_cache(engine->master), &settled->wait, SETTINGS_NS);
 }
 
 /* All facts were read before the first event was taken (begin_pulling). */

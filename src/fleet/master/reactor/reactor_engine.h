@@ -35,7 +35,7 @@
 struct reaction_env;
 struct nats_consumer_info;
 struct reactor_audit;
-struct reactor_bench;
+struct reactor_render_slot;
 struct reactor_wait;
 struct rule_file;
 struct nats_puller;
@@ -49,7 +49,7 @@ struct rule_watch;
 #define REACTOR_HELD_MAX  64
 /* Renderings that are handed to each worker at once, so that it finds the next one when it is done
  * with the last. */
-#define REACTOR_BENCHES_EACH 4
+#define REACTOR_SLOTS_EACH 4
 /* Bytes of a payload, and of a template, that may be rendered without a worker. */
 #define REACTOR_QUICK_MAX ((size_t)4096)
 #define REACTOR_TICK_NS   (INT64_C(15) * 1000000000)
@@ -70,14 +70,14 @@ struct reactor_engine {
     struct nats_sub *tests, *retries;
     struct nats_puller *exhausted;
     struct background_tasks background_tasks;
-    struct reactor_bench *benches; /* REACTOR_BENCHES_EACH for each worker */
-    size_t bench_count;
+    struct reactor_render_slot *slots; /* REACTOR_SLOTS_EACH for each worker */
+    size_t slot_count;
     struct reaction_env *quick;         /* of renderings that need no worker */
     int64_t quick_early;                /* when the one under way should have ended */
     int64_t quick_until;                /* in processor time, when it has to; 0: it is early */
     VEC(const struct rule_file *) slow; /* files that have taken longer, of the rules as they are */
-    struct reactor_mission *first, *last;    /* all of them */
-    struct reactor_mission *queued, **queue; /* those that wait for a bench */
+    struct reactor_delivery *first, *last;    /* all of them */
+    struct reactor_delivery *queued, **queue; /* those that wait for a bench */
     struct reactor_wait *waits;
     size_t waiting; /* so many */
     struct reactor_audit *audit;
@@ -91,11 +91,11 @@ struct reactor_engine {
 };
 
 /* A message that is being worked on. */
-struct reactor_mission {
+struct reactor_delivery {
     struct reactor_engine *engine;
     struct reaction_run *reaction_run;
-    struct reactor_mission *previous, *next;
-    struct reactor_mission *queue_next;
+    struct reactor_delivery *previous, *next;
+    struct reactor_delivery *queue_next;
     struct str reply;
     uint64_t seq;       /* of its message */
     bool is_small;      /* its event */
@@ -134,7 +134,7 @@ void reactor_await(void *user, struct reaction_run *reaction_run,
 /* The wait is over: their events are postponed. */
 void reactor_end_waits(struct reactor_engine *engine);
 /* Of reactor_service.c: another message may be taken meanwhile. */
-void reactor_leave_room(struct reactor_mission *mission);
+void reactor_leave_room(struct reactor_delivery *delivery);
 
 /* --- reactor_outcomes.c --- */
 /* An event that passed by: dropped (a reason) or unmatched (GATE_PASS). Under a flood, some are

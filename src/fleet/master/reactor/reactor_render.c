@@ -13,11 +13,11 @@
 #define QUICK_NS (CLOCK_MS / 2)
 
 /* A rendering, or the place for one: its environment, and what it renders. */
-struct reactor_bench {
+struct reactor_render_slot {
     struct background_task background_task;
     struct reactor_engine *engine;
     struct reaction_env *env;
-    struct reactor_mission *mission; /* NULL: free */
+    struct reactor_delivery *delivery; /* NULL: free */
     int64_t began;
 };
 
@@ -25,64 +25,64 @@ struct reactor_bench {
 
 static void render_reaction(struct background_task *background_task)
 {
-    struct reactor_bench *bench =
-        container_of(background_task, struct reactor_bench, background_task);
+    struct reactor_render_slot *slot =
+        container_of(background_task, struct reactor_render_slot, background_task);
 
-    bench->began = clock_now();
-    (void)reaction_run_render(bench->mission->reaction_run, bench->env);
+    slot->began = clock_now();
+    (void)reaction_run_render(slot->delivery->reaction_run, slot->env);
 }
 
-static void fill_benches(struct reactor_engine *engine);
+static void fill_slots(struct reactor_engine *engine);
 
 static void finish_rendering(struct background_task *background_task)
 {
-    struct reactor_bench *bench =
-        container_of(background_task, struct reactor_bench, background_task);
-    struct reactor_engine *engine = bench->engine;
-    struct reaction_run *reaction_run = bench->mission->reaction_run;
+    struct reactor_render_slot *slot =
+        container_of(background_task, struct reactor_render_slot, background_task);
+    struct reactor_engine *engine = slot->engine;
+    struct reaction_run *reaction_run = slot->delivery->reaction_run;
 
     metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
-                    (double)(clock_now() - bench->began) / (double)CLOCK_SECOND, NULL, NULL);
-    bench->mission = NULL;
+                    (double)(clock_now() - slot->began) / (double)CLOCK_SECOND, NULL, NULL);
+    slot->delivery = NULL;
     crash_point("reaction-rendered");
     if (engine->is_stopping)
         reaction_run_postpone(reaction_run);
     else
         reaction_run_rendered(reaction_run);
-    fill_benches(engine);
+    fill_slots(engine);
 }
 
-static void begin_rendering(struct reactor_bench *bench, struct reactor_mission *mission)
+static void begin_rendering(struct reactor_render_slot *slot, struct reactor_delivery *delivery)
 {
-    bench->mission = mission;
-    background_task_begin(&bench->engine->background_tasks, &bench->background_task,
-                          render_reaction, finish_rendering);
+    slot->delivery = delivery;
+    background_task_begin(&slot->engine->background_tasks, &slot->background_task, render_reaction,
+                          finish_rendering);
 }
 
-static struct reactor_mission *take_queued(struct reactor_engine *engine)
+static struct reactor_delivery *take_queued(struct reactor_engine *engine)
 {
-    struct reactor_mission *mission = engine->queued;
+    struct reactor_delivery *delivery = engine->queued;
 
-    if (!mission)
+    if (!delivery)
         return NULL;
-    engine->queued = mission->queue_next;
+    engine->queued = delivery->queue_next;
     if (!engine->queued)
         engine->queue = &engine->queued;
-    mission->queue_next = NULL;
-    return mission;
+    delivery->queue_next = NULL;
+    return delivery;
 }
 
-static void fill_benches(struct reactor_engine *engine)
+static void fill_slots(struct reactor_engine *engine)
 {
-    for (size_t i = 0; i < engine->bench_count && !engine->is_stopping; i++) {
-        struct reactor_mission *mission;
+    for (size_t i = 0; i < engine->slot_count && !engine->is_stopping; i++) {
+        struct reactor_delivery *delivery;
 
-        if (engine->benches[i].mission)
+        if (engine->slots[i].delivery)
             continue;
-        mission = take_queued(engine);
-        if (!mission)
+        delivery = take_queued(engine);
+        if (!delivery)
             return;
-        begin_rendering(&engine->benches[i], mission);
+        begin_rendering(&engine->slots[i], delivery);
     }
 }
 
@@ -102,11 +102,12 @@ static bool is_quick_over(void *user)
 }
 
 /* May it be rendered here? A small event, and a small template that only fills in values. */
-static bool may_be_quick(const struct reactor_engine *engine, const struct reactor_mission *mission)
+static bool may_be_quick(const struct reactor_engine *engine,
+                         const struct reactor_delivery *delivery)
 {
-    const struct rule_file *file = reaction_run_file(mission->reaction_run);
+    const struct rule_file *file = reaction_run_file(delivery->reaction_run);
 
-    if (!mission->is_small || file->text.n > REACTOR_QUICK_MAX ||
+    if (!delivery->is_small || file->text.n > REACTOR_QUICK_MAX ||
         str_find(file->text, STR("{%"), 0) != STR_NONE)
         return false;
     VEC_EACH (&engine->slow, slow)
@@ -117,18 +118,18 @@ static bool may_be_quick(const struct reactor_engine *engine, const struct react
 
 /* A hand-over to a worker and back takes longer than most renderings. What is not right, or not
  * done in time, is left to a worker; a file is too slow once only. */
-static bool render_quickly(struct reactor_engine *engine, const struct reactor_mission *mission)
+static bool render_quickly(struct reactor_engine *engine, const struct reactor_delivery *delivery)
 {
     const int64_t began = clock_now();
     bool is_right;
 
-    if (!may_be_quick(engine, mission))
+    if (!may_be_quick(engine, delivery))
         return false;
     engine->quick_early = clock_after(began, QUICK_NS);
     engine->quick_until = 0;
-    is_right = reaction_run_render(mission->reaction_run, engine->quick);
+    is_right = reaction_run_render(delivery->reaction_run, engine->quick);
     if (is_quick_over(engine))
-        VEC_PUSH(&engine->slow, reaction_run_file(mission->reaction_run));
+        VEC_PUSH(&engine->slow, reaction_run_file(delivery->reaction_run));
     if (is_right)
         metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
                         (double)(clock_now() - began) / (double)CLOCK_SECOND, NULL, NULL);
@@ -138,20 +139,20 @@ static bool render_quickly(struct reactor_engine *engine, const struct reactor_m
 void reactor_render(void *user, struct reaction_run *reaction_run)
 {
     struct reactor_engine *engine = user;
-    struct reactor_mission *mission = reaction_run_message(reaction_run);
+    struct reactor_delivery *delivery = reaction_run_message(reaction_run);
 
     if (engine->is_stopping) {
         reaction_run_postpone(reaction_run);
         return;
     }
-    if (render_quickly(engine, mission)) {
+    if (render_quickly(engine, delivery)) {
         crash_point("reaction-rendered");
         reaction_run_rendered(reaction_run);
         return;
     }
-    *engine->queue = mission;
-    engine->queue = &mission->queue_next;
-    fill_benches(engine);
+    *engine->queue = delivery;
+    engine->queue = &delivery->queue_next;
+    fill_slots(engine);
 }
 
 /* --- life ------------------------------------------------------------------------------- */
@@ -164,34 +165,34 @@ void reactor_open_renderings(struct reactor_engine *engine)
         .user = engine,
     };
 
-    engine->bench_count = (size_t)engine->master->conf.reactor_workers * REACTOR_BENCHES_EACH;
-    engine->benches = mem_zalloc(mem_product(engine->bench_count, sizeof(*engine->benches)));
-    for (size_t i = 0; i < engine->bench_count; i++)
-        engine->benches[i] =
-            (struct reactor_bench){ .engine = engine, .env = reaction_env_new(&options) };
+    engine->slot_count = (size_t)engine->master->conf.reactor_workers * REACTOR_SLOTS_EACH;
+    engine->slots = mem_zalloc(mem_product(engine->slot_count, sizeof(*engine->slots)));
+    for (size_t i = 0; i < engine->slot_count; i++)
+        engine->slots[i] =
+            (struct reactor_render_slot){ .engine = engine, .env = reaction_env_new(&options) };
     engine->quick =
         reaction_env_new(&(struct reaction_options){ .is_stopped = is_quick_over, .user = engine });
 }
 
 void reactor_free_renderings(struct reactor_engine *engine)
 {
-    for (size_t i = 0; i < engine->bench_count; i++)
-        reaction_env_free(engine->benches[i].env);
-    free(engine->benches);
-    engine->benches = NULL;
+    for (size_t i = 0; i < engine->slot_count; i++)
+        reaction_env_free(engine->slots[i].env);
+    free(engine->slots);
+    engine->slots = NULL;
     reaction_env_free(engine->quick);
     engine->quick = NULL;
     free(engine->slow.p);
     engine->slow.p = NULL;
     engine->slow.n = engine->slow.cap = 0;
-    engine->bench_count = 0;
+    engine->slot_count = 0;
 }
 
 void reactor_end_renderings(struct reactor_engine *engine)
 {
-    struct reactor_mission *mission;
+    struct reactor_delivery *delivery;
 
-    while ((mission = take_queued(engine)))
-        reaction_run_postpone(mission->reaction_run);
+    while ((delivery = take_queued(engine)))
+        reaction_run_postpone(delivery->reaction_run);
     background_tasks_close(&engine->background_tasks); /* waits, and does the rest of each */
 }

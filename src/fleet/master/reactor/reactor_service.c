@@ -72,28 +72,28 @@ static bool is_event_source_revoked(void *user, const char *peel)
 
 /* --- missions ------------------------------------------------------------------------ */
 
-static struct reactor_mission *add_delivery(struct reactor_engine *engine,
-                                            struct reaction_run *reaction_run, struct str reply)
+static struct reactor_delivery *add_delivery(struct reactor_engine *engine,
+                                             struct reaction_run *reaction_run, struct str reply)
 {
-    struct reactor_mission *mission = mem_zalloc(sizeof(*mission) + reply.n);
+    struct reactor_delivery *delivery = mem_zalloc(sizeof(*delivery) + reply.n);
 
-    memcpy(mission->bytes, reply.p, reply.n);
-    mission->engine = engine;
-    mission->reaction_run = reaction_run;
-    mission->reply = (struct str){ mission->bytes, reply.n };
-    mission->previous = engine->last;
-    *(engine->last ? &engine->last->next : &engine->first) = mission;
-    engine->last = mission;
-    return mission;
+    memcpy(delivery->bytes, reply.p, reply.n);
+    delivery->engine = engine;
+    delivery->reaction_run = reaction_run;
+    delivery->reply = (struct str){ delivery->bytes, reply.n };
+    delivery->previous = engine->last;
+    *(engine->last ? &engine->last->next : &engine->first) = delivery;
+    engine->last = delivery;
+    return delivery;
 }
 
-static void free_delivery(struct reactor_mission *mission)
+static void free_delivery(struct reactor_delivery *delivery)
 {
-    struct reactor_engine *engine = mission->engine;
+    struct reactor_engine *engine = delivery->engine;
 
-    *(mission->previous ? &mission->previous->next : &engine->first) = mission->next;
-    *(mission->next ? &mission->next->previous : &engine->last) = mission->previous;
-    free(mission);
+    *(delivery->previous ? &delivery->previous->next : &engine->first) = delivery->next;
+    *(delivery->next ? &delivery->next->previous : &engine->last) = delivery->previous;
+    free(delivery);
 }
 
 /* Room for the next message. */
@@ -103,18 +103,18 @@ static void count_done(struct reactor_engine *engine)
         nats_puller_done(engine->puller, 1);
 }
 
-void reactor_leave_room(struct reactor_mission *mission)
+void reactor_leave_room(struct reactor_delivery *delivery)
 {
-    if (mission->has_left_room)
+    if (delivery->has_left_room)
         return;
-    mission->has_left_room = true;
-    count_done(mission->engine);
+    delivery->has_left_room = true;
+    count_done(delivery->engine);
 }
 
-static void end_delivery(struct reactor_mission *mission)
+static void end_delivery(struct reactor_delivery *delivery)
 {
-    reactor_leave_room(mission);
-    free_delivery(mission);
+    reactor_leave_room(delivery);
+    free_delivery(delivery);
 }
 
 static void acknowledge_event(struct reactor_engine *engine, struct str reply, uint64_t seq)
@@ -161,50 +161,50 @@ static void log_results(const struct outcome *outcome)
 /* What will not come again is on record before it is acknowledged. */
 static void on_last_kept(void *self)
 {
-    struct reactor_mission *mission = self;
-    struct reactor_engine *engine = mission->engine;
+    struct reactor_delivery *delivery = self;
+    struct reactor_engine *engine = delivery->engine;
 
     if (engine->is_stopping) {
-        free_delivery(mission);
+        free_delivery(delivery);
         return;
     }
-    acknowledge_event(engine, mission->reply, mission->seq);
-    end_delivery(mission);
+    acknowledge_event(engine, delivery->reply, delivery->seq);
+    end_delivery(delivery);
 }
 
 static void on_reaction_end(void *user, struct reaction_run *reaction_run,
                             const struct reaction_run_end *end)
 {
     struct reactor_engine *engine = user;
-    struct reactor_mission *mission = reaction_run_message(reaction_run);
+    struct reactor_delivery *delivery = reaction_run_message(reaction_run);
     struct err err;
 
-    mission->reaction_run = NULL;
+    delivery->reaction_run = NULL;
     if (engine->is_stopping) {
         if (engine->is_parting) /* another master gets it at once, else after ack_wait */
-            (void)nats_nak(engine->master->js.conn, mission->reply, 0, &err);
-        free_delivery(mission);
+            (void)nats_nak(engine->master->js.conn, delivery->reply, 0, &err);
+        free_delivery(delivery);
         return;
     }
     count_outcome_results(engine, end->outcome);
     log_results(end->outcome);
     if (end->verdict == REACTION_RUN_EXHAUSTED) {
-        reactor_give_up(engine, end->outcome, on_last_kept, mission);
+        reactor_give_up(engine, end->outcome, on_last_kept, delivery);
         return;
     }
     crash_point("event-decided");
-    if (mission->is_last) {
-        reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
+    if (delivery->is_last) {
+        reactor_keep_outcome(engine, end->outcome, on_last_kept, delivery);
         return;
     }
-    if (end->verdict == REACTION_RUN_ACK || !mission->is_again) /* else it stays given up */
+    if (end->verdict == REACTION_RUN_ACK || !delivery->is_again) /* else it stays given up */
         reactor_note_end(engine, end->outcome);
     if (end->verdict == REACTION_RUN_ACK)
-        acknowledge_event(engine, mission->reply, mission->seq);
-    else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
+        acknowledge_event(engine, delivery->reply, delivery->seq);
+    else if (nats_nak(engine->master->js.conn, delivery->reply, PIPELINE_NAK_NS, &err) < 0)
         log_warning("an event was not given back: %s", err.text);
     crash_point("event-acknowledged");
-    end_delivery(mission);
+    end_delivery(delivery);
 }
 
 static void on_breaker_opened(void *user, const char *rule)
@@ -247,33 +247,33 @@ static void note_drop(struct reactor_engine *engine, const struct pipeline_verdi
 }
 
 /* What needs no flight is done with. */
-static void skip_event(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
+static void skip_event(struct reactor_engine *engine, const struct pipeline_delivery *received,
                        const struct pipeline_verdict *verdict, struct str reply)
 {
     if (verdict->drop != EVENT_GATE_PASS)
         note_drop(engine, verdict);
     else
         metrics_add(engine->master->metrics, MASTER_REACTOR_UNMATCHED, 1, NULL, NULL);
-    reactor_note_event(engine, delivery, verdict);
-    acknowledge_event(engine, reply, delivery->seq);
+    reactor_note_event(engine, received, verdict);
+    acknowledge_event(engine, reply, received->seq);
     count_done(engine);
 }
 
 static void on_last_recorded(void *self)
 {
-    struct reactor_mission *mission = self;
+    struct reactor_delivery *delivery = self;
 
-    if (mission->engine->is_stopping) {
-        reaction_run_cancel(mission->reaction_run);
-        free_delivery(mission);
+    if (delivery->engine->is_stopping) {
+        reaction_run_cancel(delivery->reaction_run);
+        free_delivery(delivery);
         return;
     }
-    reaction_run_begin(mission->reaction_run);
+    reaction_run_begin(delivery->reaction_run);
 }
 
 /* The server says that it gives an event up, once, and to whoever listens: while its streams have
  * no leader, nobody hears it. So the record is there before the last attempt begins. */
-static void record_last(struct reactor_mission *mission, const struct pipeline_delivery *delivery,
+static void record_last(struct reactor_delivery *delivery, const struct pipeline_delivery *received,
                         const struct event_gate_event *event)
 {
     const struct outcome outcome = {
@@ -283,19 +283,19 @@ static void record_last(struct reactor_mission *mission, const struct pipeline_d
         .key = event->source.key,
         .depth = event->event.depth,
         .provenance = event->event.origin ? event->event.origin : "",
-        .parent = delivery->parent ? delivery->parent : "",
-        .deliveries = (int32_t)delivery->number,
-        .seq = delivery->seq,
+        .parent = received->parent ? received->parent : "",
+        .deliveries = (int32_t)received->number,
+        .seq = received->seq,
     };
 
-    mission->is_last = true;
-    reactor_keep_outcome(mission->engine, &outcome, on_last_recorded, mission);
+    delivery->is_last = true;
+    reactor_keep_outcome(delivery->engine, &outcome, on_last_recorded, delivery);
 }
 
 static void on_reactor_event(void *self, const struct nats_msg *msg)
 {
     struct reactor_engine *engine = self;
-    struct pipeline_delivery delivery = {
+    struct pipeline_delivery received = {
         .subject = msg->subject,
         .payload = msg->payload.p ? msg->payload : STR(""),
         .number = 1,
@@ -303,34 +303,34 @@ static void on_reactor_event(void *self, const struct nats_msg *msg)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct nats_delivery from;
     struct pipeline_verdict verdict;
-    struct reactor_mission *mission;
+    struct reactor_delivery *delivery;
     struct str parent, again;
 
     crash_point("event-fetched");
     if (nats_delivery_parse(msg->reply, &from)) {
-        delivery.number = from.deliveries < PIPELINE_DELIVERIES_MAX ? (unsigned)from.deliveries
+        received.number = from.deliveries < PIPELINE_DELIVERIES_MAX ? (unsigned)from.deliveries
                                                                     : PIPELINE_DELIVERIES_MAX;
-        delivery.seq = from.stream_seq;
+        received.seq = from.stream_seq;
     }
     if (msg->header.n > 0 && nats_header_find(msg->header, REACTOR_PARENT_HEADER, &parent) &&
         parent.n <= EVENT_GATE_ID_MAX)
-        delivery.parent = arena_str(&arena, parent).p;
-    pipeline_accept(&engine->pipeline, &delivery, &verdict);
+        received.parent = arena_str(&arena, parent).p;
+    pipeline_accept(&engine->pipeline, &received, &verdict);
     if (verdict.event->source.key)
         metrics_add(engine->master->metrics, MASTER_REACTOR_EVENTS, 1,
                     event_origin_name(verdict.event->source.type), NULL);
     if (!verdict.reaction_run) {
-        skip_event(engine, &delivery, &verdict, msg->reply);
+        skip_event(engine, &received, &verdict, msg->reply);
         return;
     }
-    mission = add_delivery(engine, verdict.reaction_run, msg->reply);
-    mission->seq = delivery.seq;
-    mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
-    mission->is_again =
+    delivery = add_delivery(engine, verdict.reaction_run, msg->reply);
+    delivery->seq = received.seq;
+    delivery->is_small = received.payload.n <= REACTOR_QUICK_MAX;
+    delivery->is_again =
         msg->header.n > 0 && nats_header_find(msg->header, REACTOR_AGAIN_HEADER, &again);
-    reaction_run_attach(verdict.reaction_run, mission);
-    if (delivery.number == PIPELINE_DELIVERIES_MAX)
-        record_last(mission, &delivery, verdict.event);
+    reaction_run_attach(verdict.reaction_run, delivery);
+    if (received.number == PIPELINE_DELIVERIES_MAX)
+        record_last(delivery, &received, verdict.event);
     else
         reaction_run_begin(verdict.reaction_run);
 }
@@ -450,8 +450,8 @@ static void on_reactor_tick(struct timer *timer)
     if (breaker_sweep(&engine->pipeline.breaker, clock_now()))
         log_info("breaker is closed again");
     breaker_each(&engine->pipeline.breaker, show_breaker, engine);
-    for (struct reactor_mission *mission = engine->first; mission; mission = mission->next)
-        (void)nats_ack_progress(engine->master->js.conn, mission->reply, &err);
+    for (struct reactor_delivery *delivery = engine->first; delivery; delivery = delivery->next)
+        (void)nats_ack_progress(engine->master->js.conn, delivery->reply, &err);
     (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_reactor_lag,
                              engine, &err);
     timer_set(loop_timers(engine->master->loop), &engine->tick,
@@ -591,13 +591,13 @@ static void free_reactor_engine(void *self)
 {
     struct reactor_engine *engine = self;
 
-    for (struct reactor_mission *mission = engine->first, *next; mission; mission = next) {
-        next = mission->next;
-        if (mission->reaction_run)
-            reaction_run_cancel(mission->reaction_run);
-        free(mission);
+    for (struct reactor_delivery *delivery = engine->first, *next; delivery; delivery = next) {
+        next = delivery->next;
+        if (delivery->reaction_run)
+            reaction_run_cancel(delivery->reaction_run);
+        free(delivery);
     }
-    if (engine->is_on && engine->benches) {
+    if (engine->is_on && engine->slots) {
         reactor_free_renderings(engine);
         pipeline_done(&engine->pipeline);
         rate_done(&engine->notes);

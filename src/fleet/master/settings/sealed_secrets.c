@@ -444,7 +444,7 @@ static void begin_sealing_batch(struct sealed_secrets *sealed_secrets)
 
 /* --- the tree ------------------------------------------------------------------------- */
 
-struct reading {
+struct sealed_tree_reading {
     struct background_task background_task;
     struct sealed_secrets *sealed_secrets;
     struct settings_tree *tree; /* NULL: failed */
@@ -453,7 +453,8 @@ struct reading {
 
 static void read_sealed_tree(struct background_task *background_task)
 {
-    struct reading *reading = container_of(background_task, struct reading, background_task);
+    struct sealed_tree_reading *reading =
+        container_of(background_task, struct sealed_tree_reading, background_task);
 
     reading->tree = settings_tree_read(reading->sealed_secrets->folder, &reading->err);
 }
@@ -474,7 +475,8 @@ static void mark_all_sealed_due(struct sealed_secrets *sealed_secrets)
 
 static void on_sealed_tree_read(struct background_task *background_task)
 {
-    struct reading *reading = container_of(background_task, struct reading, background_task);
+    struct sealed_tree_reading *reading =
+        container_of(background_task, struct sealed_tree_reading, background_task);
     struct sealed_secrets *sealed_secrets = reading->sealed_secrets;
 
     sealed_secrets->is_reading = false;
@@ -494,7 +496,7 @@ static void on_sealed_tree_read(struct background_task *background_task)
 
 static void begin_sealed_tree_reading(struct sealed_secrets *sealed_secrets)
 {
-    struct reading *reading = mem_zalloc(sizeof(*reading));
+    struct sealed_tree_reading *reading = mem_zalloc(sizeof(*reading));
 
     reading->sealed_secrets = sealed_secrets;
     sealed_secrets->is_reading = true;

@@ -31,7 +31,7 @@
 #define NAMED_MAX 3
 
 /* Settings that some peels have. */
-struct settings_page {
+struct shared_settings {
     size_t users;
     struct arena arena;
     struct value settings;
@@ -40,9 +40,9 @@ struct settings_page {
 
 /* A peel. */
 struct peel_settings {
-    struct settings_page *settings_page; /* NULL: not known */
-    bool is_due;                         /* in the list of those */
-    bool is_broken;                      /* they could not be made */
+    struct shared_settings *shared; /* NULL: not known */
+    bool is_due;                    /* in the list of those */
+    bool is_broken;                 /* they could not be made */
     char peel[];
 };
 
@@ -55,7 +55,7 @@ struct settings_cache {
     struct tree_trust trust;
     struct arena arena;
     const char *folder;
-    struct map cards, pages; /* by peel; by sum */
+    struct map by_peel, by_sum; /* by peel; by sum */
     VEC(struct peel_settings *) due;
     struct settings_tree *tree;    /* NULL: not read yet */
     uint64_t syncs, read, reading; /* trees that came; that was read; that is being read */
@@ -64,25 +64,25 @@ struct settings_cache {
     bool is_reading, is_gone;
 };
 
-static void advance_settings(struct settings_cache *book);
+static void advance_settings(struct settings_cache *cache);
 
 /* --- those who wait ------------------------------------------------------------------- */
 
 static void end_settings_wait(struct settings_wait *wait, const char *problem)
 {
-    struct settings_wait **place = &wait->book->waits;
+    struct settings_wait **place = &wait->cache->waits;
 
     while (*place != wait)
         place = &(*place)->next;
     *place = wait->next;
-    timer_clear(loop_timers(wait->book->master->loop), &wait->timer);
+    timer_clear(loop_timers(wait->cache->master->loop), &wait->timer);
     wait->ready(wait, problem);
 }
 
-static void end_all_waits(struct settings_cache *book, const char *problem)
+static void end_all_waits(struct settings_cache *cache, const char *problem)
 {
-    while (book->waits)
-        end_settings_wait(book->waits, problem);
+    while (cache->waits)
+        end_settings_wait(cache->waits, problem);
 }
 
 static void on_settings_wait_timeout(struct timer *timer)
@@ -97,70 +97,69 @@ static void on_settings_wait_timeout(struct timer *timer)
 /* --- settings pages ----------------------------------------------------------------------------
  */
 
-static struct peel_settings *get_peel_settings(struct settings_cache *book, struct str peel)
+static struct peel_settings *get_peel_settings(struct settings_cache *cache, struct str peel)
 {
-    struct peel_settings *peel_settings = map_find(&book->cards, peel);
+    struct peel_settings *peel_settings = map_find(&cache->by_peel, peel);
 
     if (peel_settings)
         return peel_settings;
     peel_settings = mem_zalloc(sizeof(*peel_settings) + peel.n + 1);
     memcpy(peel_settings->peel, peel.p, peel.n);
-    (void)map_set(&book->cards, str_from(peel_settings->peel), peel_settings);
+    (void)map_set(&cache->by_peel, str_from(peel_settings->peel), peel_settings);
     return peel_settings;
 }
 
-static void mark_due(struct settings_cache *book, struct peel_settings *peel_settings)
+static void mark_due(struct settings_cache *cache, struct peel_settings *peel_settings)
 {
     if (!peel_settings->is_due)
-        VEC_PUSH(&book->due, peel_settings);
+        VEC_PUSH(&cache->due, peel_settings);
     peel_settings->is_due = true;
 }
 
-static void drop_settings_page(struct settings_cache *book, struct settings_page *settings_page)
+static void drop_shared_settings(struct settings_cache *cache, struct shared_settings *shared)
 {
-    if (!settings_page || --settings_page->users > 0)
+    if (!shared || --shared->users > 0)
         return;
-    (void)map_remove(&book->pages, str_from(settings_page->sum));
-    arena_done(&settings_page->arena);
-    free(settings_page);
+    (void)map_remove(&cache->by_sum, str_from(shared->sum));
+    arena_done(&shared->arena);
+    free(shared);
 }
 
 /* The settings page with these bytes, which its caller becomes a user of; NULL: they cannot be
  * read. */
-static struct settings_page *get_settings_page(struct settings_cache *book, struct str bytes)
+static struct shared_settings *get_shared_settings(struct settings_cache *cache, struct str bytes)
 {
     char sum[SHA256_HEX_SIZE];
-    struct settings_page *settings_page;
+    struct shared_settings *shared;
     struct err ignored; /* we have written it */
 
     sha256_hex(bytes.p, bytes.n, sum);
-    settings_page = map_find(&book->pages, str_from(sum));
-    if (!settings_page) {
-        settings_page = mem_zalloc(sizeof(*settings_page));
-        memcpy(settings_page->sum, sum, sizeof(sum));
-        if (msgpack_decode(&settings_page->arena, arena_str(&settings_page->arena, bytes),
-                           &settings_page->settings, &ignored) < 0) {
-            arena_done(&settings_page->arena);
-            free(settings_page);
+    shared = map_find(&cache->by_sum, str_from(sum));
+    if (!shared) {
+        shared = mem_zalloc(sizeof(*shared));
+        memcpy(shared->sum, sum, sizeof(sum));
+        if (msgpack_decode(&shared->arena, arena_str(&shared->arena, bytes), &shared->settings,
+                           &ignored) < 0) {
+            arena_done(&shared->arena);
+            free(shared);
             return NULL;
         }
-        (void)map_set(&book->pages, str_from(settings_page->sum), settings_page);
+        (void)map_set(&cache->by_sum, str_from(shared->sum), shared);
     }
-    settings_page->users++;
-    return settings_page;
+    shared->users++;
+    return shared;
 }
 
 /* `bytes` is a NULL view: they are not known. */
-static void set_settings_page(struct settings_cache *book, struct peel_settings *peel_settings,
-                              struct str bytes)
+static void set_shared_settings(struct settings_cache *cache, struct peel_settings *peel_settings,
+                                struct str bytes)
 {
-    struct settings_page *old = peel_settings->settings_page;
+    struct shared_settings *old = peel_settings->shared;
 
-    peel_settings->settings_page = bytes.p ? get_settings_page(book, bytes) : NULL;
-    roster_put_settings(master_roster(book->master), str_from(peel_settings->peel),
-                        peel_settings->settings_page ? &peel_settings->settings_page->settings
-                                                     : NULL);
-    drop_settings_page(book, old);
+    peel_settings->shared = bytes.p ? get_shared_settings(cache, bytes) : NULL;
+    roster_put_settings(master_roster(cache->master), str_from(peel_settings->peel),
+                        peel_settings->shared ? &peel_settings->shared->settings : NULL);
+    drop_shared_settings(cache, old);
 }
 
 /* --- rendering ------------------------------------------------------------------------ */
@@ -173,7 +172,7 @@ struct item {
 
 struct batch {
     struct background_task background_task;
-    struct settings_cache *book;
+    struct settings_cache *cache;
     struct settings_tree *tree;
     struct arena arena; /* items, and what they become */
     struct item items[BATCH];
@@ -206,36 +205,36 @@ static void render_batch(struct background_task *background_task)
     }
 }
 
-static void keep_item(struct settings_cache *book, const struct item *item)
+static void keep_item(struct settings_cache *cache, const struct item *item)
 {
-    struct peel_settings *peel_settings = get_peel_settings(book, str_from(item->peel));
+    struct peel_settings *peel_settings = get_peel_settings(cache, str_from(item->peel));
 
     if (!item->bytes.p && !peel_settings->is_broken)
         log_warning("settings of a peel cannot be made, so I@ and J@ do not mean it peel=%s",
                     peel_settings->peel);
     peel_settings->is_broken = !item->bytes.p;
-    set_settings_page(book, peel_settings, item->bytes);
+    set_shared_settings(cache, peel_settings, item->bytes);
 }
 
 static void on_rendered(struct background_task *background_task)
 {
     struct batch *batch = container_of(background_task, struct batch, background_task);
-    struct settings_cache *book = batch->book;
+    struct settings_cache *cache = batch->cache;
 
-    for (size_t i = 0; i < batch->count && !book->is_gone; i++)
-        keep_item(book, &batch->items[i]);
+    for (size_t i = 0; i < batch->count && !cache->is_gone; i++)
+        keep_item(cache, &batch->items[i]);
     settings_tree_drop(batch->tree);
     arena_done(&batch->arena);
     free(batch);
-    book->under_way--;
-    advance_settings(book);
+    cache->under_way--;
+    advance_settings(cache);
 }
 
 /* False: nothing is known of the peel. */
 static bool add_settings_item(struct batch *batch, struct peel_settings *peel_settings)
 {
     const struct value *facts =
-        roster_facts(master_roster(batch->book->master), str_from(peel_settings->peel));
+        roster_facts(master_roster(batch->cache->master), str_from(peel_settings->peel));
 
     peel_settings->is_due = false;
     if (!facts)
@@ -245,99 +244,101 @@ static bool add_settings_item(struct batch *batch, struct peel_settings *peel_se
     return true;
 }
 
-static void begin_settings_batch(struct settings_cache *book)
+static void begin_settings_batch(struct settings_cache *cache)
 {
     struct batch *batch = mem_zalloc(sizeof(*batch));
 
-    batch->book = book;
-    while (book->due.n > 0 && batch->count < BATCH) {
-        struct peel_settings *peel_settings = book->due.p[--book->due.n];
+    batch->cache = cache;
+    while (cache->due.n > 0 && batch->count < BATCH) {
+        struct peel_settings *peel_settings = cache->due.p[--cache->due.n];
 
         if (!add_settings_item(batch, peel_settings)) {
             peel_settings->is_broken = false;
-            set_settings_page(book, peel_settings, (struct str){ NULL, 0 });
+            set_shared_settings(cache, peel_settings, (struct str){ NULL, 0 });
         }
     }
-    batch->tree = settings_tree_hold(book->tree);
-    book->under_way++;
-    background_task_begin(book->background_tasks, &batch->background_task, render_batch,
+    batch->tree = settings_tree_hold(cache->tree);
+    cache->under_way++;
+    background_task_begin(cache->background_tasks, &batch->background_task, render_batch,
                           on_rendered);
 }
 
 /* --- the tree ------------------------------------------------------------------------- */
 
-struct reading {
+struct settings_tree_reading {
     struct background_task background_task;
-    struct settings_cache *book;
+    struct settings_cache *cache;
     struct settings_tree *tree; /* NULL: failed */
     struct err err;
 };
 
 static void read_cached_tree(struct background_task *background_task)
 {
-    struct reading *reading = container_of(background_task, struct reading, background_task);
+    struct settings_tree_reading *reading =
+        container_of(background_task, struct settings_tree_reading, background_task);
 
-    reading->tree = settings_tree_read(reading->book->folder, &reading->err);
+    reading->tree = settings_tree_read(reading->cache->folder, &reading->err);
 }
 
-static void mark_all_settings_due(struct settings_cache *book)
+static void mark_all_settings_due(struct settings_cache *cache)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
     struct err err;
 
-    if (roster_resolve(master_roster(book->master), &arena,
+    if (roster_resolve(master_roster(cache->master), &arena,
                        &(struct roster_question){ .expr = "*", .type = "" }, &peels, &err) == 0)
         for (size_t i = 0; i < peels.n; i++)
-            mark_due(book, get_peel_settings(book, str_from(peels.p[i])));
+            mark_due(cache, get_peel_settings(cache, str_from(peels.p[i])));
 }
 
-static void use_tree(struct settings_cache *book, struct reading *reading)
+static void use_tree(struct settings_cache *cache, struct settings_tree_reading *reading)
 {
-    book->is_reading = false;
+    cache->is_reading = false;
     if (!reading->tree) {
         log_error("published settings cannot be read error=%s", reading->err.text);
-        end_all_waits(book, reading->err.text);
+        end_all_waits(cache, reading->err.text);
         return;
     }
-    book->read = book->reading;
-    if (settings_tree_equal(book->tree, reading->tree))
+    cache->read = cache->reading;
+    if (settings_tree_equal(cache->tree, reading->tree))
         return;
-    settings_tree_drop(book->tree);
-    book->tree = settings_tree_hold(reading->tree);
-    mark_all_settings_due(book);
+    settings_tree_drop(cache->tree);
+    cache->tree = settings_tree_hold(reading->tree);
+    mark_all_settings_due(cache);
 }
 
 static void on_settings_tree_read(struct background_task *background_task)
 {
-    struct reading *reading = container_of(background_task, struct reading, background_task);
-    struct settings_cache *book = reading->book;
+    struct settings_tree_reading *reading =
+        container_of(background_task, struct settings_tree_reading, background_task);
+    struct settings_cache *cache = reading->cache;
 
-    if (!book->is_gone)
-        use_tree(book, reading);
+    if (!cache->is_gone)
+        use_tree(cache, reading);
     settings_tree_drop(reading->tree);
     free(reading);
-    book->under_way--;
-    advance_settings(book);
+    cache->under_way--;
+    advance_settings(cache);
 }
 
-static void begin_settings_reading(struct settings_cache *book)
+static void begin_settings_reading(struct settings_cache *cache)
 {
-    struct reading *reading = mem_zalloc(sizeof(*reading));
+    struct settings_tree_reading *reading = mem_zalloc(sizeof(*reading));
 
-    reading->book = book;
-    book->is_reading = true;
-    book->reading = book->syncs;
-    book->under_way++;
-    background_task_begin(book->background_tasks, &reading->background_task, read_cached_tree,
+    reading->cache = cache;
+    cache->is_reading = true;
+    cache->reading = cache->syncs;
+    cache->under_way++;
+    background_task_begin(cache->background_tasks, &reading->background_task, read_cached_tree,
                           on_settings_tree_read);
 }
 
 static void on_settings_tree_synced(void *self, const struct mirror_sync *sync)
 {
-    struct settings_cache *book = self;
+    struct settings_cache *cache = self;
 
-    book->syncs += sync->changed || book->syncs == 0;
+    cache->syncs += sync->changed || cache->syncs == 0;
 }
 
 static void on_settings_sync_failed(void *self, const char *bucket, const char *problem)
@@ -352,92 +353,93 @@ static void on_sync_ended(void *self)
     advance_settings(self);
 }
 
-static int open_mirror(struct settings_cache *book, struct err *err)
+static int open_mirror(struct settings_cache *cache, struct err *err)
 {
-    struct master *master = book->master;
+    struct master *master = cache->master;
     const char *room = workroom_open(&master->workroom, master->conf.orchestrate_dir, err);
 
     if (!room)
         return -1;
-    book->folder = path_join(&book->arena, room, "settings");
-    book->trust = authority_trust(master, "settings");
-    book->mirror =
+    cache->folder = path_join(&cache->arena, room, "settings");
+    cache->trust = authority_trust(master, "settings");
+    cache->mirror =
         mirror_new(&(struct mirror_options){ .loop = master->loop,
                                              .bucket = store_bucket_name(STORE_SETTINGS_FILES),
-                                             .folder = book->folder,
-                                             .trust = &book->trust,
+                                             .folder = cache->folder,
+                                             .trust = &cache->trust,
                                              .synced = on_settings_tree_synced,
                                              .failed = on_settings_sync_failed,
                                              .ended = on_sync_ended,
-                                             .self = book },
+                                             .self = cache },
                    err);
-    if (!book->mirror)
+    if (!cache->mirror)
         return -1;
-    mirror_connect(book->mirror, &master->js);
+    mirror_connect(cache->mirror, &master->js);
     return 0;
 }
 
 /* There may be news that nobody told. */
 static void on_settings_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
-    struct settings_cache *book = container_of(listener, struct settings_cache, listener);
+    struct settings_cache *cache = container_of(listener, struct settings_cache, listener);
 
-    if (event->kind == NATS_EVENT_CONNECTED && book->mirror)
-        mirror_connect(book->mirror, &book->master->js);
+    if (event->kind == NATS_EVENT_CONNECTED && cache->mirror)
+        mirror_connect(cache->mirror, &cache->master->js);
 }
 
 /* --- what is next --------------------------------------------------------------------- */
 
-static bool has_tree(const struct settings_cache *book)
+static bool has_tree(const struct settings_cache *cache)
 {
-    return mirror_has_synced(book->mirror) && !mirror_is_busy(book->mirror) && !book->is_reading &&
-           book->tree && book->read == book->syncs;
+    return mirror_has_synced(cache->mirror) && !mirror_is_busy(cache->mirror) &&
+           !cache->is_reading && cache->tree && cache->read == cache->syncs;
 }
 
-static void advance_settings(struct settings_cache *book)
+static void advance_settings(struct settings_cache *cache)
 {
-    if (book->is_gone) {
-        if (book->under_way == 0)
-            settings_cache_free(book);
+    if (cache->is_gone) {
+        if (cache->under_way == 0)
+            settings_cache_free(cache);
         return;
     }
-    if (!book->waits || !book->mirror)
+    if (!cache->waits || !cache->mirror)
         return;
-    if (!has_tree(book)) {
-        if (mirror_has_synced(book->mirror) && !mirror_is_busy(book->mirror) && !book->is_reading)
-            begin_settings_reading(book);
+    if (!has_tree(cache)) {
+        if (mirror_has_synced(cache->mirror) && !mirror_is_busy(cache->mirror) &&
+            !cache->is_reading)
+            begin_settings_reading(cache);
         return;
     }
-    while (book->due.n > 0 && book->under_way < BACKGROUND_TASKS_COMPUTING)
-        begin_settings_batch(book);
-    if (book->due.n == 0 && book->under_way == 0)
-        end_all_waits(book, NULL);
+    while (cache->due.n > 0 && cache->under_way < BACKGROUND_TASKS_COMPUTING)
+        begin_settings_batch(cache);
+    if (cache->due.n == 0 && cache->under_way == 0)
+        end_all_waits(cache, NULL);
 }
 
-void settings_cache_await(struct settings_cache *book, struct settings_wait *wait, int64_t timeout)
+void settings_cache_await(struct settings_cache *cache, struct settings_wait *wait, int64_t timeout)
 {
     struct err err;
 
-    wait->book = book;
+    wait->cache = cache;
     wait->is_late = false;
-    wait->next = book->waits;
-    book->waits = wait;
-    timer_set(loop_timers(book->master->loop), &wait->timer, clock_after(clock_now(), timeout),
+    wait->next = cache->waits;
+    cache->waits = wait;
+    timer_set(loop_timers(cache->master->loop), &wait->timer, clock_after(clock_now(), timeout),
               on_settings_wait_timeout);
-    if (!book->mirror && open_mirror(book, &err) < 0) {
+    if (!cache->mirror && open_mirror(cache, &err) < 0) {
         end_settings_wait(wait, err.text);
         return;
     }
-    mirror_hasten(book->mirror);
-    advance_settings(book);
+    mirror_hasten(cache->mirror);
+    advance_settings(cache);
 }
 
-const char *settings_cache_warning(const struct settings_cache *book, struct arena *arena)
+const char *settings_cache_warning(const struct settings_cache *cache, struct arena *arena)
 {
     AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
     size_t count = 0;
 
-    MAP_EACH (&book->cards, entry) {
+    MAP_EACH (&cache->by_peel, entry) {
         const struct peel_settings *peel_settings = entry->value;
         char name[PEEL_ID_SIZE];
 
@@ -459,55 +461,55 @@ const char *settings_cache_warning(const struct settings_cache *book, struct are
 
 static void on_settings_facts(struct roster_listener *listener, struct str peel)
 {
-    struct settings_cache *book = container_of(listener, struct settings_cache, facts);
+    struct settings_cache *cache = container_of(listener, struct settings_cache, facts);
 
-    if (book->tree)
-        mark_due(book, get_peel_settings(book, peel));
+    if (cache->tree)
+        mark_due(cache, get_peel_settings(cache, peel));
 }
 
 struct settings_cache *settings_cache_new(struct master *master,
                                           struct background_tasks *background_tasks)
 {
-    struct settings_cache *book = mem_zalloc(sizeof(*book));
+    struct settings_cache *cache = mem_zalloc(sizeof(*cache));
 
-    book->master = master;
-    book->background_tasks = background_tasks;
-    book->facts.changed = on_settings_facts;
-    master_roster_listen(master, &book->facts);
-    nats_listen(master->js.conn, &book->listener, on_settings_bus_event);
-    return book;
+    cache->master = master;
+    cache->background_tasks = background_tasks;
+    cache->facts.changed = on_settings_facts;
+    master_roster_listen(master, &cache->facts);
+    nats_listen(master->js.conn, &cache->listener, on_settings_bus_event);
+    return cache;
 }
 
-static void close_settings_cache(struct settings_cache *book)
+static void close_settings_cache(struct settings_cache *cache)
 {
-    book->is_gone = true;
-    end_all_waits(book, "this master is stopping");
-    nats_unlisten(book->master->js.conn, &book->listener);
-    master_roster_forget(book->master, &book->facts);
-    mirror_free(book->mirror);
-    book->mirror = NULL;
+    cache->is_gone = true;
+    end_all_waits(cache, "this master is stopping");
+    nats_unlisten(cache->master->js.conn, &cache->listener);
+    master_roster_forget(cache->master, &cache->facts);
+    mirror_free(cache->mirror);
+    cache->mirror = NULL;
 }
 
-void settings_cache_free(struct settings_cache *book)
+void settings_cache_free(struct settings_cache *cache)
 {
-    if (!book)
+    if (!cache)
         return;
-    if (!book->is_gone)
-        close_settings_cache(book);
-    if (book->under_way > 0)
+    if (!cache->is_gone)
+        close_settings_cache(cache);
+    if (cache->under_way > 0)
         return; /* the last background task frees it */
-    MAP_EACH (&book->cards, entry)
+    MAP_EACH (&cache->by_peel, entry)
         free(entry->value);
-    MAP_EACH (&book->pages, entry) {
-        struct settings_page *settings_page = entry->value;
+    MAP_EACH (&cache->by_sum, entry) {
+        struct shared_settings *shared = entry->value;
 
-        arena_done(&settings_page->arena);
-        free(settings_page);
+        arena_done(&shared->arena);
+        free(shared);
     }
-    map_done(&book->cards);
-    map_done(&book->pages);
-    vec_done(&book->due);
-    settings_tree_drop(book->tree);
-    arena_done(&book->arena);
-    free(book);
+    map_done(&cache->by_peel);
+    map_done(&cache->by_sum);
+    vec_done(&cache->due);
+    settings_tree_drop(cache->tree);
+    arena_done(&cache->arena);
+    free(cache);
 }

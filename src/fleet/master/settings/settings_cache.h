@@ -34,7 +34,7 @@ struct settings_wait {
     bool is_late;
 
     /* for settings_book.c */
-    struct settings_cache *book;
+    struct settings_cache *cache;
     struct settings_wait *next;
     struct timer timer;
 };
@@ -43,12 +43,13 @@ struct settings_wait {
 struct settings_cache *settings_cache_new(struct master *master,
                                           struct background_tasks *background_tasks);
 /* Whoever waits is called with a problem. NULL is fine. */
-void settings_cache_free(struct settings_cache *book);
+void settings_cache_free(struct settings_cache *cache);
 
 /* `ready` may be called at once, and is called within `timeout` nanoseconds. */
-void settings_cache_await(struct settings_cache *book, struct settings_wait *wait, int64_t timeout);
+void settings_cache_await(struct settings_cache *cache, struct settings_wait *wait,
+                          int64_t timeout);
 
 /* A warning about peels whose settings cannot be made, in the arena; "": there are none. */
-const char *settings_cache_warning(const struct settings_cache *book, struct arena *arena);
+const char *settings_cache_warning(const struct settings_cache *cache, struct arena *arena);
 
 #endif

@@ -31,30 +31,30 @@ struct rollout_auto {
     uint64_t switch_revision; /* of the entry that was seen last */
 };
 
-static bool read_auto_switch(const struct rollout_auto *keeper, struct arena *arena,
+static bool read_auto_switch(const struct rollout_auto *rollouts, struct arena *arena,
                              struct update_switch *ret)
 {
     const struct update_entry *entry =
-        update_board_find(keeper->board, UPDATE_SHELF_MANIFESTS, UPDATE_SWITCH_KEY);
+        update_board_find(rollouts->board, UPDATE_LIST_MANIFESTS, UPDATE_SWITCH_KEY);
     struct err err;
 
     return entry && record_decode(arena, &update_switch_type, 1, arena_str(arena, entry->bytes),
                                   ret, &err) == 0;
 }
 
-static bool is_on(const struct rollout_auto *keeper)
+static bool is_on(const struct rollout_auto *rollouts)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct update_switch set;
 
-    return read_auto_switch(keeper, &arena, &set) ? set.enabled
-                                                  : keeper->master->conf.update_auto_rollout;
+    return read_auto_switch(rollouts, &arena, &set) ? set.enabled
+                                                    : rollouts->master->conf.update_auto_rollout;
 }
 
 /* --- what is known ---------------------------------------------------------------------- */
 
 /* Identity is in the key: a watchdog can write its own only. */
-static void read_rollout_node(const struct rollout_auto *keeper, struct arena *arena,
+static void read_rollout_node(const struct rollout_auto *rollouts, struct arena *arena,
                               struct str key, struct auto_rollout_world *world)
 {
     const size_t dot = str_find(key, STR("."), 0);
@@ -63,30 +63,30 @@ static void read_rollout_node(const struct rollout_auto *keeper, struct arena *a
 
     if (dot < key.n &&
         update_component_parse(arena_str(arena, (struct str){ key.p, dot }).p, &component) &&
-        update_board_node(keeper->board, arena, component,
+        update_board_node(rollouts->board, arena, component,
                           arena_str(arena, str_from_offset(key, dot + 1)).p, &node))
         VEC_PUSH_IN(arena, &world->nodes.list, node);
 }
 
-static void read_rollout_world(const struct rollout_auto *keeper, struct arena *arena,
+static void read_rollout_world(const struct rollout_auto *rollouts, struct arena *arena,
                                struct auto_rollout_world *world)
 {
     struct update_manifest manifest;
     struct update_rollout rollout;
     struct err err;
 
-    MAP_EACH (update_board_map(keeper->board, UPDATE_SHELF_MANIFESTS), entry)
+    MAP_EACH (update_board_map(rollouts->board, UPDATE_LIST_MANIFESTS), entry)
         if (record_decode(arena, &update_manifest_type, 1,
                           arena_str(arena, ((struct update_entry *)entry->value)->bytes), &manifest,
                           &err) == 0)
             VEC_PUSH_IN(arena, &world->manifests.list, manifest);
-    MAP_EACH (update_board_map(keeper->board, UPDATE_SHELF_ROLLOUTS), entry)
+    MAP_EACH (update_board_map(rollouts->board, UPDATE_LIST_ROLLOUTS), entry)
         if (record_decode(arena, &update_rollout_type, 1,
                           arena_str(arena, ((struct update_entry *)entry->value)->bytes), &rollout,
                           &err) == 0)
             VEC_PUSH_IN(arena, &world->rollouts.list, rollout);
-    MAP_EACH (update_board_map(keeper->board, UPDATE_SHELF_NODES), entry)
-        read_rollout_node(keeper, arena, entry->key, world);
+    MAP_EACH (update_board_map(rollouts->board, UPDATE_LIST_NODES), entry)
+        read_rollout_node(rollouts, arena, entry->key, world);
 }
 
 /* --- a start ---------------------------------------------------------------------------- */
@@ -128,11 +128,11 @@ static void on_auto_rollout_claimed(void *self, const char *error)
     }
 }
 
-static int fill_rollout(const struct rollout_auto *keeper, struct arena *arena,
+static int fill_rollout(const struct rollout_auto *rollouts, struct arena *arena,
                         enum update_component component, const struct auto_rollout *next,
                         struct update_rollout *ret, struct err *err)
 {
-    const struct master_conf *conf = &keeper->master->conf;
+    const struct master_conf *conf = &rollouts->master->conf;
     const int64_t now = bus_time();
     const struct value_time time = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
 
@@ -149,14 +149,14 @@ static int fill_rollout(const struct rollout_auto *keeper, struct arena *arena,
                     .promotion = next->promotion },
         .started_at = time,
         .error = "",
-        .driver_id = keeper->master->id,
+        .driver_id = rollouts->master->id,
         .driver_heartbeat = time,
         .operator= OPERATOR,
     };
     return rollout_plan(arena, ret, &next->nodes, time, err);
 }
 
-static int store_start(struct rollout_auto *keeper, enum update_component component,
+static int store_start(struct rollout_auto *rollouts, enum update_component component,
                        const struct auto_rollout *next, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
@@ -165,13 +165,13 @@ static int store_start(struct rollout_auto *keeper, enum update_component compon
     struct update_rollout rollout;
 
     *start = (struct auto_start){ .id = arena_strdup(&arena, next->id),
-                                  .kv = { .js = keeper->master->js,
+                                  .kv = { .js = rollouts->master->js,
                                           .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) } };
     start->arena = arena;
-    if (fill_rollout(keeper, &start->arena, component, next, &rollout, err) == 0 &&
+    if (fill_rollout(rollouts, &start->arena, component, next, &rollout, err) == 0 &&
         record_encode(&bytes, &update_rollout_type, &rollout, err) == 0) {
         start->bytes = buf_copy(&bytes, &start->arena);
-        if (rollout_claim_begin(&start->kv.js, keeper->board, &rollout, on_auto_rollout_claimed,
+        if (rollout_claim_begin(&start->kv.js, rollouts->board, &rollout, on_auto_rollout_claimed,
                                 start, err) == 0)
             return 0;
     }
@@ -180,69 +180,69 @@ static int store_start(struct rollout_auto *keeper, enum update_component compon
     return -1;
 }
 
-static void start_due(struct rollout_auto *keeper)
+static void start_due(struct rollout_auto *rollouts)
 {
-    const struct param_strs *components = &keeper->master->conf.update_auto_components;
+    const struct param_strs *components = &rollouts->master->conf.update_auto_components;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct auto_rollout_world world = { 0 };
     enum update_component component;
     struct auto_rollout next;
     struct err err;
 
-    read_rollout_world(keeper, &arena, &world);
+    read_rollout_world(rollouts, &arena, &world);
     for (size_t i = 0; i < components->n; i++)
         if (update_component_parse(components->p[i], &component) &&
             auto_rollout_next(&arena, &world, component, &next) &&
-            store_start(keeper, component, &next, &err) < 0)
+            store_start(rollouts, component, &next, &err) < 0)
             log_warning("automatic rollout cannot be started id=%s error=%s", next.id, err.text);
 }
 
 static void on_auto_rollout_timer(struct timer *timer)
 {
-    struct rollout_auto *keeper = container_of(timer, struct rollout_auto, timer);
+    struct rollout_auto *rollouts = container_of(timer, struct rollout_auto, timer);
 
-    timer_set(loop_timers(keeper->master->loop), timer,
-              clock_after(clock_now(), keeper->master->conf.update_auto_interval),
+    timer_set(loop_timers(rollouts->master->loop), timer,
+              clock_after(clock_now(), rollouts->master->conf.update_auto_interval),
               on_auto_rollout_timer);
-    if (update_board_is_seeded(keeper->board) && is_on(keeper))
-        start_due(keeper);
+    if (update_board_is_seeded(rollouts->board) && is_on(rollouts))
+        start_due(rollouts);
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
-void rollout_auto_note_switch(struct rollout_auto *keeper)
+void rollout_auto_note_switch(struct rollout_auto *rollouts)
 {
     const struct update_entry *entry =
-        update_board_find(keeper->board, UPDATE_SHELF_MANIFESTS, UPDATE_SWITCH_KEY);
+        update_board_find(rollouts->board, UPDATE_LIST_MANIFESTS, UPDATE_SWITCH_KEY);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct update_switch set;
 
-    if (!entry || entry->revision <= keeper->switch_revision)
+    if (!entry || entry->revision <= rollouts->switch_revision)
         return;
-    keeper->switch_revision = entry->revision;
-    if (update_board_is_seeded(keeper->board) && read_auto_switch(keeper, &arena, &set))
+    rollouts->switch_revision = entry->revision;
+    if (update_board_is_seeded(rollouts->board) && read_auto_switch(rollouts, &arena, &set))
         audit_log(&(struct audit){
             .action = set.enabled ? "update.auto-on" : "update.auto-off", .by = set.operator});
 }
 
 struct rollout_auto *rollout_auto_new(struct master *master, const struct update_board *board)
 {
-    struct rollout_auto *keeper = mem_zalloc(sizeof(*keeper));
+    struct rollout_auto *rollouts = mem_zalloc(sizeof(*rollouts));
 
-    keeper->master = master;
-    keeper->board = board;
-    timer_set(loop_timers(master->loop), &keeper->timer,
+    rollouts->master = master;
+    rollouts->board = board;
+    timer_set(loop_timers(master->loop), &rollouts->timer,
               clock_after(clock_now(), master->conf.update_auto_interval), on_auto_rollout_timer);
-    return keeper;
+    return rollouts;
 }
 
-void rollout_auto_stop(struct rollout_auto *keeper)
+void rollout_auto_stop(struct rollout_auto *rollouts)
 {
-    if (keeper)
-        timer_clear(loop_timers(keeper->master->loop), &keeper->timer);
+    if (rollouts)
+        timer_clear(loop_timers(rollouts->master->loop), &rollouts->timer);
 }
 
-void rollout_auto_free(struct rollout_auto *keeper)
+void rollout_auto_free(struct rollout_auto *rollouts)
 {
-    free(keeper);
+    free(rollouts);
 }

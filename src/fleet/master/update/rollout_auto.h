@@ -17,10 +17,10 @@ struct update_board;
 
 struct rollout_auto *rollout_auto_new(struct master *master, const struct update_board *board);
 /* The entry of the fleet's switch came or changed: an audit line, once for each change. */
-void rollout_auto_note_switch(struct rollout_auto *keeper);
+void rollout_auto_note_switch(struct rollout_auto *rollout_auto);
 /* Before the connection ends. NULL is fine. */
-void rollout_auto_stop(struct rollout_auto *keeper);
+void rollout_auto_stop(struct rollout_auto *rollout_auto);
 /* After it. NULL is fine. */
-void rollout_auto_free(struct rollout_auto *keeper);
+void rollout_auto_free(struct rollout_auto *rollout_auto);
 
 #endif

@@ -36,7 +36,7 @@ static void refuse_claim(struct claim *claim, const char *other)
 /* Has the rollout of this id ended, as far as this master knows? */
 static bool is_rollout_over(const struct claim *claim, const char *id)
 {
-    const struct update_entry *entry = update_board_find(claim->board, UPDATE_SHELF_ROLLOUTS, id);
+    const struct update_entry *entry = update_board_find(claim->board, UPDATE_LIST_ROLLOUTS, id);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct update_rollout rollout;
     struct err err;

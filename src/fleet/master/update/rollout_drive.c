@@ -48,7 +48,7 @@ struct rollout_drive {
 };
 
 /* One node that was asked or told something. */
-struct call {
+struct update_call {
     struct rollout_drive *drive;
     size_t number;
     const char *node;
@@ -209,8 +209,8 @@ static void release_now(struct rollout_drive *drive)
 
 /* --- questions and orders --------------------------------------------------------------- */
 
-static int print_command(struct rollout_drive *drive, const struct call *call, struct buf *out,
-                         struct err *err)
+static int print_command(struct rollout_drive *drive, const struct update_call *call,
+                         struct buf *out, struct err *err)
 {
     const struct update_plan *plan = &drive->record.config;
     struct update_command command = { .verb = call->verb,
@@ -244,8 +244,8 @@ static int print_command(struct rollout_drive *drive, const struct call *call, s
     return record_encode(out, &update_command_type, &command, err);
 }
 
-static int send_update_call(struct rollout_drive *drive, struct call *call, nats_reply_fn *fn,
-                            struct err *err)
+static int send_update_call(struct rollout_drive *drive, struct update_call *call,
+                            nats_reply_fn *fn, struct err *err)
 {
     static const enum subject_kind kinds[UPDATE_COMPONENTS] = {
         [UPDATE_PEEL] = SUBJECT_UPDATE_PEEL, [UPDATE_MASTER] = SUBJECT_UPDATE_MASTER
@@ -293,7 +293,7 @@ static void finish_questions(struct rollout_drive *drive)
 
 static void on_node_answer(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
-    const struct call *call = self;
+    const struct update_call *call = self;
     struct rollout_drive *drive = call->drive;
     struct rollout_view *view = &drive->views[call->number];
 
@@ -305,12 +305,12 @@ static void on_node_answer(void *self, const struct nats_error *error, const str
         finish_questions(drive);
 }
 
-static struct call *make_update_call(struct rollout_drive *drive, size_t number, const char *node,
-                                     enum update_verb verb)
+static struct update_call *make_update_call(struct rollout_drive *drive, size_t number,
+                                            const char *node, enum update_verb verb)
 {
-    struct call *call = ARENA_NEW(&drive->round, struct call);
+    struct update_call *call = ARENA_NEW(&drive->round, struct update_call);
 
-    *call = (struct call){ drive, number, node, verb };
+    *call = (struct update_call){ drive, number, node, verb };
     return call;
 }
 
@@ -318,7 +318,7 @@ static struct call *make_update_call(struct rollout_drive *drive, size_t number,
 static bool is_outdated(const struct rollout_drive *drive)
 {
     const struct update_entry *entry =
-        update_board_find(drive->options.board, UPDATE_SHELF_ROLLOUTS, drive->options.id);
+        update_board_find(drive->options.board, UPDATE_LIST_ROLLOUTS, drive->options.id);
 
     return entry && entry->revision > drive->revision;
 }
@@ -366,7 +366,7 @@ static void note_refusal(struct rollout_drive *drive, const char *node, const ch
 
 static void on_told(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
-    const struct call *call = self;
+    const struct update_call *call = self;
     struct rollout_drive *drive = call->drive;
     struct update_response said;
 

@@ -41,7 +41,7 @@ struct rollout_service {
     struct master *master;
     struct update_board *board;
     struct update_sweep *sweep;
-    struct rollout_auto *keeper;
+    struct rollout_auto *rollout_auto;
     struct map drives; /* id -> struct rollout_drive */
     struct timer scan;
     struct nats_sub *starts, *aborts;
@@ -53,44 +53,43 @@ struct rollout_service {
 static void on_scan(struct timer *timer);
 
 /* Records are looked at after the turn that changed them. */
-static void arm_rollout_scan(struct rollout_service *rollout_service)
+static void arm_rollout_scan(struct rollout_service *service)
 {
-    if (!rollout_service->is_stopping)
-        timer_set(loop_timers(rollout_service->master->loop), &rollout_service->scan, clock_now(),
-                  on_scan);
+    if (!service->is_stopping)
+        timer_set(loop_timers(service->master->loop), &service->scan, clock_now(), on_scan);
 }
 
 static void on_drive_ended(void *self, struct rollout_drive *drive)
 {
-    struct rollout_service *rollout_service = self;
+    struct rollout_service *service = self;
 
-    (void)map_remove(&rollout_service->drives, str_from(rollout_drive_id(drive)));
-    arm_rollout_scan(rollout_service);
+    (void)map_remove(&service->drives, str_from(rollout_drive_id(drive)));
+    arm_rollout_scan(service);
 }
 
-static void drive_rollout(struct rollout_service *rollout_service, const char *id,
-                          struct str record, uint64_t revision)
+static void drive_rollout(struct rollout_service *service, const char *id, struct str record,
+                          uint64_t revision)
 {
     struct rollout_drive *drive;
 
-    if (rollout_service->is_stopping || map_has(&rollout_service->drives, str_from(id)))
+    if (service->is_stopping || map_has(&service->drives, str_from(id)))
         return;
-    drive = rollout_drive_new(&(struct rollout_drive_options){ .master = rollout_service->master,
-                                                               .board = rollout_service->board,
+    drive = rollout_drive_new(&(struct rollout_drive_options){ .master = service->master,
+                                                               .board = service->board,
                                                                .id = id,
                                                                .ended = on_drive_ended,
-                                                               .self = rollout_service },
+                                                               .self = service },
                               record, revision);
     if (!drive)
         return;
     log_info("driving a rollout id=%s", id);
-    (void)map_set(&rollout_service->drives, str_from(rollout_drive_id(drive)), drive);
+    (void)map_set(&service->drives, str_from(rollout_drive_id(drive)), drive);
 }
 
 /* A record that is about to be stored with this master as the driver. */
 struct claim {
     struct arena arena;
-    struct rollout_service *rollout_service;
+    struct rollout_service *service;
     const char *id;
     struct str bytes;
 };
@@ -101,22 +100,22 @@ static void on_rollout_claimed(void *self, const struct nats_error *error, uint6
 
     if (!error) {
         log_info("rollout taken over id=%s", claim->id);
-        drive_rollout(claim->rollout_service, claim->id, claim->bytes, revision);
+        drive_rollout(claim->service, claim->id, claim->bytes, revision);
     }
     arena_done(&claim->arena);
     free(claim);
 }
 
-static void take_over(struct rollout_service *rollout_service, struct update_rollout *record,
+static void take_over(struct rollout_service *service, struct update_rollout *record,
                       uint64_t revision)
 {
-    const struct nats_kv kv = rollout_records(rollout_service->master);
+    const struct nats_kv kv = rollout_records(service->master);
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX);
     struct claim *claim = mem_zalloc(sizeof(*claim));
     struct err err;
 
-    record->driver_id = rollout_service->master->id;
-    claim->rollout_service = rollout_service;
+    record->driver_id = service->master->id;
+    claim->service = service;
     claim->id = arena_strdup(&claim->arena, record->id);
     if (record_encode(&bytes, &update_rollout_type, record, &err) == 0) {
         claim->bytes = buf_copy(&bytes, &claim->arena);
@@ -129,22 +128,21 @@ static void take_over(struct rollout_service *rollout_service, struct update_rol
     free(claim);
 }
 
-static int64_t get_stale_age(const struct rollout_service *rollout_service)
+static int64_t get_stale_age(const struct rollout_service *service)
 {
-    const int64_t wanted = rollout_service->master->conf.rollout_stale_after;
+    const int64_t wanted = service->master->conf.rollout_stale_after;
 
     return wanted == 0 ? STALE_DEFAULT : wanted < STALE_MIN ? STALE_MIN : wanted;
 }
 
-static bool is_abandoned(const struct rollout_service *rollout_service,
-                         const struct update_rollout *record, const struct update_entry *entry)
+static bool is_abandoned(const struct rollout_service *service, const struct update_rollout *record,
+                         const struct update_entry *entry)
 {
-    return !record->driver_id[0] || clock_now() - entry->seen > get_stale_age(rollout_service) ||
-           !roster_master_lives(master_roster(rollout_service->master),
-                                str_from(record->driver_id));
+    return !record->driver_id[0] || clock_now() - entry->seen > get_stale_age(service) ||
+           !roster_master_lives(master_roster(service->master), str_from(record->driver_id));
 }
 
-static void look_at_rollout(struct rollout_service *rollout_service, const char *id,
+static void look_at_rollout(struct rollout_service *service, const char *id,
                             const struct update_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -153,49 +151,48 @@ static void look_at_rollout(struct rollout_service *rollout_service, const char 
 
     if (record_decode(&arena, &update_rollout_type, 1, entry->bytes, &record, &err) < 0 ||
         strcmp(record.id, id) != 0 || update_rollout_is_over(record.state) ||
-        map_has(&rollout_service->drives, str_from(id)))
+        map_has(&service->drives, str_from(id)))
         return;
-    if (strcmp(record.driver_id, rollout_service->master->id) == 0)
-        drive_rollout(rollout_service, id, entry->bytes, entry->revision);
-    else if (is_abandoned(rollout_service, &record, entry))
-        take_over(rollout_service, &record, entry->revision);
+    if (strcmp(record.driver_id, service->master->id) == 0)
+        drive_rollout(service, id, entry->bytes, entry->revision);
+    else if (is_abandoned(service, &record, entry))
+        take_over(service, &record, entry->revision);
 }
 
 static void on_scan(struct timer *timer)
 {
-    struct rollout_service *rollout_service = container_of(timer, struct rollout_service, scan);
-    const int64_t interval = rollout_service->master->conf.rollout_resume_interval;
+    struct rollout_service *service = container_of(timer, struct rollout_service, scan);
+    const int64_t interval = service->master->conf.rollout_resume_interval;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    timer_set(loop_timers(rollout_service->master->loop), timer,
+    timer_set(loop_timers(service->master->loop), timer,
               clock_after(clock_now(), interval == 0         ? RESUME_DEFAULT
                                        : interval < SCAN_MIN ? SCAN_MIN
                                                              : interval),
               on_scan);
-    if (!update_board_is_seeded(rollout_service->board) ||
-        !master_roster(rollout_service->master) ||
-        !roster_is_seeded(master_roster(rollout_service->master)))
+    if (!update_board_is_seeded(service->board) || !master_roster(service->master) ||
+        !roster_is_seeded(master_roster(service->master)))
         return;
-    MAP_EACH (update_board_map(rollout_service->board, UPDATE_SHELF_ROLLOUTS), entry)
-        look_at_rollout(rollout_service, arena_str(&arena, entry->key).p, entry->value);
+    MAP_EACH (update_board_map(service->board, UPDATE_LIST_ROLLOUTS), entry)
+        look_at_rollout(service, arena_str(&arena, entry->key).p, entry->value);
 }
 
-static void on_rollout_changed(void *self, enum update_shelf shelf, const char *key)
+static void on_rollout_changed(void *self, enum update_list list, const char *key)
 {
-    struct rollout_service *rollout_service = self;
+    struct rollout_service *service = self;
 
-    if (shelf == UPDATE_SHELF_ROLLOUTS)
-        arm_rollout_scan(rollout_service);
-    else if (rollout_service->keeper && shelf == UPDATE_SHELF_MANIFESTS &&
+    if (list == UPDATE_LIST_ROLLOUTS)
+        arm_rollout_scan(service);
+    else if (service->rollout_auto && list == UPDATE_LIST_MANIFESTS &&
              strcmp(key, UPDATE_SWITCH_KEY) == 0)
-        rollout_auto_note_switch(rollout_service->keeper);
+        rollout_auto_note_switch(service->rollout_auto);
 }
 
 /* --- an abort --------------------------------------------------------------------------- */
 
 struct ending {
     struct arena arena;
-    struct rollout_service *rollout_service;
+    struct rollout_service *service;
     struct str reply;
     struct update_abort request;
 };
@@ -209,7 +206,7 @@ static void answer_abort(struct ending *ending, const char *error)
                                .by = ending->request.operator,
                                .id = ending->request.rollout_id,
                                .error = error });
-    master_answer(ending->rollout_service->master, ending->reply, &update_aborted_type, &reply);
+    master_answer(ending->service->master, ending->reply, &update_aborted_type, &reply);
     arena_done(&arena); /* the ending is in it */
 }
 
@@ -220,7 +217,7 @@ static void on_aborted(void *self, const struct nats_error *error, uint64_t revi
     struct ending *ending = self;
 
     (void)revision;
-    if (error && error->fault == NATS_FAULT_CONFLICT && !ending->rollout_service->is_stopping)
+    if (error && error->fault == NATS_FAULT_CONFLICT && !ending->service->is_stopping)
         begin_abort(ending); /* the driver was faster; the next attempt sees its record */
     else
         answer_abort(ending, error ? error->text : NULL);
@@ -228,7 +225,7 @@ static void on_aborted(void *self, const struct nats_error *error, uint64_t revi
 
 static int store_abort(struct ending *ending, const struct nats_kv_entry *entry, struct err *err)
 {
-    const struct nats_kv kv = rollout_records(ending->rollout_service->master);
+    const struct nats_kv kv = rollout_records(ending->service->master);
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX);
     struct update_rollout record;
 
@@ -261,7 +258,7 @@ static void on_rollout_found(void *self, const struct nats_error *error,
 
 static void begin_abort(struct ending *ending)
 {
-    struct nats_kv kv = rollout_records(ending->rollout_service->master);
+    struct nats_kv kv = rollout_records(ending->service->master);
     struct err err;
 
     kv.indirect = true; /* what was just written counts */
@@ -277,7 +274,7 @@ static void on_abort(void *self, const struct nats_msg *msg)
     struct ending *ending = ARENA_NEW(&arena, struct ending);
     struct err err;
 
-    *ending = (struct ending){ .arena = arena, .rollout_service = self };
+    *ending = (struct ending){ .arena = arena, .service = self };
     ending->reply = arena_str(&ending->arena, msg->reply);
     if (record_decode(&ending->arena, &update_abort_type, 1,
                       arena_str(&ending->arena, msg->payload), &ending->request, &err) < 0)
@@ -288,98 +285,93 @@ static void on_abort(void *self, const struct nats_msg *msg)
 
 static void on_start(void *self, const struct nats_msg *msg)
 {
-    const struct rollout_service *rollout_service = self;
+    const struct rollout_service *service = self;
 
-    rollout_start_answer(rollout_service->master, rollout_service->board, msg);
+    rollout_start_answer(service->master, service->board, msg);
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
 static void *open_rollout_service(struct master *master, struct err *err)
 {
-    struct rollout_service *rollout_service = mem_zalloc(sizeof(*rollout_service));
+    struct rollout_service *service = mem_zalloc(sizeof(*service));
 
     (void)err;
-    rollout_service->master = master;
-    return rollout_service;
+    service->master = master;
+    return service;
 }
 
-static struct nats_sub *subscribe_rollout(struct rollout_service *rollout_service,
-                                          enum subject_kind kind, nats_msg_fn *fn, struct err *err)
+static struct nats_sub *subscribe_rollout(struct rollout_service *service, enum subject_kind kind,
+                                          nats_msg_fn *fn, struct err *err)
 {
-    return nats_sub_new(rollout_service->master->js.conn,
+    return nats_sub_new(service->master->js.conn,
                         &(struct nats_sub_options){ .subject = subject_template(kind),
                                                     .queue = subject_queue(kind),
                                                     .message = fn,
-                                                    .self = rollout_service },
+                                                    .self = service },
                         err);
 }
 
-static void close_rollout_service(struct rollout_service *rollout_service)
+static void close_rollout_service(struct rollout_service *service)
 {
-    nats_sub_free(rollout_service->starts);
-    nats_sub_free(rollout_service->aborts);
-    rollout_service->starts = rollout_service->aborts = NULL;
-    timer_clear(loop_timers(rollout_service->master->loop), &rollout_service->scan);
-    update_sweep_stop(rollout_service->sweep);
-    rollout_auto_stop(rollout_service->keeper);
-    if (rollout_service->board)
-        update_board_stop(rollout_service->board);
+    nats_sub_free(service->starts);
+    nats_sub_free(service->aborts);
+    service->starts = service->aborts = NULL;
+    timer_clear(loop_timers(service->master->loop), &service->scan);
+    update_sweep_stop(service->sweep);
+    rollout_auto_stop(service->rollout_auto);
+    if (service->board)
+        update_board_stop(service->board);
 }
 
 static int start_rollout_service(void *self, struct err *err)
 {
-    struct rollout_service *rollout_service = self;
+    struct rollout_service *service = self;
 
-    rollout_service->board =
-        update_board_new(&(struct update_board_options){ .js = rollout_service->master->js,
-                                                         .changed = on_rollout_changed,
-                                                         .self = rollout_service },
-                         err);
-    if (!rollout_service->board)
+    service->board = update_board_new(&(struct update_board_options){ .js = service->master->js,
+                                                                      .changed = on_rollout_changed,
+                                                                      .self = service },
+                                      err);
+    if (!service->board)
         return -1;
-    rollout_service->sweep = update_sweep_new(rollout_service->master, rollout_service->board);
-    rollout_service->keeper = rollout_auto_new(rollout_service->master, rollout_service->board);
-    rollout_service->starts =
-        subscribe_rollout(rollout_service, SUBJECT_UPDATE_START, on_start, err);
-    rollout_service->aborts =
-        rollout_service->starts
-            ? subscribe_rollout(rollout_service, SUBJECT_UPDATE_ABORT, on_abort, err)
-            : NULL;
-    if (!rollout_service->aborts) {
-        close_rollout_service(rollout_service);
-        update_sweep_free(rollout_service->sweep);
-        rollout_auto_free(rollout_service->keeper);
-        update_board_free(rollout_service->board);
-        rollout_service->board = NULL;
-        rollout_service->sweep = NULL;
-        rollout_service->keeper = NULL;
+    service->sweep = update_sweep_new(service->master, service->board);
+    service->rollout_auto = rollout_auto_new(service->master, service->board);
+    service->starts = subscribe_rollout(service, SUBJECT_UPDATE_START, on_start, err);
+    service->aborts =
+        service->starts ? subscribe_rollout(service, SUBJECT_UPDATE_ABORT, on_abort, err) : NULL;
+    if (!service->aborts) {
+        close_rollout_service(service);
+        update_sweep_free(service->sweep);
+        rollout_auto_free(service->rollout_auto);
+        update_board_free(service->board);
+        service->board = NULL;
+        service->sweep = NULL;
+        service->rollout_auto = NULL;
         return -1;
     }
-    timer_set(loop_timers(rollout_service->master->loop), &rollout_service->scan, clock_now(),
-              on_scan);
+    timer_set(loop_timers(service->master->loop), &service->scan, clock_now(), on_scan);
     return 0;
 }
 
 static void stop_rollout_service(void *self)
 {
-    struct rollout_service *rollout_service = self;
+    struct rollout_service *service = self;
 
-    rollout_service->is_stopping = true;
-    close_rollout_service(rollout_service);
-    MAP_EACH (&rollout_service->drives, entry)
+    service->is_stopping = true;
+    close_rollout_service(service);
+    MAP_EACH (&service->drives, entry)
         rollout_drive_release(entry->value);
 }
 
 static void free_rollout_service(void *self)
 {
-    struct rollout_service *rollout_service = self;
+    struct rollout_service *service = self;
 
-    map_done(&rollout_service->drives);
-    update_sweep_free(rollout_service->sweep);
-    rollout_auto_free(rollout_service->keeper);
-    update_board_free(rollout_service->board);
-    free(rollout_service);
+    map_done(&service->drives);
+    update_sweep_free(service->sweep);
+    rollout_auto_free(service->rollout_auto);
+    update_board_free(service->board);
+    free(service);
 }
 
 const struct master_service master_rollout_service = {

@@ -49,38 +49,37 @@ struct rollout_request {
     int32_t nodes;
 };
 
-static void answer_start(struct rollout_request *rollout_request, const char *error)
+static void answer_start(struct rollout_request *request, const char *error)
 {
     const struct update_started reply = {
-        .id = rollout_request->start.config.dry_run || error ? "" : rollout_request->rollout.id,
-        .batches = rollout_request->rollout.batches,
-        .nodes = rollout_request->nodes,
+        .id = request->start.config.dry_run || error ? "" : request->rollout.id,
+        .batches = request->rollout.batches,
+        .nodes = request->nodes,
         .error = error ? error : "",
-        .state = error ? "" : update_rollout_state_name(rollout_request->rollout.state),
+        .state = error ? "" : update_rollout_state_name(request->rollout.state),
     };
-    struct arena arena = rollout_request->arena;
+    struct arena arena = request->arena;
 
-    if (!rollout_request->start.config.dry_run)
+    if (!request->start.config.dry_run)
         audit_log(&(struct audit){ .action = "update.rollout",
-                                   .by = rollout_request->start.operator,
+                                   .by = request->start.operator,
                                    .id = reply.id,
-                                   .target = rollout_request->start.config.target,
+                                   .target = request->start.config.target,
                                    .error = error });
-    master_answer(rollout_request->master, rollout_request->reply, &update_started_type, &reply);
+    master_answer(request->master, request->reply, &update_started_type, &reply);
     arena_done(&arena); /* the rollout request is in it */
 }
 
 static void on_rollout_created(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct rollout_request *rollout_request = self;
+    struct rollout_request *request = self;
 
     (void)revision; /* the watch brings it */
     if (error && error->fault == NATS_FAULT_CONFLICT)
-        answer_start(rollout_request,
-                     arena_printf(&rollout_request->arena, "there is a rollout '%s' already",
-                                  rollout_request->rollout.id));
+        answer_start(request, arena_printf(&request->arena, "there is a rollout '%s' already",
+                                           request->rollout.id));
     else
-        answer_start(rollout_request, error ? error->text : NULL);
+        answer_start(request, error ? error->text : NULL);
 }
 
 /* Is this a list of names, and not an expression? */
@@ -89,24 +88,22 @@ static bool is_bare_list(const char *target)
     return strchr(target, ',') && !strpbrk(target, "@ ()*?[");
 }
 
-static struct roster_question make_rollout_question(const struct rollout_request *rollout_request)
+static struct roster_question make_rollout_question(const struct rollout_request *request)
 {
-    const char *target = rollout_request->start.config.target;
+    const char *target = request->start.config.target;
 
     return (struct roster_question){ .expr = target,
                                      .type = is_bare_list(target) ? "list" : "",
-                                     .groups = rollout_request->master->conf.nodegroups };
+                                     .groups = request->master->conf.nodegroups };
 }
 
 /* What it needs was there when the rollout request went on (on_settings). */
-static int find_peels(struct rollout_request *rollout_request, struct param_strs *ret,
-                      struct err *err)
+static int find_peels(struct rollout_request *request, struct param_strs *ret, struct err *err)
 {
-    struct roster_question question = make_rollout_question(rollout_request);
+    struct roster_question question = make_rollout_question(request);
 
     question.with_settings = true;
-    return roster_resolve(master_roster(rollout_request->master), &rollout_request->arena,
-                          &question, ret, err);
+    return roster_resolve(master_roster(request->master), &request->arena, &question, ret, err);
 }
 
 static bool is_node_meant(const char *target, struct str id)
@@ -125,35 +122,32 @@ static int compare_node_names(const void *a, const void *b)
 }
 
 /* Masters are nodes that report; a target is a list of names or patterns. */
-static void find_masters(struct rollout_request *rollout_request, struct param_strs *ret)
+static void find_masters(struct rollout_request *request, struct param_strs *ret)
 {
     static const struct str prefix = { "master.", 7 };
     struct {
         VEC(const char *) list;
     } found = { 0 };
 
-    MAP_EACH (update_board_map(rollout_request->board, UPDATE_SHELF_NODES), entry) {
+    MAP_EACH (update_board_map(request->board, UPDATE_LIST_NODES), entry) {
         const struct str id = str_from_offset(entry->key, prefix.n);
 
-        if (str_starts(entry->key, prefix) &&
-            is_node_meant(rollout_request->start.config.target, id))
-            VEC_PUSH_IN(&rollout_request->arena, &found.list,
-                        arena_str(&rollout_request->arena, id).p);
+        if (str_starts(entry->key, prefix) && is_node_meant(request->start.config.target, id))
+            VEC_PUSH_IN(&request->arena, &found.list, arena_str(&request->arena, id).p);
     }
     if (found.list.n > 0)
         qsort(found.list.p, found.list.n, sizeof(found.list.p[0]), compare_node_names);
     *ret = (struct param_strs){ found.list.n, found.list.p };
 }
 
-static int check_node(struct rollout_request *rollout_request, const struct update_node *node,
+static int check_node(struct rollout_request *request, const struct update_node *node,
                       struct err *err)
 {
-    const char *version = rollout_request->start.config.version;
+    const char *version = request->start.config.version;
     struct update_manifest manifest;
     int64_t end;
 
-    if (!update_board_manifest(rollout_request->board, &rollout_request->arena, node, version,
-                               &manifest))
+    if (!update_board_manifest(request->board, &request->arena, node, version, &manifest))
         return err_set(err, ERR_NOT_FOUND, "version '%s' of %s is not published for %s/%s ('%s')",
                        version, update_component_name(node->component), node->goos, node->goarch,
                        node->id);
@@ -168,78 +162,77 @@ static int check_node(struct rollout_request *rollout_request, const struct upda
 }
 
 /* Nodes that are meant, report, and are not degraded. */
-static int choose_nodes(struct rollout_request *rollout_request, struct param_strs *ret,
-                        struct err *err)
+static int choose_nodes(struct rollout_request *request, struct param_strs *ret, struct err *err)
 {
     struct param_strs meant = { 0 };
     struct {
         VEC(const char *) list;
     } chosen = { 0 };
 
-    if (rollout_request->start.config.component == UPDATE_MASTER)
-        find_masters(rollout_request, &meant);
-    else if (find_peels(rollout_request, &meant, err) < 0)
+    if (request->start.config.component == UPDATE_MASTER)
+        find_masters(request, &meant);
+    else if (find_peels(request, &meant, err) < 0)
         return -1;
     for (size_t i = 0; i < meant.n; i++) {
         struct update_node node;
 
-        if (!update_board_node(rollout_request->board, &rollout_request->arena,
-                               rollout_request->start.config.component, meant.p[i], &node) ||
+        if (!update_board_node(request->board, &request->arena, request->start.config.component,
+                               meant.p[i], &node) ||
             node.degraded)
             continue;
-        if (check_node(rollout_request, &node, err) < 0)
+        if (check_node(request, &node, err) < 0)
             return -1;
-        VEC_PUSH_IN(&rollout_request->arena, &chosen.list, meant.p[i]);
+        VEC_PUSH_IN(&request->arena, &chosen.list, meant.p[i]);
     }
     *ret = (struct param_strs){ chosen.list.n, chosen.list.p };
     if (chosen.list.n == 0)
         return err_set(err, ERR_NOT_FOUND,
                        "target '%s' matches no %s whose watchdog reports and is not degraded",
-                       rollout_request->start.config.target,
-                       update_component_name(rollout_request->start.config.component));
+                       request->start.config.target,
+                       update_component_name(request->start.config.component));
     return 0;
 }
 
 /* Two rollouts at once would undo each other's work. */
-static int check_others(struct rollout_request *rollout_request, struct err *err)
+static int check_others(struct rollout_request *request, struct err *err)
 {
-    MAP_EACH (update_board_map(rollout_request->board, UPDATE_SHELF_ROLLOUTS), entry) {
+    MAP_EACH (update_board_map(request->board, UPDATE_LIST_ROLLOUTS), entry) {
         const struct update_entry *stored = entry->value;
         struct update_rollout other;
 
-        if (record_decode(&rollout_request->arena, &update_rollout_type, 1,
-                          arena_str(&rollout_request->arena, stored->bytes), &other, err) == 0 &&
+        if (record_decode(&request->arena, &update_rollout_type, 1,
+                          arena_str(&request->arena, stored->bytes), &other, err) == 0 &&
             !update_rollout_is_over(other.state) &&
-            other.config.component == rollout_request->start.config.component)
+            other.config.component == request->start.config.component)
             return err_set(err, ERR_BUSY, "rollout '%s' of %s is under way", other.id,
                            update_component_name(other.config.component));
     }
     return 0;
 }
 
-static int make_rollout(struct rollout_request *rollout_request, struct err *err)
+static int make_rollout(struct rollout_request *request, struct err *err)
 {
-    const struct update_plan *plan = &rollout_request->start.config;
+    const struct update_plan *plan = &request->start.config;
     const int64_t now = bus_time();
     const struct value_time time = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
-    struct update_rollout *rollout = &rollout_request->rollout;
+    struct update_rollout *rollout = &request->rollout;
     struct param_strs nodes;
     char id[KSUID_SIZE];
 
     if (!update_version_is_valid(plan->version))
         return err_set(err, ERR_INVALID, "'%s' is not a valid version", plan->version);
-    if (choose_nodes(rollout_request, &nodes, err) < 0)
+    if (choose_nodes(request, &nodes, err) < 0)
         return -1;
     ksuid_new(time.seconds, id);
     *rollout = (struct update_rollout){
         .id = plan->rollout_id[0] ? plan->rollout_id
-                                  : arena_printf(&rollout_request->arena, ID_PREFIX "%s", id),
+                                  : arena_printf(&request->arena, ID_PREFIX "%s", id),
         .config = *plan,
         .started_at = time,
         .error = "",
-        .driver_id = rollout_request->master->id,
+        .driver_id = request->master->id,
         .driver_heartbeat = time,
-        .operator= rollout_request->start.operator, };
+        .operator= request->start.operator, };
     rollout->config.rollout_id = rollout->id;
     if (!nats_kv_is_key(rollout->id) || strncmp(rollout->id, ID_PREFIX, strlen(ID_PREFIX)) != 0)
         return err_set(err, ERR_INVALID, "'%s' is not a valid rollout id: it begins with '%s'",
@@ -248,103 +241,100 @@ static int make_rollout(struct rollout_request *rollout_request, struct err *err
         return err_set(err, ERR_INVALID,
                        "'%s': ids that begin with '%s' are for automatic rollouts", rollout->id,
                        AUTO_ROLLOUT_PREFIX);
-    rollout_request->nodes = (int32_t)nodes.n;
-    return rollout_plan(&rollout_request->arena, rollout, &nodes, time, err);
+    request->nodes = (int32_t)nodes.n;
+    return rollout_plan(&request->arena, rollout, &nodes, time, err);
 }
 
-static int store_rollout(struct rollout_request *rollout_request, struct err *err)
+static int store_rollout(struct rollout_request *request, struct err *err)
 {
-    const struct nats_kv kv = rollout_records(rollout_request->master);
+    const struct nats_kv kv = rollout_records(request->master);
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
 
-    if (record_encode(&bytes, &update_rollout_type, &rollout_request->rollout, err) < 0)
+    if (record_encode(&bytes, &update_rollout_type, &request->rollout, err) < 0)
         return -1;
-    return nats_kv_create(&kv, rollout_request->rollout.id, buf_view(&bytes), on_rollout_created,
-                          rollout_request, err);
+    return nats_kv_create(&kv, request->rollout.id, buf_view(&bytes), on_rollout_created, request,
+                          err);
 }
 
 static void on_free_to_start(void *self, const char *error)
 {
-    struct rollout_request *rollout_request = self;
+    struct rollout_request *request = self;
     struct err err;
 
     if (error)
-        answer_start(rollout_request, error);
-    else if (store_rollout(rollout_request, &err) < 0)
-        answer_start(rollout_request, err.text);
+        answer_start(request, error);
+    else if (store_rollout(request, &err) < 0)
+        answer_start(request, err.text);
 }
 
 /* First those that this master knows of, then those that were started this moment. */
-static int claim_rollout(struct rollout_request *rollout_request, struct err *err)
+static int claim_rollout(struct rollout_request *request, struct err *err)
 {
-    if (check_others(rollout_request, err) < 0)
+    if (check_others(request, err) < 0)
         return -1;
-    return rollout_claim_begin(&rollout_request->master->js, rollout_request->board,
-                               &rollout_request->rollout, on_free_to_start, rollout_request, err);
+    return rollout_claim_begin(&request->master->js, request->board, &request->rollout,
+                               on_free_to_start, request, err);
 }
 
-static int check_rollout_ready(const struct rollout_request *rollout_request, struct err *err)
+static int check_rollout_ready(const struct rollout_request *request, struct err *err)
 {
-    const struct roster *roster = master_roster(rollout_request->master);
+    const struct roster *roster = master_roster(request->master);
 
-    if (!update_board_is_seeded(rollout_request->board) || !roster || !roster_is_seeded(roster))
+    if (!update_board_is_seeded(request->board) || !roster || !roster_is_seeded(roster))
         return err_set(err, ERR_BUSY, "this master has just started; try again");
     return 0;
 }
 
-static void begin_rollout(struct rollout_request *rollout_request)
+static void begin_rollout(struct rollout_request *request)
 {
     struct err err;
-    int result = make_rollout(rollout_request, &err);
+    int result = make_rollout(request, &err);
 
-    if (result == 0 && !rollout_request->start.config.dry_run)
-        result = claim_rollout(rollout_request, &err);
+    if (result == 0 && !request->start.config.dry_run)
+        result = claim_rollout(request, &err);
     if (result < 0)
-        answer_start(rollout_request, err.text);
-    else if (rollout_request->start.config.dry_run)
-        answer_start(rollout_request, NULL);
+        answer_start(request, err.text);
+    else if (request->start.config.dry_run)
+        answer_start(request, NULL);
 }
 
 static void on_rollout_settings(struct settings_wait *wait, const char *problem)
 {
-    struct rollout_request *rollout_request = container_of(wait, struct rollout_request, wait);
+    struct rollout_request *request = container_of(wait, struct rollout_request, wait);
 
     if (problem)
-        answer_start(rollout_request, problem);
+        answer_start(request, problem);
     else
-        begin_rollout(rollout_request);
+        begin_rollout(request);
 }
 
-static bool is_by_settings(const struct rollout_request *rollout_request)
+static bool is_by_settings(const struct rollout_request *request)
 {
-    const struct roster_question question = make_rollout_question(rollout_request);
+    const struct roster_question question = make_rollout_question(request);
 
-    return rollout_request->start.config.component == UPDATE_PEEL &&
-           roster_needs_settings(&question);
+    return request->start.config.component == UPDATE_PEEL && roster_needs_settings(&question);
 }
 
 void rollout_start_answer(struct master *master, struct update_board *board,
                           const struct nats_msg *msg)
 {
     struct arena arena = ARENA_INIT;
-    struct rollout_request *rollout_request = ARENA_NEW(&arena, struct rollout_request);
+    struct rollout_request *request = ARENA_NEW(&arena, struct rollout_request);
     struct err err;
     int result;
 
-    *rollout_request = (struct rollout_request){
+    *request = (struct rollout_request){
         .wait = { .ready = on_rollout_settings }, .arena = arena, .master = master, .board = board
     };
-    rollout_request->reply = arena_str(&rollout_request->arena, msg->reply);
-    result = record_decode(&rollout_request->arena, &update_start_type, 1,
-                           arena_str(&rollout_request->arena, msg->payload),
-                           &rollout_request->start, &err);
+    request->reply = arena_str(&request->arena, msg->reply);
+    result = record_decode(&request->arena, &update_start_type, 1,
+                           arena_str(&request->arena, msg->payload), &request->start, &err);
     if (result == 0)
-        result = check_rollout_ready(rollout_request, &err);
+        result = check_rollout_ready(request, &err);
     if (result < 0)
-        answer_start(rollout_request, err.text);
-    else if (is_by_settings(rollout_request))
-        settings_cache_await(master_settings_book(rollout_request->master), &rollout_request->wait,
-                             SETTINGS_NS);
+        answer_start(request, err.text);
+    else if (is_by_settings(request))
+        settings_cache_await(master_settings_cache(request->master), &request->wait, SETTINGS_NS);
     else
-        begin_rollout(rollout_request);
+        begin_rollout(request);
 }

@@ -14,7 +14,7 @@
 
 struct version_list {
     struct update_board *board;
-    enum update_shelf number;
+    enum update_list number;
     struct map entries;
     struct nats_kv_watch *watch;
     bool is_seeded;
@@ -22,13 +22,13 @@ struct version_list {
 
 struct update_board {
     struct update_board_options options;
-    struct version_list shelves[UPDATE_SHELVES];
+    struct version_list lists[UPDATE_LISTS];
 };
 
-static const enum store_bucket buckets[UPDATE_SHELVES] = {
-    [UPDATE_SHELF_NODES] = STORE_UPDATE_STATUS,
-    [UPDATE_SHELF_MANIFESTS] = STORE_UPDATE_MANIFESTS,
-    [UPDATE_SHELF_ROLLOUTS] = STORE_UPDATE_ROLLOUTS,
+static const enum store_bucket buckets[UPDATE_LISTS] = {
+    [UPDATE_LIST_NODES] = STORE_UPDATE_STATUS,
+    [UPDATE_LIST_MANIFESTS] = STORE_UPDATE_MANIFESTS,
+    [UPDATE_LIST_ROLLOUTS] = STORE_UPDATE_ROLLOUTS,
 };
 
 /* The key of the map is in the entry, so the old one goes first. */
@@ -74,9 +74,9 @@ static void on_board_watch_failed(void *self, const struct nats_error *error)
                     store_bucket_name(buckets[version_list->number]), error->text);
 }
 
-static int open_version_list(struct update_board *board, enum update_shelf number, struct err *err)
+static int open_version_list(struct update_board *board, enum update_list number, struct err *err)
 {
-    struct version_list *version_list = &board->shelves[number];
+    struct version_list *version_list = &board->lists[number];
     const struct nats_kv kv = { .js = board->options.js,
                                 .bucket = store_bucket_name(buckets[number]) };
 
@@ -97,7 +97,7 @@ struct update_board *update_board_new(const struct update_board_options *options
     struct update_board *board = mem_zalloc(sizeof(*board));
 
     board->options = *options;
-    for (enum update_shelf number = 0; number < UPDATE_SHELVES; number++)
+    for (enum update_list number = 0; number < UPDATE_LISTS; number++)
         if (open_version_list(board, number, err) < 0) {
             update_board_stop(board);
             update_board_free(board);
@@ -108,9 +108,9 @@ struct update_board *update_board_new(const struct update_board_options *options
 
 void update_board_stop(struct update_board *board)
 {
-    for (size_t i = 0; i < UPDATE_SHELVES; i++) {
-        nats_kv_watch_free(board->shelves[i].watch);
-        board->shelves[i].watch = NULL;
+    for (size_t i = 0; i < UPDATE_LISTS; i++) {
+        nats_kv_watch_free(board->lists[i].watch);
+        board->lists[i].watch = NULL;
     }
 }
 
@@ -118,38 +118,38 @@ void update_board_free(struct update_board *board)
 {
     if (!board)
         return;
-    for (size_t i = 0; i < UPDATE_SHELVES; i++) {
-        MAP_EACH (&board->shelves[i].entries, entry)
+    for (size_t i = 0; i < UPDATE_LISTS; i++) {
+        MAP_EACH (&board->lists[i].entries, entry)
             free(entry->value);
-        map_done(&board->shelves[i].entries);
+        map_done(&board->lists[i].entries);
     }
     free(board);
 }
 
 bool update_board_is_seeded(const struct update_board *board)
 {
-    for (size_t i = 0; i < UPDATE_SHELVES; i++)
-        if (!board->shelves[i].is_seeded)
+    for (size_t i = 0; i < UPDATE_LISTS; i++)
+        if (!board->lists[i].is_seeded)
             return false;
     return true;
 }
 
-const struct map *update_board_map(const struct update_board *board, enum update_shelf version_list)
+const struct map *update_board_map(const struct update_board *board, enum update_list version_list)
 {
-    return &board->shelves[version_list].entries;
+    return &board->lists[version_list].entries;
 }
 
 const struct update_entry *update_board_find(const struct update_board *board,
-                                             enum update_shelf version_list, const char *key)
+                                             enum update_list version_list, const char *key)
 {
-    return map_find(&board->shelves[version_list].entries, str_from(key));
+    return map_find(&board->lists[version_list].entries, str_from(key));
 }
 
 bool update_board_node(const struct update_board *board, struct arena *arena,
                        enum update_component component, const char *id, struct update_node *ret)
 {
     const struct update_entry *entry =
-        update_board_find(board, UPDATE_SHELF_NODES,
+        update_board_find(board, UPDATE_LIST_NODES,
                           arena_printf(arena, "%s.%s", update_component_name(component), id));
     struct err err;
 
@@ -164,7 +164,7 @@ bool update_board_manifest(const struct update_board *board, struct arena *arena
                            struct update_manifest *ret)
 {
     const struct update_entry *entry =
-        update_board_find(board, UPDATE_SHELF_MANIFESTS,
+        update_board_find(board, UPDATE_LIST_MANIFESTS,
                           arena_printf(arena, "%s.%s.%s.%s", update_component_name(node->component),
                                        node->goos, node->goarch, version));
     struct err err;

@@ -23,8 +23,8 @@ struct arena;
 struct err;
 struct update_board;
 
-enum update_shelf { UPDATE_SHELF_NODES, UPDATE_SHELF_MANIFESTS, UPDATE_SHELF_ROLLOUTS };
-#define UPDATE_SHELVES (UPDATE_SHELF_ROLLOUTS + 1)
+enum update_list { UPDATE_LIST_NODES, UPDATE_LIST_MANIFESTS, UPDATE_LIST_ROLLOUTS };
+#define UPDATE_LISTS (UPDATE_LIST_ROLLOUTS + 1)
 
 /* Beyond these, what is new is not known. */
 #define UPDATE_BOARD_MAX 200000
@@ -37,7 +37,7 @@ struct update_entry {
 
 struct update_board_options {
     struct nats_js js;
-    void (*changed)(void *self, enum update_shelf shelf, const char *key); /* may be NULL */
+    void (*changed)(void *self, enum update_list list, const char *key); /* may be NULL */
     void *self;
 };
 
@@ -52,9 +52,9 @@ bool update_board_is_seeded(const struct update_board *board);
 
 /* NULL: there is none. */
 const struct update_entry *update_board_find(const struct update_board *board,
-                                             enum update_shelf shelf, const char *key);
+                                             enum update_list list, const char *key);
 /* Key -> struct update_entry. */
-const struct map *update_board_map(const struct update_board *board, enum update_shelf shelf);
+const struct map *update_board_map(const struct update_board *board, enum update_list list);
 
 /* The node, if it has reported within the time that the bucket keeps entries. False: it has not. */
 bool update_board_node(const struct update_board *board, struct arena *arena,

@@ -53,7 +53,7 @@ static void on_object_removed(void *self, const struct nats_error *error,
 static bool is_rolled_out(const struct update_sweep *sweep, struct arena *arena,
                           const struct update_manifest *manifest)
 {
-    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_ROLLOUTS), entry) {
+    MAP_EACH (update_board_map(sweep->board, UPDATE_LIST_ROLLOUTS), entry) {
         const struct update_entry *stored = entry->value;
         struct update_rollout rollout;
         struct err err;
@@ -89,7 +89,7 @@ static void remove_expired(struct update_sweep *sweep)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
-    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_MANIFESTS), entry) {
+    MAP_EACH (update_board_map(sweep->board, UPDATE_LIST_MANIFESTS), entry) {
         const struct update_entry *stored = entry->value;
         const char *key = arena_str(&arena, entry->key).p;
 
@@ -107,7 +107,7 @@ static bool is_automatic(const struct update_sweep *sweep, struct arena *arena,
 {
     if (!str_starts(str_from(rollout->id), STR(AUTO_ROLLOUT_PREFIX)))
         return false;
-    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_MANIFESTS), entry) {
+    MAP_EACH (update_board_map(sweep->board, UPDATE_LIST_MANIFESTS), entry) {
         const struct update_entry *stored = entry->value;
         struct update_manifest manifest;
         struct err err;
@@ -127,7 +127,7 @@ static void remove_old_rollouts(struct update_sweep *sweep)
     const int64_t oldest = (bus_time() - UPDATE_SWEEP_ROLLOUTS) / CLOCK_SECOND;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_ROLLOUTS), entry) {
+    MAP_EACH (update_board_map(sweep->board, UPDATE_LIST_ROLLOUTS), entry) {
         const struct update_entry *stored = entry->value;
         struct update_rollout rollout;
         struct err err;
@@ -145,7 +145,7 @@ static bool is_object_named(const struct update_sweep *sweep, const char *object
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_MANIFESTS), entry) {
+    MAP_EACH (update_board_map(sweep->board, UPDATE_LIST_MANIFESTS), entry) {
         const struct update_entry *stored = entry->value;
         struct update_manifest manifest;
         struct err err;

@@ -21,7 +21,7 @@ struct cached_token {
 
 struct token_cache {
     struct nats_js js;
-    struct map pages; /* by id */
+    struct map tokens; /* by id */
     struct nats_kv_watch *watch;
 };
 
@@ -45,13 +45,13 @@ static void add_cached_token(struct token_cache *cache, struct str id, struct st
 
     cached_token->arena = arena;
     if (result < 0 || !str_eq_text(id, cached_token->record.id) ||
-        map_count(&cache->pages) >= TOKEN_CACHE_MAX) {
+        map_count(&cache->tokens) >= TOKEN_CACHE_MAX) {
         log_warning("join token is ignored id=%.*s error=%s", STR_ARG(id),
                     result < 0 ? err.text : "not its own, or too many");
         free_cached_token(cached_token);
         return;
     }
-    (void)map_set(&cache->pages, str_from(cached_token->record.id), cached_token);
+    (void)map_set(&cache->tokens, str_from(cached_token->record.id), cached_token);
 }
 
 static void on_token_entry(void *self, const struct nats_kv_entry *entry)
@@ -59,7 +59,7 @@ static void on_token_entry(void *self, const struct nats_kv_entry *entry)
     struct token_cache *cache = self;
     struct str id = str_from_offset(entry->key, strlen(TOKEN_KEY));
 
-    free_cached_token(map_remove(&cache->pages, id));
+    free_cached_token(map_remove(&cache->tokens, id));
     if (entry->change == NATS_KV_PUT)
         add_cached_token(cache, id, entry->value);
 }
@@ -99,9 +99,9 @@ void token_cache_free(struct token_cache *cache)
 {
     if (!cache)
         return;
-    MAP_EACH (&cache->pages, entry)
+    MAP_EACH (&cache->tokens, entry)
         free_cached_token(entry->value);
-    map_done(&cache->pages);
+    map_done(&cache->tokens);
     free(cache);
 }
 
@@ -114,7 +114,7 @@ const struct token_record *token_cache_find(const struct token_cache *cache, str
 
     if (!cache || text.n == 0 || token_parse(text, &token, &err) < 0)
         return NULL;
-    cached_token = map_find(&cache->pages, str_from(token.id));
+    cached_token = map_find(&cache->tokens, str_from(token.id));
     if (!cached_token || !token_allows(&cached_token->record, &token, peel, bus_time_seconds()))
         return NULL;
     return &cached_token->record;

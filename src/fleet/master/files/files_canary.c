@@ -54,19 +54,19 @@ struct files_service_act {
     bool is_restoring, is_dropped;
 };
 
-static struct files_service_branch *get_states_branch(struct files_service *files_service)
+static struct files_service_branch *get_states_branch(struct files_service *service)
 {
-    return &files_service->branches[FILES_SERVICE_STATES];
+    return &service->branches[FILES_SERVICE_STATES];
 }
 
 /* --- the answer ---------------------------------------------------------------------- */
 
 /* Peels that it means, and those of them that have the newest revision. */
-static void count_canary_peels(struct files_service *files_service, struct canary_reply *reply)
+static void count_canary_peels(struct files_service *service, struct canary_reply *reply)
 {
-    const struct canary *record = &files_service->canary.record;
+    const struct canary *record = &service->canary.record;
     const struct value *groups = record->groups.kind == VALUE_MAP ? &record->groups : NULL;
-    const struct roster *roster = master_roster(files_service->master);
+    const struct roster *roster = master_roster(service->master);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
     struct err err;
@@ -85,22 +85,22 @@ static void count_canary_peels(struct files_service *files_service, struct canar
     }
 }
 
-static void fill_reply(struct files_service *files_service, struct canary_reply *reply)
+static void fill_reply(struct files_service *service, struct canary_reply *reply)
 {
-    const struct canary *record = &files_service->canary.record;
+    const struct canary *record = &service->canary.record;
 
-    reply->master = files_service->master->id;
-    reply->active = files_service->canary.is_there;
+    reply->master = service->master->id;
+    reply->active = service->canary.is_there;
     reply->phase = reply->target = reply->operator= "";
-    if (!files_service->canary.is_there || !get_states_branch(files_service)->publisher)
+    if (!service->canary.is_there || !get_states_branch(service)->publisher)
         return;
     reply->phase = canary_phase_name(record->phase);
     reply->target = record->target;
     reply->operator= record->operator;
     reply->since_unix = record->since_unix;
     reply->base = record->base;
-    reply->revision = publisher_canary(get_states_branch(files_service)->publisher);
-    count_canary_peels(files_service, reply);
+    reply->revision = publisher_canary(get_states_branch(service)->publisher);
+    count_canary_peels(service, reply);
 }
 
 static void audit_act(enum canary_act act, const char *by, const char *target, const char *error)
@@ -116,31 +116,31 @@ static void audit_act(enum canary_act act, const char *by, const char *target, c
 
 static void answer_act(struct files_service_act *act, const char *error)
 {
-    struct files_service *files_service = act->files_service;
+    struct files_service *service = act->files_service;
 
     audit_act(act->act, act->operator, act->next.target, error);
     if (!act->subject.n)
         return;
     act->reply.err = error;
-    fill_reply(files_service, &act->reply);
-    master_answer(files_service->master, act->subject, &canary_reply_type, &act->reply);
+    fill_reply(service, &act->reply);
+    master_answer(service->master, act->subject, &canary_reply_type, &act->reply);
 }
 
 /* The end of a canary that failed is tried again soon; until then nothing is published. */
 static void end_canary_act(struct files_service_act *act, const char *error)
 {
-    struct files_service *files_service = act->files_service;
-    struct files_service_canary *canary = &files_service->canary;
+    struct files_service *service = act->files_service;
+    struct files_service_canary *canary = &service->canary;
     const bool is_over = act->is_dropped;
 
     canary->act = NULL;
     answer_act(act, error ? error : "");
-    if (!is_over && files_service_is_held_by_canary(files_service)) {
-        files_service_refuse_updates(get_states_branch(files_service),
+    if (!is_over && files_service_is_held_by_canary(service)) {
+        files_service_refuse_updates(get_states_branch(service),
                                      error ? error : "a canary is ending");
-        files_service_retry_canary(files_service);
+        files_service_retry_canary(service);
     } else if (!is_over) {
-        files_service_advance(files_service); /* what waited for it */
+        files_service_advance(service); /* what waited for it */
     }
     arena_done(&act->arena);
     free(act);
@@ -520,16 +520,16 @@ static void record_canary_folder(struct files_service_act *act)
 
 /* --- operators ----------------------------------------------------------------------- */
 
-static struct files_service_act *new_act(struct files_service *files_service, enum canary_act kind,
+static struct files_service_act *new_act(struct files_service *service, enum canary_act kind,
                                          const char *operator)
 {
     struct files_service_act *act = mem_zalloc(sizeof(*act));
 
-    act->files_service = files_service;
+    act->files_service = service;
     act->act = kind;
     act->operator= arena_strdup(&act->arena, operator);
     act->next.target = "";
-    files_service->canary.act = act;
+    service->canary.act = act;
     return act;
 }
 
@@ -546,11 +546,11 @@ static void copy_canary_record(struct files_service_act *act)
 }
 
 /* Why it cannot be; NULL: it can. */
-static const char *find_canary_obstacle(struct files_service *files_service, enum canary_act kind,
+static const char *find_canary_obstacle(struct files_service *service, enum canary_act kind,
                                         struct arena *arena)
 {
-    struct files_service_branch *branch = get_states_branch(files_service);
-    const struct files_service_canary *canary = &files_service->canary;
+    struct files_service_branch *branch = get_states_branch(service);
+    const struct files_service_canary *canary = &service->canary;
 
     if (canary->is_odd)
         return "the record of the canary cannot be read by this version";
@@ -563,7 +563,7 @@ static const char *find_canary_obstacle(struct files_service *files_service, enu
         return "there is no canary: 'zester fileserver canary TARGET' begins one";
     if (branch->rollback || (branch->unfinished && !canary->is_there))
         return "a rollback of the states is under way; try again later";
-    if (files_service_is_held_by_canary(files_service) || !files_service_is_in_step(branch) ||
+    if (files_service_is_held_by_canary(service) || !files_service_is_in_step(branch) ||
         standby_is_busy(branch->standby))
         return "this master does not have everything yet that was published, or a canary is "
                "ending; "
@@ -571,20 +571,20 @@ static const char *find_canary_obstacle(struct files_service *files_service, enu
     return NULL;
 }
 
-static void refuse_act(struct files_service *files_service, struct str subject,
+static void refuse_act(struct files_service *service, struct str subject,
                        const struct canary_request *request, const char *why)
 {
     struct canary_reply reply = { .err = why };
 
-    fill_reply(files_service, &reply);
+    fill_reply(service, &reply);
     audit_act(request->act, request->operator, request->target, why);
-    master_answer(files_service->master, subject, &canary_reply_type, &reply);
+    master_answer(service->master, subject, &canary_reply_type, &reply);
 }
 
-static void begin_canary_act(struct files_service *files_service, struct str subject,
+static void begin_canary_act(struct files_service *service, struct str subject,
                              const struct canary_request *request)
 {
-    struct files_service_act *act = new_act(files_service, request->act, request->operator);
+    struct files_service_act *act = new_act(service, request->act, request->operator);
     const char *why = NULL;
 
     act->subject = arena_str(&act->arena, subject);
@@ -603,26 +603,26 @@ static void begin_canary_act(struct files_service *files_service, struct str sub
 
 void files_service_on_canary(void *self, const struct nats_msg *msg)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct canary_request request = { .target = "", .operator= "" };
     const char *why = NULL;
     struct err err;
 
-    if (!lease_is_held(&files_service->lease) || msg->reply.n == 0)
+    if (!lease_is_held(&service->lease) || msg->reply.n == 0)
         return;
     if (record_decode(&arena, &canary_request_type, 1, msg->payload, &request, &err) < 0) {
         request = (struct canary_request){ .target = "", .operator= "" };
         why = err.text;
     } else if (request.act != CANARY_SHOW) {
-        why = authority_check_order(files_service->master, msg, &err) < 0
+        why = authority_check_order(service->master, msg, &err) < 0
                   ? err.text
-                  : find_canary_obstacle(files_service, request.act, &arena);
+                  : find_canary_obstacle(service, request.act, &arena);
     }
     if (why || request.act == CANARY_SHOW)
-        refuse_act(files_service, msg->reply, &request, why ? why : "");
+        refuse_act(service, msg->reply, &request, why ? why : "");
     else
-        begin_canary_act(files_service, msg->reply, &request);
+        begin_canary_act(service, msg->reply, &request);
 }
 
 /* --- a master that was ended meanwhile ----------------------------------------------- */
@@ -643,11 +643,11 @@ static void continue_canary(struct files_service_act *act)
     rests[act->next.phase].go_on(act);
 }
 
-bool files_service_resume_canary(struct files_service *files_service)
+bool files_service_resume_canary(struct files_service *service)
 {
-    const struct files_service_canary *canary = &files_service->canary;
+    const struct files_service_canary *canary = &service->canary;
     const enum canary_phase phase = canary->record.phase;
-    struct files_service_branch *branch = get_states_branch(files_service);
+    struct files_service_branch *branch = get_states_branch(service);
     struct files_service_act *act;
 
     if (canary->act)
@@ -659,18 +659,18 @@ bool files_service_resume_canary(struct files_service *files_service)
         return false;
     log_warning("the end of the canary for %s was interrupted; going on with it phase=%s",
                 canary->record.target, canary_phase_name(phase));
-    act = new_act(files_service, rests[phase].act, canary->record.ended_by);
+    act = new_act(service, rests[phase].act, canary->record.ended_by);
     copy_canary_record(act);
     continue_canary(act);
     return true;
 }
 
-void files_service_close_canary(struct files_service *files_service)
+void files_service_close_canary(struct files_service *service)
 {
-    struct files_service_canary *canary = &files_service->canary;
+    struct files_service_canary *canary = &service->canary;
     struct files_service_act *act = canary->act;
 
-    timer_clear(loop_timers(files_service->master->loop), &canary->retry);
+    timer_clear(loop_timers(service->master->loop), &canary->retry);
     canary->is_known = false;
     if (!act)
         return;

@@ -14,19 +14,18 @@
 /* After a record could not be read, or the end of a canary has failed. */
 #define RETRY_NS (INT64_C(2) * 1000000000)
 
-struct nats_kv files_service_canary_bucket(const struct files_service *files_service)
+struct nats_kv files_service_canary_bucket(const struct files_service *service)
 {
-    return (struct nats_kv){ .js = files_service->master->js,
+    return (struct nats_kv){ .js = service->master->js,
                              .bucket = store_bucket_name(STORE_STATE_FILES),
                              .history = store_bucket_history(STORE_STATE_FILES),
                              .indirect = true,
                              .settled = true };
 }
 
-void files_service_set_canary(struct files_service *files_service, struct str record,
-                              uint64_t revision)
+void files_service_set_canary(struct files_service *service, struct str record, uint64_t revision)
 {
-    struct files_service_canary *canary = &files_service->canary;
+    struct files_service_canary *canary = &service->canary;
     struct err err;
 
     if (revision < canary->revision)
@@ -45,11 +44,11 @@ void files_service_set_canary(struct files_service *files_service, struct str re
 }
 
 /* Which of both sets the folder is published to. */
-void files_service_aim_publisher(struct files_service *files_service)
+void files_service_aim_publisher(struct files_service *service)
 {
-    const struct files_service_canary *canary = &files_service->canary;
+    const struct files_service_canary *canary = &service->canary;
 
-    publisher_divert(files_service->branches[FILES_SERVICE_STATES].publisher,
+    publisher_divert(service->branches[FILES_SERVICE_STATES].publisher,
                      canary->is_there && (canary->record.phase == CANARY_RUNNING ||
                                           canary->record.phase == CANARY_ABORTING));
 }
@@ -70,73 +69,71 @@ static void on_canary_retry(struct timer *timer)
     files_service_read_canary(container_of(timer, struct files_service, canary.retry));
 }
 
-void files_service_retry_canary(struct files_service *files_service)
+void files_service_retry_canary(struct files_service *service)
 {
-    timer_set(loop_timers(files_service->master->loop), &files_service->canary.retry,
+    timer_set(loop_timers(service->master->loop), &service->canary.retry,
               clock_after(clock_now(), RETRY_NS), on_canary_retry);
 }
 
 static void on_canary_record_read(void *self, const struct nats_error *error,
                                   const struct nats_kv_entry *entry)
 {
-    struct files_service *files_service = self;
-    struct files_service_canary *canary = &files_service->canary;
+    struct files_service *service = self;
+    struct files_service_canary *canary = &service->canary;
     const bool is_missing = error && error->fault == NATS_FAULT_NOT_FOUND;
 
     canary->is_reading = false;
-    if (!lease_is_held(&files_service->lease) ||
-        !files_service->branches[FILES_SERVICE_STATES].publisher)
+    if (!lease_is_held(&service->lease) || !service->branches[FILES_SERVICE_STATES].publisher)
         return;
-    if (canary->reading_since != files_service->lease.since) {
-        files_service_read_canary(files_service);
+    if (canary->reading_since != service->lease.since) {
+        files_service_read_canary(service);
         return;
     }
     if (error && !is_missing) {
         log_warning("it is not known whether there is a canary: %s", error->text);
-        files_service_retry_canary(files_service);
+        files_service_retry_canary(service);
         return;
     }
     if (is_missing && canary->is_there)
-        files_service_set_canary(files_service, (struct str){ NULL, 0 }, canary->revision);
+        files_service_set_canary(service, (struct str){ NULL, 0 }, canary->revision);
     else if (!is_missing)
-        files_service_set_canary(files_service, entry->value, entry->revision);
+        files_service_set_canary(service, entry->value, entry->revision);
     canary->is_known = true;
-    files_service_aim_publisher(files_service);
-    files_service_advance(files_service);
+    files_service_aim_publisher(service);
+    files_service_advance(service);
 }
 
 /* What the watch has told may be old: this master may have been without a connection. */
-void files_service_read_canary(struct files_service *files_service)
+void files_service_read_canary(struct files_service *service)
 {
-    const struct nats_kv kv = files_service_canary_bucket(files_service);
-    struct files_service_canary *canary = &files_service->canary;
+    const struct nats_kv kv = files_service_canary_bucket(service);
+    struct files_service_canary *canary = &service->canary;
     struct err err;
 
-    if (!lease_is_held(&files_service->lease) || canary->is_reading)
+    if (!lease_is_held(&service->lease) || canary->is_reading)
         return;
-    canary->reading_since = files_service->lease.since;
-    canary->is_reading =
-        nats_kv_get(&kv, CANARY_RECORD, on_canary_record_read, files_service, &err) == 0;
+    canary->reading_since = service->lease.since;
+    canary->is_reading = nats_kv_get(&kv, CANARY_RECORD, on_canary_record_read, service, &err) == 0;
     if (!canary->is_reading)
-        files_service_retry_canary(files_service);
+        files_service_retry_canary(service);
 }
 
-void files_service_forget_canary(struct files_service *files_service)
+void files_service_forget_canary(struct files_service *service)
 {
-    files_service->canary.is_known = false;
+    service->canary.is_known = false;
 }
 
-bool files_service_is_held_by_canary(const struct files_service *files_service)
+bool files_service_is_held_by_canary(const struct files_service *service)
 {
-    const struct files_service_canary *canary = &files_service->canary;
+    const struct files_service_canary *canary = &service->canary;
 
     return !canary->is_known || canary->is_odd || canary->act ||
            (canary->is_there && canary->record.phase != CANARY_RUNNING);
 }
 
-const char *files_service_canary_manifest(const struct files_service *files_service)
+const char *files_service_canary_manifest(const struct files_service *service)
 {
-    const struct files_service_canary *canary = &files_service->canary;
+    const struct files_service_canary *canary = &service->canary;
 
     return canary->is_there && !canary->is_odd && canary_is_followed(&canary->record)
                ? CANARY_MANIFEST

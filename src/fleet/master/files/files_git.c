@@ -469,9 +469,9 @@ static void add_remote_state(struct files_service_git *git, const struct remote 
     VEC_PUSH_IN(&git->arena, &git->states, state);
 }
 
-void files_service_git_configure(struct files_service *files_service)
+void files_service_git_configure(struct files_service *service)
 {
-    struct files_service_git *git = files_service->git;
+    struct files_service_git *git = service->git;
     const struct remote_state *before = git->states.p;
     const size_t count = git->states.n;
     struct arena old = git->arena;
@@ -484,7 +484,7 @@ void files_service_git_configure(struct files_service *files_service)
     if (git->is_reloaded || !git->is_open)
         return;
     git->arena = (struct arena)ARENA_INIT;
-    git->remotes = remote_copy_list(&git->arena, &files_service->master->conf.gitfs);
+    git->remotes = remote_copy_list(&git->arena, &service->master->conf.gitfs);
     git->states.p = NULL;
     git->states.n = git->states.cap = 0;
     VEC_EACH (&git->remotes.list, remote)
@@ -493,60 +493,59 @@ void files_service_git_configure(struct files_service *files_service)
     git->next_pull = 0;
     arena_done(&old);
     if (is_leading_git(git))
-        files_service_advance(files_service);
+        files_service_advance(service);
 }
 
-void files_service_git_lead(struct files_service *files_service)
+void files_service_git_lead(struct files_service *service)
 {
-    files_service->git->is_ready = false;
-    files_service->git->next_pull = 0;
+    service->git->is_ready = false;
+    service->git->next_pull = 0;
 }
 
-void files_service_git_yield(struct files_service *files_service)
+void files_service_git_yield(struct files_service *service)
 {
-    struct files_service_git *git = files_service->git;
+    struct files_service_git *git = service->git;
 
     git->is_ready = false;
-    timer_clear(loop_timers(files_service->master->loop), &git->due);
+    timer_clear(loop_timers(service->master->loop), &git->due);
     if (git->turn == TURN_GIT)
         cancel_raise(&git->cancel);
 }
 
-int files_service_git_open(struct files_service *files_service, struct err *err)
+int files_service_git_open(struct files_service *service, struct err *err)
 {
     struct files_service_git *git = mem_zalloc(sizeof(*git));
 
-    git->files_service = files_service;
-    files_service->git = git;
-    return background_tasks_open_workers(&git->background_tasks, files_service->master->loop, 1,
-                                         err);
+    git->files_service = service;
+    service->git = git;
+    return background_tasks_open_workers(&git->background_tasks, service->master->loop, 1, err);
 }
 
-void files_service_git_start(struct files_service *files_service)
+void files_service_git_start(struct files_service *service)
 {
-    struct files_service_git *git = files_service->git;
+    struct files_service_git *git = service->git;
 
     free(git->folder);
-    git->folder = mem_strdup(files_service->master->conf.states_dir);
+    git->folder = mem_strdup(service->master->conf.states_dir);
     git->is_open = true;
-    files_service_git_configure(files_service);
+    files_service_git_configure(service);
 }
 
-void files_service_git_stop(struct files_service *files_service)
+void files_service_git_stop(struct files_service *service)
 {
-    struct files_service_git *git = files_service->git;
+    struct files_service_git *git = service->git;
 
     git->is_open = false;
-    timer_clear(loop_timers(files_service->master->loop), &git->patience);
-    files_service_git_yield(files_service);
+    timer_clear(loop_timers(service->master->loop), &git->patience);
+    files_service_git_yield(service);
     serve_waiters(git);
     notify_round_waiters(git,
                          &(struct publisher_outcome){ .error = "this master is shutting down" });
 }
 
-void files_service_git_free(struct files_service *files_service)
+void files_service_git_free(struct files_service *service)
 {
-    struct files_service_git *git = files_service->git;
+    struct files_service_git *git = service->git;
 
     if (!git)
         return;
@@ -559,7 +558,7 @@ void files_service_git_free(struct files_service *files_service)
     arena_done(&git->arena);
     free(git->folder);
     free(git);
-    files_service->git = NULL;
+    service->git = NULL;
 }
 
 /* --- the check ------------------------------------------------------------------------ */
@@ -579,8 +578,8 @@ static int start_folder_check(void *self, struct err *err)
 
 static enum health_status check_git(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct files_service *files_service = master_find(self, &master_files_service);
-    const struct files_service_git *git = files_service->git;
+    const struct files_service *service = master_find(self, &master_files_service);
+    const struct files_service_git *git = service->git;
     AUTO_BUF struct buf text = BUF_INIT(HEALTH_TEXT_MAX);
     enum health_status status = HEALTH_OK;
 

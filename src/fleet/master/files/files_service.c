@@ -62,29 +62,28 @@ const struct publisher_kind files_service_kinds[FILES_SERVICE_KINDS] = {
 };
 static void *open_files_service(struct master *master, struct err *err)
 {
-    struct files_service *files_service = mem_zalloc(sizeof(*files_service));
+    struct files_service *service = mem_zalloc(sizeof(*service));
 
-    files_service->master = master;
-    if (gethostname(files_service->host, sizeof(files_service->host) - 1) < 0)
-        files_service->host[0] = '\0';
-    if (background_tasks_open_workers(&files_service->background_tasks, master->loop, WORKERS,
-                                      err) < 0 ||
-        background_tasks_open_workers(&files_service->fetchers, master->loop, SECRET_CACHE_WORKERS,
-                                      err) < 0 ||
-        files_service_git_open(files_service, err) < 0) {
-        files_service_git_free(files_service);
-        background_tasks_close(&files_service->fetchers);
-        background_tasks_close(&files_service->background_tasks);
-        free(files_service);
+    service->master = master;
+    if (gethostname(service->host, sizeof(service->host) - 1) < 0)
+        service->host[0] = '\0';
+    if (background_tasks_open_workers(&service->background_tasks, master->loop, WORKERS, err) < 0 ||
+        background_tasks_open_workers(&service->fetchers, master->loop, SECRET_CACHE_WORKERS, err) <
+            0 ||
+        files_service_git_open(service, err) < 0) {
+        files_service_git_free(service);
+        background_tasks_close(&service->fetchers);
+        background_tasks_close(&service->background_tasks);
+        free(service);
         return NULL;
     }
-    filewatch_hub_init(&files_service->hub, master->loop);
-    return files_service;
+    filewatch_hub_init(&service->hub, master->loop);
+    return service;
 }
 
-static const char *get_tree_folder(const struct files_service *files_service, size_t kind)
+static const char *get_tree_folder(const struct files_service *service, size_t kind)
 {
-    const struct master_conf *conf = &files_service->master->conf;
+    const struct master_conf *conf = &service->master->conf;
     const char *const folders[FILES_SERVICE_KINDS] = { conf->settings_dir, conf->states_dir,
                                                        conf->reactor_dir, conf->settings_dir };
 
@@ -96,10 +95,10 @@ static const char *get_tree_folder(const struct files_service *files_service, si
 void files_service_note_round(struct files_service_branch *branch,
                               const struct publisher_outcome *outcome)
 {
-    struct files_service *files_service = branch->files_service;
+    struct files_service *service = branch->files_service;
 
-    if (branch == &files_service->branches[FILES_SERVICE_SETTINGS] && files_service->sealed_secrets)
-        sealed_secrets_reload(files_service->sealed_secrets);
+    if (branch == &service->branches[FILES_SERVICE_SETTINGS] && service->sealed_secrets)
+        sealed_secrets_reload(service->sealed_secrets);
     if (!outcome->manifest.n)
         return;
     branch->synced = publisher_number(branch->publisher);
@@ -111,12 +110,12 @@ void files_service_note_round(struct files_service_branch *branch,
 static void on_round(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_branch *branch = self;
-    struct files_service *files_service = branch->files_service;
+    struct files_service *service = branch->files_service;
 
     files_service_note_round(branch, outcome);
-    if (branch == &files_service->branches[FILES_SERVICE_REACTOR] && outcome->files == 0 &&
+    if (branch == &service->branches[FILES_SERVICE_REACTOR] && outcome->files == 0 &&
         !outcome->error[0])
-        master_expect_no_rules(files_service->master);
+        master_expect_no_rules(service->master);
 }
 
 static bool is_mirroring(const struct files_service_branch *branch)
@@ -134,13 +133,13 @@ static bool is_folder_behind(const struct files_service_branch *branch)
 
 bool files_service_may_publish(struct files_service_branch *branch)
 {
-    struct files_service *files_service = branch->files_service;
+    struct files_service *service = branch->files_service;
 
-    if (branch == &files_service->branches[FILES_SERVICE_SETTINGS])
-        return files_service_may_publish(&files_service->branches[FILES_SERVICE_SEALED]);
+    if (branch == &service->branches[FILES_SERVICE_SETTINGS])
+        return files_service_may_publish(&service->branches[FILES_SERVICE_SEALED]);
     if (branch->unfinished || branch->rollback ||
-        (branch == &files_service->branches[FILES_SERVICE_STATES] &&
-         files_service_is_held_by_canary(files_service)))
+        (branch == &service->branches[FILES_SERVICE_STATES] &&
+         files_service_is_held_by_canary(service)))
         return false;
     return files_service_is_in_step(branch);
 }
@@ -164,47 +163,47 @@ static void publish_branch(struct files_service_branch *branch)
 
 static void follow_published(struct files_service_branch *branch)
 {
-    struct files_service *files_service = branch->files_service;
-    const bool is_leading = lease_is_held(&files_service->lease) && !files_service->mirrors;
+    struct files_service *service = branch->files_service;
+    const bool is_leading = lease_is_held(&service->lease) && !service->mirrors;
 
     if (!is_folder_behind(branch) || standby_is_busy(branch->standby))
         return;
     branch->syncing = publisher_number(branch->publisher);
     standby_sync(branch->standby, is_leading,
-                 branch == &files_service->branches[FILES_SERVICE_STATES]
-                     ? files_service_canary_manifest(files_service)
+                 branch == &service->branches[FILES_SERVICE_STATES]
+                     ? files_service_canary_manifest(service)
                      : NULL);
 }
 
-static bool is_free_of_canary(const struct files_service *files_service)
+static bool is_free_of_canary(const struct files_service *service)
 {
-    return files_service->canary.is_known && !files_service->canary.is_there;
+    return service->canary.is_known && !service->canary.is_there;
 }
 
 /* What was interrupted comes before everything else. While there is a canary, that is its end. */
 static void advance_branch(struct files_service_branch *branch, bool holds)
 {
-    struct files_service *files_service = branch->files_service;
-    const bool is_states = branch == &files_service->branches[FILES_SERVICE_STATES];
+    struct files_service *service = branch->files_service;
+    const bool is_states = branch == &service->branches[FILES_SERVICE_STATES];
 
-    if (holds && is_states && files_service_resume_canary(files_service))
+    if (holds && is_states && files_service_resume_canary(service))
         return;
-    if (holds && branch->unfinished && !(is_states && !is_free_of_canary(files_service)))
+    if (holds && branch->unfinished && !(is_states && !is_free_of_canary(service)))
         files_service_resume_rollback(branch);
     else
         follow_published(branch);
 }
 
-void files_service_advance(struct files_service *files_service)
+void files_service_advance(struct files_service *service)
 {
-    const bool holds = lease_is_held(&files_service->lease);
+    const bool holds = lease_is_held(&service->lease);
 
-    if (!holds && !files_service->mirrors)
+    if (!holds && !service->mirrors)
         return; /* it may be ours in a moment */
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        advance_branch(&files_service->branches[i], holds);
+        advance_branch(&service->branches[i], holds);
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        publish_branch(&files_service->branches[i]);
+        publish_branch(&service->branches[i]);
 }
 
 /* A sync that failed is tried again at the next interval, or attempt to get the lease. */
@@ -235,12 +234,12 @@ static void on_tree_news(void *self)
 
 static void on_files_retry(struct timer *timer)
 {
-    struct files_service *files_service = container_of(timer, struct files_service, again);
-    int64_t interval = files_service->master->conf.files_republish_interval;
+    struct files_service *service = container_of(timer, struct files_service, again);
+    int64_t interval = service->master->conf.files_republish_interval;
 
     if (interval > 0) {
-        files_service_advance(files_service);
-        timer_set(loop_timers(files_service->master->loop), &files_service->again,
+        files_service_advance(service);
+        timer_set(loop_timers(service->master->loop), &service->again,
                   clock_after(clock_now(), interval), on_files_retry);
     }
 }
@@ -257,17 +256,17 @@ static void on_folder_changed(struct filewatch *watch, const char *path)
 
 /* --- who leads ---------------------------------------------------------------------- */
 
-static void write_status(struct files_service *files_service, bool leads)
+static void write_status(struct files_service *service, bool leads)
 {
-    const char *path = files_service->master->conf.publisher_status_file;
+    const char *path = service->master->conf.publisher_status_file;
     AUTO_BUF struct buf text = BUF_INIT(4096);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
-    metrics_set(files_service->master->metrics, MASTER_PUBLISHER_LEADER, leads, NULL, NULL);
+    metrics_set(service->master->metrics, MASTER_PUBLISHER_LEADER, leads, NULL, NULL);
     if (!path || !path[0])
         return;
-    buf_printf(&text, "%s %s\n", leads ? "leader" : "standby", files_service->master->id);
+    buf_printf(&text, "%s %s\n", leads ? "leader" : "standby", service->master->id);
     if (fs_mkdirs(path_dirname(&arena, path), 0755, &err) < 0 ||
         fs_replace(path, buf_view(&text), NULL, &err) < 0)
         log_warning("publisher_status_file: %s", err.text);
@@ -275,226 +274,222 @@ static void write_status(struct files_service *files_service, bool leads)
 
 static void on_files_lease_got(struct lease *lease)
 {
-    struct files_service *files_service = container_of(lease, struct files_service, lease);
+    struct files_service *service = container_of(lease, struct files_service, lease);
 
-    files_service->apart_since = 0;
-    files_service_git_lead(files_service);
-    write_status(files_service, true);
-    files_service_read_canary(files_service);
-    files_service_advance(files_service);
+    service->apart_since = 0;
+    files_service_git_lead(service);
+    write_status(service, true);
+    files_service_read_canary(service);
+    files_service_advance(service);
 }
 
 static void on_files_lease_lost(struct lease *lease)
 {
-    struct files_service *files_service = container_of(lease, struct files_service, lease);
+    struct files_service *service = container_of(lease, struct files_service, lease);
 
-    write_status(files_service, false);
-    files_service_git_yield(files_service);
-    files_service_forget_canary(files_service);
-    if (files_service->sealed_secrets)
-        sealed_secrets_yield(files_service->sealed_secrets);
+    write_status(service, false);
+    files_service_git_yield(service);
+    files_service_forget_canary(service);
+    if (service->sealed_secrets)
+        sealed_secrets_yield(service->sealed_secrets);
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        files_service->branches[i].leads = false;
+        service->branches[i].leads = false;
 }
 
 static void on_files_lease_taken(struct lease *lease)
 {
-    struct files_service *files_service = container_of(lease, struct files_service, lease);
+    struct files_service *service = container_of(lease, struct files_service, lease);
     const int64_t now = clock_now();
 
-    if (!files_service->apart_since)
-        files_service->apart_since = now;
-    if (now - files_service->apart_since >= files_service->master->conf.files_mirror_after)
-        files_service->mirrors = true;
-    files_service_advance(files_service);
+    if (!service->apart_since)
+        service->apart_since = now;
+    if (now - service->apart_since >= service->master->conf.files_mirror_after)
+        service->mirrors = true;
+    files_service_advance(service);
 }
 
 /* --- operators ---------------------------------------------------------------------- */
 
 static void on_files_status_request(void *self, const struct nats_msg *msg)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
     const struct fileset_status_reply reply = {
-        .master = files_service->master->id,
-        .hostname = files_service->host,
-        .since_unix = files_service->lease.since / CLOCK_SECOND,
+        .master = service->master->id,
+        .hostname = service->host,
+        .since_unix = service->lease.since / CLOCK_SECOND,
     };
 
-    if (lease_is_held(&files_service->lease) && msg->reply.n)
-        master_answer(files_service->master, msg->reply, &fileset_status_reply_type, &reply);
+    if (lease_is_held(&service->lease) && msg->reply.n)
+        master_answer(service->master, msg->reply, &fileset_status_reply_type, &reply);
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void watch_folder(struct files_service *files_service, size_t kind)
+static void watch_folder(struct files_service *service, size_t kind)
 {
     /* our own files in it change while the rest does not */
     static const char *const everything[] = { "**", "!.zester-*", "!.zester-*/**" };
-    struct files_service_branch *branch = &files_service->branches[kind];
+    struct files_service_branch *branch = &service->branches[kind];
     struct err err;
 
-    if (!files_service->master->conf.files_watch ||
-        access(get_tree_folder(files_service, kind), F_OK) < 0)
+    if (!service->master->conf.files_watch || access(get_tree_folder(service, kind), F_OK) < 0)
         return; /* the interval finds what appears later */
-    if (filewatch_start(&branch->watch, &files_service->hub,
-                        &(struct filewatch_wish){ .folder = get_tree_folder(files_service, kind),
+    if (filewatch_start(&branch->watch, &service->hub,
+                        &(struct filewatch_wish){ .folder = get_tree_folder(service, kind),
                                                   .patterns = everything,
                                                   .count = ARRAY_LEN(everything),
                                                   .fn = on_folder_changed },
                         &err) < 0)
-        log_warning("watching %s: %s", get_tree_folder(files_service, kind), err.text);
+        log_warning("watching %s: %s", get_tree_folder(service, kind), err.text);
 }
 
-static void close_files_service(struct files_service *files_service)
+static void close_files_service(struct files_service *service)
 {
-    timer_clear(loop_timers(files_service->master->loop), &files_service->again);
-    files_service_close_canary(files_service); /* before those that tell it that they end */
-    files_service_git_stop(files_service);
-    files_service_sweep_stop(files_service);
-    nats_sub_free(files_service->updates);
-    nats_sub_free(files_service->statuses);
-    nats_sub_free(files_service->rollbacks);
-    nats_sub_free(files_service->canaries);
-    files_service->updates = files_service->statuses = files_service->rollbacks =
-        files_service->canaries = NULL;
-    settings_views_stop(&files_service->views);
-    sealed_secrets_free(files_service->sealed_secrets);
-    files_service->sealed_secrets = NULL;
+    timer_clear(loop_timers(service->master->loop), &service->again);
+    files_service_close_canary(service); /* before those that tell it that they end */
+    files_service_git_stop(service);
+    files_service_sweep_stop(service);
+    nats_sub_free(service->updates);
+    nats_sub_free(service->statuses);
+    nats_sub_free(service->rollbacks);
+    nats_sub_free(service->canaries);
+    service->updates = service->statuses = service->rollbacks = service->canaries = NULL;
+    settings_views_stop(&service->views);
+    sealed_secrets_free(service->sealed_secrets);
+    service->sealed_secrets = NULL;
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        files_service_drop_rollback(&files_service->branches[i]);
+        files_service_drop_rollback(&service->branches[i]);
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {
-        filewatch_stop(&files_service->branches[i].watch);
-        publisher_free(files_service->branches[i].publisher);
-        standby_free(files_service->branches[i].standby);
-        files_service_refuse_updates(&files_service->branches[i], "this master is shutting down");
-        vec_done(&files_service->branches[i].waiting);
-        files_service->branches[i].publisher = NULL;
-        files_service->branches[i].standby = NULL;
+        filewatch_stop(&service->branches[i].watch);
+        publisher_free(service->branches[i].publisher);
+        standby_free(service->branches[i].standby);
+        files_service_refuse_updates(&service->branches[i], "this master is shutting down");
+        vec_done(&service->branches[i].waiting);
+        service->branches[i].publisher = NULL;
+        service->branches[i].standby = NULL;
     }
 }
 
-static void *get_tree_secrets(struct files_service *files_service, size_t kind)
+static void *get_tree_secrets(struct files_service *service, size_t kind)
 {
-    return kind == FILES_SERVICE_SEALED ? &files_service->account : NULL;
+    return kind == FILES_SERVICE_SEALED ? &service->account : NULL;
 }
 
-static int start_standby(struct files_service *files_service, size_t kind, struct err *err)
+static int start_standby(struct files_service *service, size_t kind, struct err *err)
 {
-    struct files_service_branch *branch = &files_service->branches[kind];
+    struct files_service_branch *branch = &service->branches[kind];
 
     branch->standby =
-        standby_new(&(struct standby_options){ .loop = files_service->master->loop,
-                                               .js = files_service->master->js,
+        standby_new(&(struct standby_options){ .loop = service->master->loop,
+                                               .js = service->master->js,
                                                .kind = &files_service_kinds[kind],
-                                               .folder = get_tree_folder(files_service, kind),
-                                               .secret = get_tree_secrets(files_service, kind),
-                                               .trust = &files_service->trust,
+                                               .folder = get_tree_folder(service, kind),
+                                               .secret = get_tree_secrets(service, kind),
+                                               .trust = &service->trust,
                                                .synced = on_folder_synced,
                                                .self = branch },
                     err);
     return branch->standby ? 0 : -1;
 }
 
-static int start_tree_branch(struct files_service *files_service, size_t kind, struct err *err)
+static int start_tree_branch(struct files_service *service, size_t kind, struct err *err)
 {
-    struct files_service_branch *branch = &files_service->branches[kind];
+    struct files_service_branch *branch = &service->branches[kind];
 
-    *branch = (struct files_service_branch){ .files_service = files_service };
-    if (files_service_kinds[kind].is_mirrored && start_standby(files_service, kind, err) < 0)
+    *branch = (struct files_service_branch){ .files_service = service };
+    if (files_service_kinds[kind].is_mirrored && start_standby(service, kind, err) < 0)
         return -1;
     branch->unfinished = branch->standby ? standby_unfinished(branch->standby) : 0;
     branch->publisher = publisher_new(
         &(struct publisher_options){
-            .js = files_service->master->js,
+            .js = service->master->js,
             .kind = &files_service_kinds[kind],
-            .folder = get_tree_folder(files_service, kind),
-            .secret = get_tree_secrets(files_service, kind),
+            .folder = get_tree_folder(service, kind),
+            .secret = get_tree_secrets(service, kind),
             .news = on_tree_news,
             .canary = kind == FILES_SERVICE_STATES ? files_service_note_canary : NULL,
             .self = branch,
-            .background_tasks = &files_service->background_tasks,
-            .lease = &files_service->lease,
-            .keep = &files_service->master->conf.files_history,
-            .master = files_service->master->id,
-            .account = &files_service->account },
+            .background_tasks = &service->background_tasks,
+            .lease = &service->lease,
+            .keep = &service->master->conf.files_history,
+            .master = service->master->id,
+            .account = &service->account },
         err);
     if (!branch->publisher)
         return -1;
     if (kind != FILES_SERVICE_SEALED)
-        watch_folder(files_service, kind);
+        watch_folder(service, kind);
     return 0;
 }
 
-static struct nats_sub *listen_to_operators(struct files_service *files_service,
+static struct nats_sub *listen_to_operators(struct files_service *service,
                                             enum subject_kind subject, nats_msg_fn *fn,
                                             struct err *err)
 {
-    return nats_sub_new(files_service->master->js.conn,
-                        &(struct nats_sub_options){ .subject = subject_template(subject),
-                                                    .message = fn,
-                                                    .self = files_service },
+    return nats_sub_new(service->master->js.conn,
+                        &(struct nats_sub_options){
+                            .subject = subject_template(subject), .message = fn, .self = service },
                         err);
 }
 
-static int start_listening(struct files_service *files_service, struct err *err)
+static int start_listening(struct files_service *service, struct err *err)
 {
-    files_service->updates =
-        listen_to_operators(files_service, SUBJECT_FILES_UPDATE, files_service_on_update, err);
-    if (files_service->updates)
-        files_service->statuses =
-            listen_to_operators(files_service, SUBJECT_FILES_STATUS, on_files_status_request, err);
-    if (files_service->statuses)
-        files_service->rollbacks = listen_to_operators(files_service, SUBJECT_FILES_ROLLBACK,
-                                                       files_service_on_rollback, err);
-    if (files_service->rollbacks)
-        files_service->canaries =
-            listen_to_operators(files_service, SUBJECT_FILES_CANARY, files_service_on_canary, err);
-    if (!files_service->canaries)
+    service->updates =
+        listen_to_operators(service, SUBJECT_FILES_UPDATE, files_service_on_update, err);
+    if (service->updates)
+        service->statuses =
+            listen_to_operators(service, SUBJECT_FILES_STATUS, on_files_status_request, err);
+    if (service->statuses)
+        service->rollbacks =
+            listen_to_operators(service, SUBJECT_FILES_ROLLBACK, files_service_on_rollback, err);
+    if (service->rollbacks)
+        service->canaries =
+            listen_to_operators(service, SUBJECT_FILES_CANARY, files_service_on_canary, err);
+    if (!service->canaries)
         return -1;
-    files_service->views =
-        (struct settings_views){ .master = files_service->master,
-                                 .lease = &files_service->lease,
-                                 .sealed_secrets = files_service->sealed_secrets };
-    return settings_views_start(&files_service->views, err);
+    service->views = (struct settings_views){ .master = service->master,
+                                              .lease = &service->lease,
+                                              .sealed_secrets = service->sealed_secrets };
+    return settings_views_start(&service->views, err);
 }
 
 static int start_files_service(void *self, struct err *err)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
 
-    files_service->lease = (struct lease){ .js = files_service->master->js,
-                                           .key = LEASE,
-                                           .holder = files_service->master->id,
-                                           .got = on_files_lease_got,
-                                           .lost = on_files_lease_lost,
-                                           .taken = on_files_lease_taken };
-    files_service->apart_since = 0;
-    files_service->mirrors = false;
-    files_service->account =
-        ((const struct authority *)master_find(files_service->master, &authority_service))->account;
-    files_service->trust = authority_trust(files_service->master, "standby");
+    service->lease = (struct lease){ .js = service->master->js,
+                                     .key = LEASE,
+                                     .holder = service->master->id,
+                                     .got = on_files_lease_got,
+                                     .lost = on_files_lease_lost,
+                                     .taken = on_files_lease_taken };
+    service->apart_since = 0;
+    service->mirrors = false;
+    service->account =
+        ((const struct authority *)master_find(service->master, &authority_service))->account;
+    service->trust = authority_trust(service->master, "standby");
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        if (start_tree_branch(files_service, i, err) < 0) {
-            close_files_service(files_service);
+        if (start_tree_branch(service, i, err) < 0) {
+            close_files_service(service);
             return -1;
         }
-    files_service->sealed_secrets = sealed_secrets_new(
-        &(struct sealed_secrets_options){
-            .master = files_service->master,
-            .folder = get_tree_folder(files_service, FILES_SERVICE_SETTINGS),
-            .background_tasks = &files_service->background_tasks,
-            .fetchers = &files_service->fetchers,
-            .lease = &files_service->lease },
+    service->sealed_secrets = sealed_secrets_new(
+        &(struct sealed_secrets_options){ .master = service->master,
+                                          .folder =
+                                              get_tree_folder(service, FILES_SERVICE_SETTINGS),
+                                          .background_tasks = &service->background_tasks,
+                                          .fetchers = &service->fetchers,
+                                          .lease = &service->lease },
         err);
-    if (!files_service->sealed_secrets || start_listening(files_service, err) < 0) {
-        close_files_service(files_service);
+    if (!service->sealed_secrets || start_listening(service, err) < 0) {
+        close_files_service(service);
         return -1;
     }
-    write_status(files_service, false);
-    files_service_git_start(files_service);
-    files_service_sweep_start(files_service);
-    on_files_retry(&files_service->again);
-    lease_start(&files_service->lease);
+    write_status(service, false);
+    files_service_git_start(service);
+    files_service_sweep_start(service);
+    on_files_retry(&service->again);
+    lease_start(&service->lease);
     return 0;
 }
 
@@ -505,45 +500,45 @@ static void on_files_lease_given_up(void *self)
 
 static void stop_files_service(void *self)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
 
-    close_files_service(files_service);
-    if (lease_stop(&files_service->lease, on_files_lease_given_up, files_service->master))
-        master_hold(files_service->master);
+    close_files_service(service);
+    if (lease_stop(&service->lease, on_files_lease_given_up, service->master))
+        master_hold(service->master);
 }
 
 static void free_files_service(void *self)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
 
-    files_service_git_free(files_service);
-    files_service_sweep_free(files_service);
-    filewatch_hub_done(&files_service->hub);
-    background_tasks_close(&files_service->fetchers);
-    background_tasks_close(&files_service->background_tasks);
-    arena_done(&files_service->canary.arena);
-    nats_nkey_done(&files_service->account);
-    free(files_service);
+    files_service_git_free(service);
+    files_service_sweep_free(service);
+    filewatch_hub_done(&service->hub);
+    background_tasks_close(&service->fetchers);
+    background_tasks_close(&service->background_tasks);
+    arena_done(&service->canary.arena);
+    nats_nkey_done(&service->account);
+    free(service);
 }
 
 static void reload_files_service(void *self)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
 
-    files_service_git_configure(files_service);
-    if (files_service->sealed_secrets)
-        sealed_secrets_configure(files_service->sealed_secrets);
+    files_service_git_configure(service);
+    if (service->sealed_secrets)
+        sealed_secrets_configure(service->sealed_secrets);
 }
 
 static enum health_status check_files_service(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct files_service *files_service = self;
+    const struct files_service *service = self;
 
-    if (lease_is_held(&files_service->lease) && files_service->sealed_secrets &&
-        sealed_secrets_is_failing(files_service->sealed_secrets, message, HEALTH_TEXT_MAX))
+    if (lease_is_held(&service->lease) && service->sealed_secrets &&
+        sealed_secrets_is_failing(service->sealed_secrets, message, HEALTH_TEXT_MAX))
         return HEALTH_DEGRADED;
     (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
-                   lease_is_held(&files_service->lease) ? "publishes" : "standby");
+                   lease_is_held(&service->lease) ? "publishes" : "standby");
     return HEALTH_OK;
 }
 

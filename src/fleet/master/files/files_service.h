@@ -109,7 +109,7 @@ bool files_service_is_in_step(struct files_service_branch *branch);
 void files_service_note_round(struct files_service_branch *branch,
                               const struct publisher_outcome *outcome);
 /* Folders follow what is published, and are published by the holder of the lease. */
-void files_service_advance(struct files_service *files_service);
+void files_service_advance(struct files_service *service);
 
 /* --- files_update.c ----------------------------------------------------------------- */
 
@@ -145,54 +145,53 @@ bool files_service_is_from_git(const struct files_service_branch *branch);
 const char *files_service_describe_git(struct arena *arena,
                                        const struct files_service_branch *branch);
 
-int files_service_git_open(struct files_service *files_service, struct err *err);
-void files_service_git_start(struct files_service *files_service);
+int files_service_git_open(struct files_service *service, struct err *err);
+void files_service_git_start(struct files_service *service);
 /* There may be other remotes. */
-void files_service_git_configure(struct files_service *files_service);
+void files_service_git_configure(struct files_service *service);
 /* This master holds the lease, or no longer. */
-void files_service_git_lead(struct files_service *files_service);
-void files_service_git_yield(struct files_service *files_service);
-void files_service_git_stop(struct files_service *files_service);
+void files_service_git_lead(struct files_service *service);
+void files_service_git_yield(struct files_service *service);
+void files_service_git_stop(struct files_service *service);
 /* Not open is fine. */
-void files_service_git_free(struct files_service *files_service);
+void files_service_git_free(struct files_service *service);
 
 /* --- files_sweep.c ------------------------------------------------------------------ */
 
 /* While the publishers are there. */
-void files_service_sweep_start(struct files_service *files_service);
-void files_service_sweep_stop(struct files_service *files_service);
+void files_service_sweep_start(struct files_service *service);
+void files_service_sweep_stop(struct files_service *service);
 /* After the connection. Not started is fine. */
-void files_service_sweep_free(struct files_service *files_service);
+void files_service_sweep_free(struct files_service *service);
 
 /* --- files_canary.c ----------------------------------------------------------------- */
 
 void files_service_on_canary(void *self, const struct nats_msg *msg);
 /* Go on with the end of a canary that was interrupted. True when something is under way that
  * needs the folder as it is. */
-bool files_service_resume_canary(struct files_service *files_service);
+bool files_service_resume_canary(struct files_service *service);
 /* The master is shutting down. */
-void files_service_close_canary(struct files_service *files_service);
+void files_service_close_canary(struct files_service *service);
 
 /* --- files_canary_record.c ---------------------------------------------------------- */
 
 /* With what is needed to write the record. */
-struct nats_kv files_service_canary_bucket(const struct files_service *files_service);
+struct nats_kv files_service_canary_bucket(const struct files_service *service);
 /* This is the record now; a NULL view: it is gone. What is older than what is known is ignored. */
-void files_service_set_canary(struct files_service *files_service, struct str record,
-                              uint64_t revision);
+void files_service_set_canary(struct files_service *service, struct str record, uint64_t revision);
 /* Publish to the canary, or to all, as the record says. */
-void files_service_aim_publisher(struct files_service *files_service);
+void files_service_aim_publisher(struct files_service *service);
 /* Read it again, and go on with it, in a moment. */
-void files_service_retry_canary(struct files_service *files_service);
+void files_service_retry_canary(struct files_service *service);
 /* What the bucket says of it; a NULL view: it is gone. `self` is the branch of the states. */
 void files_service_note_canary(void *self, struct str record, uint64_t revision);
 /* This master has got the lease, or lost it. */
-void files_service_read_canary(struct files_service *files_service);
-void files_service_forget_canary(struct files_service *files_service);
+void files_service_read_canary(struct files_service *service);
+void files_service_forget_canary(struct files_service *service);
 /* May the states not be published now, because it is not known whether there is a canary, or
  * because one begins or ends? */
-bool files_service_is_held_by_canary(const struct files_service *files_service);
+bool files_service_is_held_by_canary(const struct files_service *service);
 /* The manifest that the folder of states of a master follows; NULL: that of all. */
-const char *files_service_canary_manifest(const struct files_service *files_service);
+const char *files_service_canary_manifest(const struct files_service *service);
 
 #endif

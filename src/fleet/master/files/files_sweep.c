@@ -76,10 +76,10 @@ static struct nats_objects get_swept_files(const struct files_service_sweep *swe
 
 /* --- begin and end -------------------------------------------------------------------- */
 
-static void pause_publishers(struct files_service *files_service)
+static void pause_publishers(struct files_service *service)
 {
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        publisher_pause(files_service->branches[i].publisher);
+        publisher_pause(service->branches[i].publisher);
 }
 
 /* Those of a master that is shutting down are gone. */
@@ -367,13 +367,13 @@ static void begin_sweep(struct files_service_sweep *sweep)
 
 /* --- when ----------------------------------------------------------------------------- */
 
-static bool is_publishing_files(const struct files_service *files_service)
+static bool is_publishing_files(const struct files_service *service)
 {
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        if (publisher_is_busy(files_service->branches[i].publisher) ||
-            files_service->branches[i].rollback || files_service->branches[i].unfinished)
+        if (publisher_is_busy(service->branches[i].publisher) || service->branches[i].rollback ||
+            service->branches[i].unfinished)
             return true;
-    return files_service->canary.act != NULL;
+    return service->canary.act != NULL;
 }
 
 static void on_sweep_timer(struct timer *timer)
@@ -391,29 +391,29 @@ static void on_sweep_timer(struct timer *timer)
         begin_sweep(sweep);
 }
 
-void files_service_sweep_start(struct files_service *files_service)
+void files_service_sweep_start(struct files_service *service)
 {
-    if (!files_service->sweep)
-        files_service->sweep = mem_zalloc(sizeof(*files_service->sweep));
-    files_service->sweep->files_service = files_service;
-    files_service->sweep->is_open = true;
-    timer_set(loop_timers(files_service->master->loop), &files_service->sweep->timer,
+    if (!service->sweep)
+        service->sweep = mem_zalloc(sizeof(*service->sweep));
+    service->sweep->files_service = service;
+    service->sweep->is_open = true;
+    timer_set(loop_timers(service->master->loop), &service->sweep->timer,
               clock_after(clock_now(), LATER_NS), on_sweep_timer);
 }
 
-void files_service_sweep_stop(struct files_service *files_service)
+void files_service_sweep_stop(struct files_service *service)
 {
-    if (!files_service->sweep)
+    if (!service->sweep)
         return;
-    files_service->sweep->is_open = false;
-    timer_clear(loop_timers(files_service->master->loop), &files_service->sweep->timer);
+    service->sweep->is_open = false;
+    timer_clear(loop_timers(service->master->loop), &service->sweep->timer);
 }
 
-void files_service_sweep_free(struct files_service *files_service)
+void files_service_sweep_free(struct files_service *service)
 {
-    if (!files_service->sweep)
+    if (!service->sweep)
         return;
-    arena_done(&files_service->sweep->arena);
-    free(files_service->sweep);
-    files_service->sweep = NULL;
+    arena_done(&service->sweep->arena);
+    free(service->sweep);
+    service->sweep = NULL;
 }

@@ -106,38 +106,38 @@ static void begin_update_round(struct files_service_one_update *one, bool force)
 
 void files_service_on_update(void *self, const struct nats_msg *msg)
 {
-    struct files_service *files_service = self;
+    struct files_service *service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fileset_update question = { 0 };
     struct update *update;
     struct err err;
 
-    if (!lease_is_held(&files_service->lease) || msg->reply.n == 0)
+    if (!lease_is_held(&service->lease) || msg->reply.n == 0)
         return;
     if (record_decode(&arena, &fileset_update_type, 1, msg->payload, &question, &err) < 0)
         log_warning("a request to publish cannot be read: %s", err.text);
     update = mem_zalloc(sizeof(*update) + msg->reply.n);
-    update->files_service = files_service;
-    update->reply.master = files_service->master->id;
+    update->files_service = service;
+    update->reply.master = service->master->id;
     update->reply_size = msg->reply.n;
     memcpy(update->subject, msg->reply.p, msg->reply.n);
     update->waiting = FILES_SERVICE_KINDS;
     update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
     update->error = "";
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        files_service->branches[i].leads |= question.force; /* this folder counts */
+        service->branches[i].leads |= question.force; /* this folder counts */
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {
         struct files_service_one_update *one =
             ARENA_NEW(&update->arena, struct files_service_one_update);
 
-        *one = (struct files_service_one_update){ update, &files_service->branches[i],
+        *one = (struct files_service_one_update){ update, &service->branches[i],
                                                   &files_service_kinds[i] };
         if (files_service_may_publish(one->branch))
             begin_update_round(one, question.force);
         else
             VEC_PUSH(&one->branch->waiting, one);
     }
-    files_service_advance(files_service);
+    files_service_advance(service);
 }
 
 void files_service_run_updates(struct files_service_branch *branch)

@@ -38,8 +38,8 @@ struct basket_cache {
     struct nats_listener bus;
     int64_t listening_since; /* clock_now */
     struct nats_kv_watch *watch;
-    struct map jars;   /* struct basket_entry by key */
-    struct map owners; /* struct owner by id */
+    struct map entries; /* struct basket_entry by key */
+    struct map owners;  /* struct owner by id */
 };
 
 static struct str get_owner_id(struct str key)
@@ -61,16 +61,16 @@ static struct owner *get_owner(struct basket_cache *cache, struct str id)
 
 static void remove_basket(struct basket_cache *cache, struct str key)
 {
-    struct basket_entry *basket_entry = map_remove(&cache->jars, key);
-    struct owner *owner = basket_entry ? map_find(&cache->owners, get_owner_id(key)) : NULL;
+    struct basket_entry *item = map_remove(&cache->entries, key);
+    struct owner *owner = item ? map_find(&cache->owners, get_owner_id(key)) : NULL;
 
     if (owner) {
         owner->keys--;
-        owner->bytes -= basket_entry->key_size + basket_entry->size;
+        owner->bytes -= item->key_size + item->size;
     }
     if (owner && owner->keys == 0)
         free(map_remove(&cache->owners, get_owner_id(key)));
-    free(basket_entry);
+    free(item);
 }
 
 /* There is a place for it; else it is reported, once for each peel. */
@@ -97,7 +97,7 @@ static bool take_basket_slot(struct basket_cache *cache, const struct nats_kv_en
 static void on_basket_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct basket_cache *cache = self;
-    struct basket_entry *basket_entry;
+    struct basket_entry *item;
 
     remove_basket(cache, entry->key);
     if (cache->options.wrote)
@@ -105,13 +105,11 @@ static void on_basket_entry(void *self, const struct nats_kv_entry *entry)
                              entry->key.n + entry->value.n);
     if (entry->change != NATS_KV_PUT || !take_basket_slot(cache, entry))
         return;
-    basket_entry = mem_alloc(sizeof(*basket_entry) + entry->key.n + entry->value.n);
-    *basket_entry =
-        (struct basket_entry){ entry->time, entry->revision, entry->key.n, entry->value.n };
-    memcpy(basket_entry->bytes, entry->key.p, entry->key.n);
-    memcpy(basket_entry->bytes + entry->key.n, entry->value.p, entry->value.n);
-    (void)map_set(&cache->jars, (struct str){ basket_entry->bytes, basket_entry->key_size },
-                  basket_entry);
+    item = mem_alloc(sizeof(*item) + entry->key.n + entry->value.n);
+    *item = (struct basket_entry){ entry->time, entry->revision, entry->key.n, entry->value.n };
+    memcpy(item->bytes, entry->key.p, entry->key.n);
+    memcpy(item->bytes + entry->key.n, entry->value.p, entry->value.n);
+    (void)map_set(&cache->entries, (struct str){ item->bytes, item->key_size }, item);
 }
 
 static void on_basket_watch_failed(void *self, const struct nats_error *error)
@@ -153,11 +151,11 @@ void basket_cache_free(struct basket_cache *cache)
         return;
     nats_unlisten(cache->kv.js.conn, &cache->bus);
     nats_kv_watch_free(cache->watch);
-    MAP_EACH (&cache->jars, entry)
+    MAP_EACH (&cache->entries, entry)
         free(entry->value);
     MAP_EACH (&cache->owners, entry)
         free(entry->value);
-    map_done(&cache->jars);
+    map_done(&cache->entries);
     map_done(&cache->owners);
     free(cache);
 }
@@ -166,11 +164,10 @@ struct str basket_cache_get(const struct basket_cache *cache, const char *peel, 
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *key = arena_printf(&arena, "%s.%s", peel, name);
-    const struct basket_entry *basket_entry = map_find(&cache->jars, str_from(key));
+    const struct basket_entry *item = map_find(&cache->entries, str_from(key));
 
-    return basket_entry
-               ? (struct str){ basket_entry->bytes + basket_entry->key_size, basket_entry->size }
-               : (struct str){ NULL, 0 };
+    return item ? (struct str){ item->bytes + item->key_size, item->size }
+                : (struct str){ NULL, 0 };
 }
 
 /* --- what has expired ------------------------------------------------------------------ */
@@ -187,26 +184,24 @@ static void on_basket_entry_removed(void *self, const struct nats_error *error, 
                     error->text);
 }
 
-static void remove_basket_entry(const struct basket_cache *cache,
-                                const struct basket_entry *basket_entry)
+static void remove_basket_entry(const struct basket_cache *cache, const struct basket_entry *item)
 {
-    char *key = mem_zalloc(basket_entry->key_size + 1); /* may outlive the basket cache */
+    char *key = mem_zalloc(item->key_size + 1); /* may outlive the basket cache */
     struct err err;
 
-    memcpy(key, basket_entry->bytes, basket_entry->key_size);
+    memcpy(key, item->bytes, item->key_size);
     /* at this revision: what the peel writes meanwhile stays */
-    if (nats_kv_delete(&cache->kv, key, basket_entry->revision, on_basket_entry_removed, key,
-                       &err) < 0)
+    if (nats_kv_delete(&cache->kv, key, item->revision, on_basket_entry_removed, key, &err) < 0)
         free(key);
 }
 
-static bool has_basket_expired(const struct basket_entry *basket_entry, const struct roster *roster,
+static bool has_basket_expired(const struct basket_entry *item, const struct roster *roster,
                                int64_t expires)
 {
-    const struct str key = { basket_entry->bytes, basket_entry->key_size };
+    const struct str key = { item->bytes, item->key_size };
     const int64_t seen = roster_seen(roster, get_owner_id(key));
 
-    return bus_time() - basket_entry->time > expires && (seen == 0 || clock_now() - seen > expires);
+    return bus_time() - item->time > expires && (seen == 0 || clock_now() - seen > expires);
 }
 
 void basket_cache_sweep(struct basket_cache *cache, const struct roster *roster, int64_t expires)
@@ -216,7 +211,7 @@ void basket_cache_sweep(struct basket_cache *cache, const struct roster *roster,
     if (clock_now() - cache->listening_since < wait ||
         nats_conn_state(cache->kv.js.conn) != NATS_CONN_CONNECTED)
         return;
-    MAP_EACH (&cache->jars, entry)
+    MAP_EACH (&cache->entries, entry)
         if (has_basket_expired(entry->value, roster, expires))
             remove_basket_entry(cache, entry->value);
 }

@@ -48,7 +48,7 @@ struct presence_service {
     struct nats_listener bus;
     struct timer timer;
     struct nats_kv_watch *watch; /* while the lease is held */
-    struct map sights;           /* by peel */
+    struct map peels;            /* by peel */
     int64_t listening_since;     /* clock_now */
     size_t writes;               /* under way */
     bool is_read;                /* all records are */
@@ -70,20 +70,20 @@ static struct value_time make_presence_time(int64_t ns)
 
 static struct seen_peel *take_seen_peel(struct presence_service *service, struct str peel)
 {
-    struct seen_peel *seen_peel = map_find(&service->sights, peel);
+    struct seen_peel *seen_peel = map_find(&service->peels, peel);
 
     if (seen_peel)
         return seen_peel;
     seen_peel = mem_zalloc(sizeof(*seen_peel) + peel.n + 1);
     seen_peel->service = service;
     memcpy(seen_peel->peel, peel.p, peel.n);
-    (void)map_set(&service->sights, str_from(seen_peel->peel), seen_peel);
+    (void)map_set(&service->peels, str_from(seen_peel->peel), seen_peel);
     return seen_peel;
 }
 
 static void forget_seen_peel(struct presence_service *service, struct seen_peel *seen_peel)
 {
-    (void)map_remove(&service->sights, str_from(seen_peel->peel));
+    (void)map_remove(&service->peels, str_from(seen_peel->peel));
     if (seen_peel->is_busy)
         seen_peel->is_gone = true; /* its callback frees it */
     else
@@ -92,7 +92,7 @@ static void forget_seen_peel(struct presence_service *service, struct seen_peel 
 
 static void forget_seen_peels(struct presence_service *service)
 {
-    for (struct map_entry *entry; (entry = map_next(&service->sights, NULL));)
+    for (struct map_entry *entry; (entry = map_next(&service->peels, NULL));)
         forget_seen_peel(service, entry->value);
 }
 
@@ -120,7 +120,7 @@ static void on_presence_record(void *self, const struct nats_kv_entry *entry)
     if (!peel_id_is_valid(entry->key))
         return;
     if (entry->change != NATS_KV_PUT) {
-        seen_peel = map_find(&service->sights, entry->key);
+        seen_peel = map_find(&service->peels, entry->key);
         if (seen_peel)
             forget_seen_peel(service, seen_peel);
         return;
@@ -292,7 +292,7 @@ static void drop_strangers(struct presence_service *service)
     const struct roster *roster = master_roster(service->master);
     struct err err;
 
-    MAP_EACH (&service->sights, entry) {
+    MAP_EACH (&service->peels, entry) {
         const struct seen_peel *seen_peel = entry->value;
 
         if (!seen_peel->is_busy && !roster_facts(roster, entry->key) && seen_peel->revision > 0 &&
@@ -427,7 +427,7 @@ static void free_presence_service(void *self)
 {
     struct presence_service *service = self;
 
-    map_done(&service->sights);
+    map_done(&service->peels);
     free(service);
 }
 

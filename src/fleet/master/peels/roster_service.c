@@ -36,7 +36,7 @@ struct roster_service {
     struct roster *roster;
     struct basket_cache *basket_cache;
     struct background_tasks background_tasks;
-    struct settings_cache *book;
+    struct settings_cache *settings;
     struct nats_sub *questions;
     struct timer gauge;
     struct roster_listener *listeners;
@@ -65,7 +65,7 @@ struct roster *master_roster(const struct master *master)
 
 struct settings_cache *master_settings_cache(const struct master *master)
 {
-    return ((struct roster_service *)master_find(master, &master_roster_service))->book;
+    return ((struct roster_service *)master_find(master, &master_roster_service))->settings;
 }
 
 /* --- who is meant? ------------------------------------------------------------------ */
@@ -153,7 +153,7 @@ static void resolve_question(const struct asked *asked, struct arena *arena,
         return;
     }
     if (asked->with_settings)
-        ret->warning = settings_cache_warning(service->book, arena);
+        ret->warning = settings_cache_warning(service->settings, arena);
     if (question->basket[0])
         ret->basket = collect_shared(arena, service->basket_cache, &ret->peels, question->basket);
 }
@@ -290,7 +290,7 @@ static void on_question(void *self, const struct nats_msg *msg)
     } else if (needs_target_settings(asked) && !is_from_peel(asked)) {
         asked->with_settings = true;
         asked->wait.ready = on_question_settings;
-        settings_cache_await(service->book, &asked->wait, SETTINGS_NS);
+        settings_cache_await(service->settings, &asked->wait, SETTINGS_NS);
     } else {
         answer_roster_question(asked);
     }
@@ -394,8 +394,8 @@ static void close_roster_service(struct roster_service *service)
 {
     nats_sub_free(service->questions);
     service->questions = NULL;
-    settings_cache_free(service->book);
-    service->book = NULL;
+    settings_cache_free(service->settings);
+    service->settings = NULL;
     basket_cache_free(service->basket_cache);
     service->basket_cache = NULL;
     roster_free(service->roster);
@@ -430,7 +430,7 @@ static int start_roster_service(void *self, struct err *err)
         close_roster_service(service);
         return -1;
     }
-    service->book = settings_cache_new(service->master, &service->background_tasks);
+    service->settings = settings_cache_new(service->master, &service->background_tasks);
     on_roster_gauge_timer(&service->gauge);
     return 0;
 }

@@ -54,7 +54,7 @@ struct sealed_secrets {
     struct nats_kv_watch *watch;
     struct enrollment_cache_listener enrollments;
     struct roster_listener facts;
-    struct map boxes;           /* struct box by peel */
+    struct map by_peel;         /* struct box by peel */
     struct settings_tree *tree; /* NULL: not read yet */
     struct secret_cache *cache;
     struct nats_nkey account;
@@ -69,14 +69,14 @@ static void advance_sealing(struct sealed_secrets *sealed_secrets);
 static struct sealed_secret *get_sealed_secret(struct sealed_secrets *sealed_secrets,
                                                struct str peel)
 {
-    struct sealed_secret *sealed_secret = map_find(&sealed_secrets->boxes, peel);
+    struct sealed_secret *sealed = map_find(&sealed_secrets->by_peel, peel);
 
-    if (sealed_secret)
-        return sealed_secret;
-    sealed_secret = mem_zalloc(sizeof(*sealed_secret) + peel.n + 1);
-    memcpy(sealed_secret->peel, peel.p, peel.n);
-    (void)map_set(&sealed_secrets->boxes, str_from(sealed_secret->peel), sealed_secret);
-    return sealed_secret;
+    if (sealed)
+        return sealed;
+    sealed = mem_zalloc(sizeof(*sealed) + peel.n + 1);
+    memcpy(sealed->peel, peel.p, peel.n);
+    (void)map_set(&sealed_secrets->by_peel, str_from(sealed->peel), sealed);
+    return sealed;
 }
 
 /* Something that was begun has ended. False: the sealed secrets is gone, and freed with the last.
@@ -107,7 +107,7 @@ static void arm_sealing_retry(struct sealed_secrets *sealed_secrets)
 static void on_sealed_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct sealed_secrets *sealed_secrets = self;
-    struct sealed_secret *sealed_secret;
+    struct sealed_secret *sealed;
 
     if (str_eq(entry->key, STR(STORE_CURVE_KEY))) {
         const size_t n = entry->value.n < sizeof(sealed_secrets->key) ? entry->value.n : 0;
@@ -118,11 +118,11 @@ static void on_sealed_entry(void *self, const struct nats_kv_entry *entry)
     }
     if (entry->key.n > 0 && entry->key.p[0] == '_')
         return;
-    sealed_secret = get_sealed_secret(sealed_secrets, entry->key);
-    sealed_secret->revision = entry->revision;
-    sealed_secret->sha256[0] = '\0';
+    sealed = get_sealed_secret(sealed_secrets, entry->key);
+    sealed->revision = entry->revision;
+    sealed->sha256[0] = '\0';
     if (entry->change == NATS_KV_PUT)
-        sha256_hex(entry->value.p, entry->value.n, sealed_secret->sha256);
+        sha256_hex(entry->value.p, entry->value.n, sealed->sha256);
 }
 
 static void on_sealed_caught_up(void *self)
@@ -234,16 +234,16 @@ static int seal_secret(struct batch *batch, const struct nats_xkey *receiver,
                        const struct settings_secret *secret, struct value_map *out, struct err *err)
 {
     const struct nats_nkey *account = &batch->sealed_secrets->account;
-    AUTO_BUF struct buf sealed_secret = BUF_INIT(SEALED_MAX), text = BUF_INIT(2 * SEALED_MAX);
+    AUTO_BUF struct buf sealed = BUF_INIT(SEALED_MAX), text = BUF_INIT(2 * SEALED_MAX);
     unsigned char nonce[BOX_NONCE_SIZE];
 
     make_secret_nonce(account, receiver, secret, nonce);
-    if (nats_xkey_seal(account, receiver, nonce, secret->text, &sealed_secret, err) < 0)
+    if (nats_xkey_seal(account, receiver, nonce, secret->text, &sealed, err) < 0)
         return -1;
     buf_add_text(&text, STORE_SEALED_BEGIN);
-    base64_encode(buf_view(&sealed_secret), BASE64_STANDARD, &text);
+    base64_encode(buf_view(&sealed), BASE64_STANDARD, &text);
     buf_add_text(&text, STORE_SEALED_END);
-    if (sealed_secret.full || text.full)
+    if (sealed.full || text.full)
         return err_set(err, ERR_LIMIT, "the secret '%s' is too large", secret->name);
     value_map_append(&batch->arena, out, value_text(secret->name),
                      value_str(buf_copy(&text, &batch->arena)));
@@ -317,52 +317,52 @@ static void seal_batch(struct background_task *background_task)
         seal_item(batch, &batch->items[i]);
 }
 
-static void report_sealing_problem(struct sealed_secret *sealed_secret, const char *problem)
+static void report_sealing_problem(struct sealed_secret *sealed, const char *problem)
 {
     char sum[SHA256_HEX_SIZE] = "";
 
     if (problem)
         sha256_hex(problem, strlen(problem), sum);
-    if (problem && strcmp(sum, sealed_secret->problem) != 0)
+    if (problem && strcmp(sum, sealed->problem) != 0)
         log_error(
             "settings of a peel cannot be made, its secrets stay as they are peel=%s error=%s",
-            sealed_secret->peel, problem);
-    memcpy(sealed_secret->problem, sum, sizeof(sum));
+            sealed->peel, problem);
+    memcpy(sealed->problem, sum, sizeof(sum));
 }
 
-static void clear_needs(struct sealed_secret *sealed_secret)
+static void clear_needs(struct sealed_secret *sealed)
 {
-    VEC_EACH (&sealed_secret->needs.list, key)
+    VEC_EACH (&sealed->needs.list, key)
         free(*key);
-    vec_clear(&sealed_secret->needs.list);
+    vec_clear(&sealed->needs.list);
 }
 
 /* What was looked up may have changed since. */
-static void note_needs(struct sealed_secrets *sealed_secrets, struct sealed_secret *sealed_secret,
+static void note_needs(struct sealed_secrets *sealed_secrets, struct sealed_secret *sealed,
                        const struct secret_needs *needs)
 {
-    clear_needs(sealed_secret);
+    clear_needs(sealed);
     VEC_EACH (&needs->keys, key) {
-        VEC_PUSH(&sealed_secret->needs.list, mem_strdup(*key));
-        sealed_secret->is_due |= secret_cache_want(sealed_secrets->cache, *key, needs->version);
+        VEC_PUSH(&sealed->needs.list, mem_strdup(*key));
+        sealed->is_due |= secret_cache_want(sealed_secrets->cache, *key, needs->version);
     }
 }
 
 static void write_item(struct sealed_secrets *sealed_secrets, struct item *item)
 {
-    struct sealed_secret *sealed_secret = get_sealed_secret(sealed_secrets, str_from(item->peel));
+    struct sealed_secret *sealed = get_sealed_secret(sealed_secrets, str_from(item->peel));
     char sum[SHA256_HEX_SIZE] = "";
 
-    note_needs(sealed_secrets, sealed_secret, &item->needs);
+    note_needs(sealed_secrets, sealed, &item->needs);
     if (item->needs.is_waiting)
         return;
-    report_sealing_problem(sealed_secret, item->problem);
+    report_sealing_problem(sealed, item->problem);
     if (item->sealed.n)
         sha256_hex(item->sealed.p, item->sealed.n, sum);
-    if (item->problem || strcmp(sum, sealed_secret->sha256) == 0)
+    if (item->problem || strcmp(sum, sealed->sha256) == 0)
         return;
     log_info("secrets sealed peel=%s", item->peel);
-    memcpy(sealed_secret->sha256, sum, sizeof(sum)); /* the watch reports the same */
+    memcpy(sealed->sha256, sum, sizeof(sum)); /* the watch reports the same */
     write_sealed_entry(sealed_secrets, item->peel, item->sealed);
 }
 
@@ -370,10 +370,10 @@ static void write_item(struct sealed_secrets *sealed_secrets, struct item *item)
 static void sweep_cache(struct sealed_secrets *sealed_secrets)
 {
     secret_cache_begin_sweep(sealed_secrets->cache);
-    MAP_EACH (&sealed_secrets->boxes, entry) {
-        struct sealed_secret *sealed_secret = entry->value;
+    MAP_EACH (&sealed_secrets->by_peel, entry) {
+        struct sealed_secret *sealed = entry->value;
 
-        VEC_EACH (&sealed_secret->needs.list, key)
+        VEC_EACH (&sealed->needs.list, key)
             (void)secret_cache_want(sealed_secrets->cache, *key, UINT64_MAX);
     }
     secret_cache_end_sweep(sealed_secrets->cache);
@@ -402,17 +402,17 @@ static void on_sealed(struct background_task *background_task)
         sweep_cache(sealed_secrets);
 }
 
-static void add_sealed_item(struct batch *batch, struct sealed_secret *sealed_secret)
+static void add_sealed_item(struct batch *batch, struct sealed_secret *sealed)
 {
     const struct master *master = batch->sealed_secrets->options.master;
-    const struct str peel = str_from(sealed_secret->peel);
+    const struct str peel = str_from(sealed->peel);
     const struct value *facts = roster_facts(master_roster(master), peel);
     const char *key =
         enrollment_cache_curve_key(master_find(master, &enrollment_cache_service), peel);
 
-    sealed_secret->is_due = false;
+    sealed->is_due = false;
     batch->items[batch->count++] = (struct item){
-        .peel = sealed_secret->peel,
+        .peel = sealed->peel,
         .key = facts && key && settings_tree_secrets(batch->tree) ? arena_strdup(&batch->arena, key)
                                                                   : NULL,
         .facts = facts ? value_copy(&batch->arena, facts) : value_null(),
@@ -425,11 +425,11 @@ static void begin_sealing_batch(struct sealed_secrets *sealed_secrets)
 
     batch->sealed_secrets = sealed_secrets;
     batch->tree = sealed_secrets->tree;
-    MAP_EACH (&sealed_secrets->boxes, entry) {
-        struct sealed_secret *sealed_secret = entry->value;
+    MAP_EACH (&sealed_secrets->by_peel, entry) {
+        struct sealed_secret *sealed = entry->value;
 
-        if (sealed_secret->is_due && batch->count < BATCH)
-            add_sealed_item(batch, sealed_secret);
+        if (sealed->is_due && batch->count < BATCH)
+            add_sealed_item(batch, sealed);
     }
     if (batch->count == 0) {
         free(batch);
@@ -469,7 +469,7 @@ static void mark_all_sealed_due(struct sealed_secrets *sealed_secrets)
                        &(struct roster_question){ .expr = "*", .type = "" }, &peels, &err) == 0)
         for (size_t i = 0; i < peels.n; i++)
             (void)get_sealed_secret(sealed_secrets, str_from(peels.p[i]));
-    MAP_EACH (&sealed_secrets->boxes, entry)
+    MAP_EACH (&sealed_secrets->by_peel, entry)
         ((struct sealed_secret *)entry->value)->is_due = true;
 }
 
@@ -564,11 +564,11 @@ static void on_sealed_secret_changed(void *self, struct str key)
 {
     struct sealed_secrets *sealed_secrets = self;
 
-    MAP_EACH (&sealed_secrets->boxes, entry) {
-        struct sealed_secret *sealed_secret = entry->value;
+    MAP_EACH (&sealed_secrets->by_peel, entry) {
+        struct sealed_secret *sealed = entry->value;
 
-        VEC_EACH (&sealed_secret->needs.list, need)
-            sealed_secret->is_due |= str_is(key, *need);
+        VEC_EACH (&sealed->needs.list, need)
+            sealed->is_due |= str_is(key, *need);
     }
     if (sealed_secrets->tree)
         advance_sealing(sealed_secrets);
@@ -583,11 +583,11 @@ void sealed_secrets_configure(struct sealed_secrets *sealed_secrets)
 void sealed_secrets_yield(struct sealed_secrets *sealed_secrets)
 {
     secret_cache_clear(sealed_secrets->cache);
-    MAP_EACH (&sealed_secrets->boxes, entry) {
-        struct sealed_secret *sealed_secret = entry->value;
+    MAP_EACH (&sealed_secrets->by_peel, entry) {
+        struct sealed_secret *sealed = entry->value;
 
-        sealed_secret->is_due |= sealed_secret->needs.list.n > 0;
-        clear_needs(sealed_secret);
+        sealed->is_due |= sealed->needs.list.n > 0;
+        clear_needs(sealed);
     }
 }
 
@@ -741,11 +741,11 @@ struct sealed_secrets *sealed_secrets_new(const struct sealed_secrets_options *o
     return sealed_secrets;
 }
 
-static void free_sealed_secret(struct sealed_secret *sealed_secret)
+static void free_sealed_secret(struct sealed_secret *sealed)
 {
-    clear_needs(sealed_secret);
-    vec_done(&sealed_secret->needs.list);
-    free(sealed_secret);
+    clear_needs(sealed);
+    vec_done(&sealed->needs.list);
+    free(sealed);
 }
 
 void sealed_secrets_free(struct sealed_secrets *sealed_secrets)
@@ -765,9 +765,9 @@ void sealed_secrets_free(struct sealed_secrets *sealed_secrets)
     if (sealed_secrets->under_way > 0)
         return; /* the last that comes back frees it */
     secret_cache_free(sealed_secrets->cache);
-    MAP_EACH (&sealed_secrets->boxes, entry)
+    MAP_EACH (&sealed_secrets->by_peel, entry)
         free_sealed_secret(entry->value);
-    map_done(&sealed_secrets->boxes);
+    map_done(&sealed_secrets->by_peel);
     settings_tree_drop(sealed_secrets->tree);
     nats_nkey_done(&sealed_secrets->account);
     free(sealed_secrets->folder);

@@ -43,7 +43,7 @@ struct rollout_drive {
     struct arena round;
     struct param_strs nodes;
     struct rollout_view *views;
-    struct rollout_orders orders;
+    struct rollout_orders steps;
     size_t pending;
 };
 
@@ -280,10 +280,10 @@ static void finish_questions(struct rollout_drive *drive)
                                          .node_limit = ROLLOUT_NODE_NS };
     bool has_changed;
 
-    drive->orders = (struct rollout_orders){ 0 };
-    has_changed = rollout_step(&drive->round, &drive->record, &round, &drive->orders);
-    VEC_EACH (&drive->orders.list, order)
-        order->node = arena_strdup(&drive->round, order->node); /* the record is read anew */
+    drive->steps = (struct rollout_orders){ 0 };
+    has_changed = rollout_step(&drive->round, &drive->record, &round, &drive->steps);
+    VEC_EACH (&drive->steps.list, step)
+        step->node = arena_strdup(&drive->round, step->node); /* the record is read anew */
     forget_refusals(drive);
     if (has_changed || clock_now() - drive->beaten >= ROLLOUT_BEAT_NS)
         write_rollout(drive, on_rollout_stored);
@@ -385,14 +385,14 @@ static void send_update_calls(struct rollout_drive *drive)
     struct err err;
 
     drive->phase = PHASE_TELLING;
-    VEC_EACH (&drive->orders.list, order) {
+    VEC_EACH (&drive->steps.list, step) {
         log_info("telling a node id=%s node=%s command=%s version=%s", drive->options.id,
-                 order->node, update_verb_name(order->verb), drive->record.config.version);
-        if (send_update_call(drive, make_update_call(drive, 0, order->node, order->verb), on_told,
+                 step->node, update_verb_name(step->verb), drive->record.config.version);
+        if (send_update_call(drive, make_update_call(drive, 0, step->node, step->verb), on_told,
                              &err) == 0)
             drive->pending++;
         else
-            note_refusal(drive, order->node, err.text);
+            note_refusal(drive, step->node, err.text);
     }
     if (drive->pending == 0)
         wait_for_round(drive);

@@ -1,6 +1,6 @@
 /*
- * announce - events that a master makes: zester.event._master.<tag>, kept until the stream has
- * them.
+ * announce - publishes events of the master itself, zester.event._master.<tag>; they are queued
+ * until the stream stores them.
  *
  *     announce_event(master, &(struct announcement){ .tag = "a/b", .data = data }, err);
  *
@@ -17,18 +17,18 @@
 struct err;
 struct master;
 
-/* Events that wait for the bus; the newest are dropped beyond. */
+/* Events queued for the bus; when it is full, new ones are dropped. */
 #define ANNOUNCE_QUEUE_MAX 4096
 
 struct announcement {
     const char *tag;   /* with slashes */
     struct value data; /* a map */
     int32_t depth;
-    /* What the event is about, and since when: two masters that say it, or one that says it twice,
-     * make one event. NULL: each is an event of its own. */
+    /* The subject of the event and its start time. Two announcements with the same ones, by any
+     * master, make one event. NULL: every announcement is an event. */
     const char *about;
     int64_t seconds;
-    nats_stored_ack_fn *stored; /* told when the stream has it, or will not; may be NULL */
+    nats_stored_ack_fn *stored; /* called once stored or given up; may be NULL */
     void *self;
 };
 
@@ -37,7 +37,7 @@ int announce_event(struct master *master, const struct announcement *announcemen
 
 struct record_type;
 
-/* Answer a request of an operator; what fails is logged. */
+/* Answer an operator's request; failures are logged. */
 void master_answer(struct master *master, struct str subject, const struct record_type *type,
                    const void *record);
 

@@ -1,5 +1,5 @@
 /*
- * audit - one line in the log for each administrative act: who, what, on whom, with what result.
+ * audit - logs one line for each administrative act: who, what, on whom, and the result.
  *
  *     audit_log(&(struct audit){ .action = "enroll.approve", .by = "root", .id = id, .peel = peel
  * });
@@ -9,21 +9,21 @@
 
 #include <stdint.h>
 
-/* Texts may come from outside; NULL or "": not said. */
+/* Texts may be untrusted; NULL or "": left out. */
 struct audit {
     const char *action; /* "enroll.approve" */
     const char *by;     /* the operator, or "reactor:<ref>" */
     const char *id, *peel;
     const char *function, *target; /* of a job */
-    uint32_t peels;                /* that it was for; 0: not said */
+    uint32_t peels;                /* number of targets; 0: unknown */
     const char *reason;
-    const char *error; /* why it was not done */
+    const char *error; /* why it failed */
 };
 
 void audit_log(const struct audit *audit);
 
 struct buf;
-/* Append " key=text" to a line, quoted, so that no text can pretend to be another key. NULL or "":
+/* Append " key=text" to a line, quoted, so that a text cannot fake another key. NULL or "":
  * nothing. */
 void audit_add_pair(struct buf *line, const char *key, const char *text);
 
@@ -31,7 +31,7 @@ struct arena;
 struct job;
 
 #define AUDIT_JOB "job.dispatch"
-/* What there is to say about a dispatch, in the arena, for when the job is gone. */
+/* Describes a dispatch, in the arena: it outlives the job. */
 struct audit audit_of_job(struct arena *arena, const struct job *job);
 
 #endif

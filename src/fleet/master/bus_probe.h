@@ -1,9 +1,9 @@
 /*
- * bus_probe - does the bus store what is written, is it still the same, and what time is it there?
+ * bus_probe - checks that the bus stores data and has not lost any, and reads its clock.
  *
- * A bus that can be read may be full or read-only, and one that answers may have lost its disk:
- * then its streams begin again, and what a master knows of them is worth nothing. So an entry of
- * the bucket of leases is written and read every BUS_PROBE_NS, each within BUS_PROBE_TIMEOUT_NS:
+ * A readable bus may be full or read-only, and a bus that answers may have lost its disk: then its
+ * streams start over, and everything that a master knows about them is wrong. So an entry in the
+ * lease bucket is written and read every BUS_PROBE_NS, each within BUS_PROBE_TIMEOUT_NS:
  *
  *     written     the bus stores
  *     revision    lower than one that was seen: the bus has lost what it had
@@ -40,7 +40,7 @@ struct bus_probe_call;
 struct bus_probe {
     struct nats_js js;
     const char *name; /* of this master; borrowed */
-    /* `problem` is NULL when the entry was stored. `is_lost`: the bus has lost what it had. */
+    /* `problem` is NULL when the entry was stored. `is_lost`: the bus has lost data. */
     void (*result)(struct bus_probe *probe, const char *problem, bool is_lost);
 
     /* for bus_probe.c */
@@ -52,9 +52,9 @@ struct bus_probe {
     bool is_started;
 };
 
-/* At once, and then again and again. Started again: at once. */
+/* Probes now, and then at intervals. Called again: probes now. */
 void bus_probe_start(struct bus_probe *probe);
-/* Fine when it was not started. */
+/* May be called when not started. */
 void bus_probe_stop(struct bus_probe *probe);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * conf - the configuration of a master: /etc/zester/master.yaml and flags, by one table.
  *
- * A key has its row here together with the feature that it is for. Memory: texts live as long as
- * the values; see fleet/master/master.h for how they are replaced.
+ * A key gets its row together with its feature. Memory: texts live as long as the values; see
+ * fleet/master/master.h for how they are replaced.
  */
 #ifndef FLEET_MASTER_CONF_H
 #define FLEET_MASTER_CONF_H
@@ -27,9 +27,9 @@ struct master_conf {
     bool files_watch, files_mirror;
     int64_t files_mirror_after;        /* nanoseconds */
     int64_t files_republish_interval;  /* nanoseconds; 0: never */
-    int64_t files_history;             /* revisions of each tree that are kept */
+    int64_t files_history;             /* revisions kept per tree */
     int64_t files_keep_unused;         /* nanoseconds */
-    const struct value *gitfs_remotes; /* as they were written; NULL: none */
+    const struct value *gitfs_remotes; /* as written; NULL: none */
     struct remotes gitfs;              /* the same */
     int64_t gitfs_interval;            /* nanoseconds */
     int64_t gitfs_timeout;             /* the same */
@@ -51,7 +51,7 @@ struct master_conf {
     int64_t enroll_pending_per_address, enroll_pending_max;
     int64_t enroll_pending_expires; /* nanoseconds */
     bool api_docs_enabled;
-    const struct value *api_token_list; /* as it was written; NULL: none */
+    const struct value *api_token_list; /* as written; NULL: none */
     struct api_tokens api_tokens;
     enum master_ca_mode ca_mode;
     const char *ca_dir;
@@ -77,7 +77,7 @@ struct master_conf {
 
 extern const struct daemon_conf master_daemon_conf;
 
-/* The name of the first key that differs and that only a restart changes; NULL: none does. */
+/* Returns the first changed key that needs a restart; NULL: none. */
 const char *master_conf_restart_key(const struct master_conf *before,
                                     const struct master_conf *after);
 

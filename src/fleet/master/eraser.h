@@ -1,8 +1,8 @@
 /*
- * eraser - removes keys of buckets, however long the bus takes to find a leader.
+ * eraser - removes keys from buckets, and retries while the bus has no leader.
  *
- * What cannot be removed is tried again every second, for ERASER_TRIES_MAX times, with a warning in
- * the log for each. Callers have nobody to tell, so nothing is reported back.
+ * A failed removal is tried again every second, up to ERASER_TRIES_MAX times, with a warning each.
+ * Callers get no result.
  *
  * Memory: eraser_free. Threads: the loop's.
  */
@@ -19,7 +19,7 @@ struct nats_kv;
 #define ERASER_TRIES_MAX 120
 
 struct eraser *eraser_new(struct loop *loop);
-/* Whatever has not been removed yet stays. NULL is fine. */
+/* Pending keys are not removed. NULL is fine. */
 void eraser_free(struct eraser *eraser);
 
 /* Remove a key, with its history. */
@@ -27,10 +27,10 @@ void eraser_remove(struct eraser *eraser, const struct nats_kv *kv, const char *
 /* Remove all keys that match: "web-01.>". */
 void eraser_remove_all(struct eraser *eraser, const struct nats_kv *kv, const char *pattern);
 
-/* Remove what a peel that was revoked has left: facts, secrets, heartbeat, basket. */
+/* Remove the data of a revoked peel: facts, secrets, heartbeat, basket. */
 void eraser_remove_peel(struct eraser *eraser, const struct nats_js *js, const char *peel);
 
-/* How many keys and patterns are not done yet. */
+/* The number of pending keys and patterns. */
 size_t eraser_waiting(const struct eraser *eraser);
 
 #endif

@@ -3,22 +3,22 @@
  *
  *     master_init -> master_run -> master_done
  *
- * A service is a row of a table. What it needs from files and sockets it opens at once, and a
- * failure there ends the process. It starts when the bus is connected and all streams and buckets
- * are there; until then the process stays up, is alive for probes and not ready. A start that fails
- * is tried again. Services start in the order of the table and stop in the opposite one.
+ * A service is a row of a table. It opens files and sockets at once, and a failure there ends the
+ * process. It starts when the bus is connected and all streams and buckets exist; until then the
+ * process is alive for probes, but not ready. A failed start is tried again. Services start in
+ * table order and stop in reverse order.
  *
- * The bus is looked at every few seconds (fleet/master/bus_probe.h). One that does not store what
- * is written makes the process not ready. One that has lost what it had ends it: it has to start
- * again from nothing, as `master_starts_again` says, since all that it knows is about another bus.
+ * The bus is probed every few seconds (fleet/master/bus_probe.h). While it does not store writes,
+ * the process is not ready. A bus that has lost data ends the process: it restarts from nothing, as
+ * `master_starts_again` says, since all its knowledge is outdated.
  *
- * Stopping: `stop` ends what a service does; what it publishes then (a lease that it gives up)
- * still leaves, and master_hold keeps the process until master_release, within
- * MASTER_STOP_NS in all. Then the connection goes, with which all that is under way calls back as
- * canceled, and `free` is the last call.
+ * Stopping: `stop` ends the work of a service; its last messages (such as a released lease) are
+ * still sent, and master_hold keeps the process until master_release, for MASTER_STOP_NS in all.
+ * Then the connection closes, all pending requests call back as canceled, and `free` is the last
+ * call.
  *
- * SIGHUP reads the configuration again. A bad file changes nothing and is reported. Values of
- * `conf` are good until the next reload: who needs them longer copies them.
+ * SIGHUP reads the configuration again. A bad file is reported and changes nothing. Values of
+ * `conf` are valid until the next reload: copy them to keep them.
  *
  * Threads: the loop's.
  */
@@ -53,14 +53,14 @@ struct nats_hub;
 #define MASTER_STOP_NS   (INT64_C(5) * 1000000000)
 
 struct master_service {
-    const char *name; /* of its check in /readyz; NULL ends a table */
+    const char *name; /* name of its check in /readyz; NULL ends a table */
     /* Returns the service itself, or NULL and an error that ends the process. */
     void *(*open)(struct master *master, struct err *err);
     int (*start)(void *self, struct err *err);
     void (*stop)(void *self);   /* only after a start; may be NULL */
     void (*free)(void *self);   /* may be NULL */
-    void (*reload)(void *self); /* there is a new `conf`; may be NULL */
-    /* How is it, once it was started? NULL: well. Returns the status, and words in `message`. */
+    void (*reload)(void *self); /* `conf` has changed; may be NULL */
+    /* Health of a started service, with a text in `message`. NULL: always healthy. */
     enum health_status (*check)(void *self, char message[static HEALTH_TEXT_MAX]);
 };
 
@@ -69,7 +69,7 @@ struct master_running {
     const struct master_service *service;
     void *self;
     bool is_started;
-    char problem[HEALTH_TEXT_MAX]; /* why it is not */
+    char problem[HEALTH_TEXT_MAX]; /* why it is not started */
 };
 
 #define MASTER_SERVICES_MAX 32
@@ -80,7 +80,7 @@ struct master {
     struct nats_hub *hub;
     struct link *link;
     struct nats_js js;
-    unsigned char id_secret[SHA256_SIZE]; /* all masters of the fleet have the same */
+    unsigned char id_secret[SHA256_SIZE]; /* shared by all masters of the fleet */
     struct metrics *metrics;
     struct nats_publisher *events; /* for fleet/master/announce.h */
     struct master_conf conf;
@@ -95,26 +95,26 @@ struct master {
     struct health_server *health;
     struct nats_listener listener;
     struct timer retry, deadline;
-    char problem[HEALTH_TEXT_MAX]; /* why the bus is not connected, or not prepared */
+    char problem[HEALTH_TEXT_MAX]; /* why the bus is not connected or not set up */
     struct bus_probe probe;
-    char refusal[HEALTH_TEXT_MAX]; /* why the bus does not store; "": it does */
+    char refusal[HEALTH_TEXT_MAX]; /* why the bus does not store data; "": it does */
     bool was_connected, is_ensuring, is_prepared, is_ready, is_stopping, is_starting_again;
     unsigned holds;
 };
 
-/* Read the command line and the configuration. False: end with `ret_status`, all is said;
- * master_done is due all the same. */
+/* Read the command line and the configuration. False: exit with `ret_status`, everything is
+ * reported; call master_done all the same. */
 bool master_init(struct master *master, int argc, char *const *argv, int *ret_status);
-/* Until SIGTERM or SIGINT. Returns the exit status. */
+/* Run until SIGTERM or SIGINT. Returns the exit status. */
 int master_run(struct master *master, const struct master_service *const *services);
 void master_done(struct master *master);
-/* After master_run: run the program once more, with the same arguments. */
+/* After master_run: must the program be run again, with the same arguments? */
 bool master_starts_again(const struct master *master);
 
-/* The service in this process, which may not be started yet; it must be in the table. */
+/* Find a service of the table; it may not be started yet. */
 void *master_find(const struct master *master, const struct master_service *service);
 
-/* While it stops: wait for something that is under way. */
+/* While stopping: wait for pending work. */
 void master_hold(struct master *master);
 void master_release(struct master *master);
 

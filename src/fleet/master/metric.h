@@ -1,5 +1,5 @@
 /*
- * metric - what a master counts: the rows behind /metrics.
+ * metric - the metrics of a master: the rows behind /metrics.
  *
  *     metrics_add(master->metrics, MASTER_RECONNECTS, 1, NULL, NULL);
  */

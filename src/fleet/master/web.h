@@ -1,5 +1,5 @@
 /*
- * web - what a master needs to talk to a web server that its configuration names.
+ * web - URLs and tokens of the web servers in a master's configuration.
  *
  * Memory: the arena. Threads: any.
  */
@@ -14,12 +14,13 @@
 struct arena;
 struct err;
 
-#define WEB_TOKEN_MAX ((size_t)8 << 10) /* bytes of its file */
+#define WEB_TOKEN_MAX ((size_t)8 << 10) /* maximum size of its file */
 
-/* What is wrong with an address; NULL: nothing. http:// is for this machine, or `insecure`. */
+/* Returns the problem of an address; NULL: none. http:// is allowed for this machine, or with
+ * `insecure`. */
 const char *web_check_url(const char *url, bool insecure);
 
-/* The first line of a file: a token that can be part of a header. */
+/* Read the first line of a file: a token valid in a header. */
 int web_read_token(struct arena *arena, const char *path, struct str *ret_token, struct err *err);
 
 #endif

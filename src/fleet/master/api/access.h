@@ -1,8 +1,8 @@
 /*
- * api_access - the one place where it is decided whether a request may be done.
+ * api_access - authorizes the requests of the API, in this one place.
  *
- * Who sends a token has a policy, as operators with a name have, and it is decided by the same
- * rules (fleet/jobs/policy.h): what they may not do over the bus, they may not do over HTTPS.
+ * A token has a policy, as a named operator has, and the same rules apply (fleet/jobs/policy.h):
+ * HTTPS allows nothing that the bus forbids.
  *
  * Pure. Threads: any.
  */
@@ -16,9 +16,9 @@
 
 struct err;
 
-/* What a request does. */
+/* The action of a request. */
 enum api_act {
-    API_ACT_NONE, /* nobody may */
+    API_ACT_NONE, /* never allowed */
     API_ACT_READ_JOBS,
     API_ACT_READ_RETURNS,
     API_ACT_READ_APPROVALS,
@@ -39,27 +39,27 @@ enum api_act {
     API_ACT_SEND_EVENT,
 };
 #define API_ACTS (API_ACT_SEND_EVENT + 1)
-/* As in the audit: "job.dispatch". */
+/* The name in the audit log: "job.dispatch". */
 const char *api_act_name(enum api_act act);
 
 struct api_asker {
     const char *user;                     /* "api:<username>", or the name of the operator */
     const char *token;                    /* its username */
-    const struct operator_policy *policy; /* NULL: it is not known who asks */
-    bool is_named;                        /* the policy is that of an operator */
+    const struct operator_policy *policy; /* NULL: caller unknown */
+    bool is_named;                        /* the policy belongs to an operator */
 };
 
-/* Of a job; all NULL or empty otherwise, and before it is known. */
+/* Describes the job; all NULL or empty for other requests, and until it is known. */
 struct api_subject {
     const struct job *job;
     struct param_strs inside; /* peels of the policy's target, sorted */
-    const char *person;       /* whose job it is */
+    const char *person;       /* the owner of the job */
 };
 
-/* May it be done, as far as that does not depend on a job? Asked before anything else is done.
- * `now` in seconds since 1970. Fails with the reason. */
+/* The checks that need no job; they come before anything else. `now` in seconds since 1970. Fails
+ * with the reason. */
 int api_may_begin(const struct api_asker *asker, enum api_act act, int64_t now, struct err *why);
-/* All of it: asked when the job and its targets are known. */
+/* All checks, when the job and its targets are known. */
 enum policy_verdict api_may(const struct api_asker *asker, enum api_act act,
                             const struct api_subject *subject, int64_t now, struct err *why);
 

@@ -1,10 +1,10 @@
 /*
  * api - the fleet over HTTPS, for programs: jobs, enrollments, peels, events. docs/reference/api.md
- * is the manual for those who use it.
+ * is its manual.
  *
- * It is served where machines enroll (fleet/master/enroll/enroll_server.h), and is there only while
- * at least one token is configured. Requests carry "Authorization: Bearer <token>"; an address that
- * sends wrong ones too often is refused without a look at what it sends.
+ * It shares the server of enrollments (fleet/master/enroll/enroll_server.h), and is enabled only
+ * while at least one token is configured. Requests carry "Authorization: Bearer <token>"; an
+ * address that sends too many wrong ones is refused before they are compared.
  *
  *     table of calls       routes.c        who may do what    access.h
  *     one call             call.h          streams            stream.h
@@ -24,22 +24,22 @@ struct api_stream;
 struct http_request;
 struct nats_sub;
 
-/* Wrong tokens of one address. */
+/* Limits wrong tokens per address. */
 #define API_FAILURES_BURST      120
 #define API_FAILURES_PER_MINUTE 1200
 
 struct api {
     struct master *master;
     struct rate failures;
-    struct nats_publisher *events; /* of operators; NULL: it is not open */
-    struct nats_sub *policies;     /* changes of them; NULL: it is not open */
+    struct nats_publisher *events; /* sent by operators; NULL: not open */
+    struct nats_sub *policies;     /* policy changes; NULL: not open */
     size_t calls;                  /* under way */
     VEC(struct api_stream *) streams;
 };
 
 extern const struct master_service api_service;
 
-/* Every request for a path that has nothing to do with enrollments. */
+/* Handles all paths outside enrollment. */
 void api_handle(void *self, struct http_request *request);
 
 #endif

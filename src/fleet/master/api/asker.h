@@ -1,10 +1,9 @@
 /*
- * asker - who sends a request: a token of the configuration, and the policy that counts for it.
+ * asker - identifies the caller: a token of the configuration, and its policy.
  *
- * The policy of a token that names an operator is read from the bus for each request, as the gate
- * of operators does it. So what is changed with `zester operator set` counts at once, and the token
- * of an operator who was removed is refused. Streams are judged again when a policy changes, and
- * with each of their beats.
+ * A token may name an operator, whose policy is then read from the bus for each request, as the
+ * operator proxy does. So `zester operator set` takes effect immediately, and the token of a
+ * removed operator is refused. Streams are checked again when a policy changes, and at each beat.
  *
  *     asker_find_token(api, digest) -> asker_find(api, arena, token, fn, self)
  *
@@ -20,13 +19,13 @@ struct api;
 struct api_stream;
 struct arena;
 
-/* NULL: it is nobody's. */
+/* Returns NULL for an unknown token. */
 const struct api_token *asker_find_token(const struct api *api, const struct api_digest *digest);
 
 enum asker_outcome {
     ASKER_FOUND,
-    ASKER_UNKNOWN, /* the operator was removed, is not there, or has no credentials that count */
-    ASKER_LATER,   /* it cannot be known now */
+    ASKER_UNKNOWN, /* the operator does not exist, was removed, or has no valid credentials */
+    ASKER_LATER,   /* cannot be decided now */
 };
 /* `problem` is NULL with ASKER_FOUND, and `asker` with the others. */
 typedef void asker_fn(void *self, enum asker_outcome outcome, const struct api_asker *asker,
@@ -37,10 +36,10 @@ void asker_find(struct api *api, struct arena *arena, const struct api_token *to
 
 /* --- streams ---------------------------------------------------------------------------- */
 
-/* Follow changes of policies, while the bus is there. */
+/* Follow policy changes while the bus is connected. */
 int asker_watch_start(struct api *api, struct err *err);
 void asker_watch_stop(struct api *api);
-/* May whoever opened it still read it? If not, it ends: now or in a moment. False: it has. */
+/* May its owner still read it? If not, the stream ends, now or soon; false: it has ended. */
 bool asker_check_stream(struct api_stream *stream);
 /* The stream is gone. */
 void asker_forget_stream(struct api_stream *stream);

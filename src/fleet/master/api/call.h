@@ -1,9 +1,9 @@
 /*
  * api_call - one request of the API, from its authentication to its answer.
  *
- * A handler gets a call that may be done, with query and body read into the structs of its route.
- * It answers once, now or later; the answer frees the call. What the call has begun goes on when
- * the client leaves: only its answer goes nowhere.
+ * A handler gets an authorized call, with query and body parsed into the structs of its route. It
+ * answers once, now or later; the answer frees the call. When the client disconnects, the work goes
+ * on and its answer is dropped.
  *
  *     static void show_thing(struct api_call *call)
  *     {
@@ -36,12 +36,12 @@
 struct api;
 struct job;
 
-/* Calls under way: each holds an answer that is being made. */
+/* Concurrent calls: each holds an answer in memory. */
 #define API_CALLS_MAX 256
 
 #define API_HEADER_REQUEST "X-Request-ID"
 #define API_HEADER_JOB     "X-Job-ID"
-/* Of all that match, whatever the page. */
+/* Counts all matches, not only this page. */
 #define API_HEADER_TOTAL "X-Total-Count"
 
 struct api_call {
@@ -50,10 +50,10 @@ struct api_call {
     struct master *master;
     struct http_request *request;
     const struct api_route *route;
-    const char *name; /* what stands for the name in the path */
-    const char *id;   /* of the request */
+    const char *name; /* the name in the path */
+    const char *id;   /* the request id */
     struct api_asker asker;
-    struct api_digest digest; /* of the token */
+    struct api_digest digest; /* digest of the token */
     const void *query, *body; /* structs of the route */
     int64_t began;
     void *work; /* the handler's own, in the arena */
@@ -62,32 +62,32 @@ struct api_call {
 /* --- answers: each frees the call ----------------------------------------------------- */
 
 void api_answer(struct api_call *call, enum api_status status, const struct value *body);
-/* A list that is a page of `total`. */
+/* A list: one page of `total` items. */
 void api_answer_page(struct api_call *call, const struct value *list, size_t total);
 void api_answer_text(struct api_call *call, const char *type, struct str text, const char *policy);
 /* {"error": ...} */
 void api_fail(struct api_call *call, enum api_status status, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-/* 503: it may work in a moment. */
+/* 503: the client may try again. */
 void api_fail_later(struct api_call *call, const char *text);
-/* The bus did not do it. */
+/* The bus returned an error. */
 void api_fail_bus(struct api_call *call, const struct nats_error *error);
-/* 403, and a line in the audit; `job` is the one that it is about, or NULL. */
+/* 403, and an audit line; `job` is the job concerned, or NULL. */
 void api_refuse(struct api_call *call, const struct err *why, const struct job *job);
 /* {"error": one line, "errors": all} */
 void api_fail_mistakes(struct api_call *call, enum api_status status, const struct diags *diags);
 
-/* The answer is a stream; NULL when the client is gone. */
+/* Answers with a stream; NULL when the client is gone. */
 struct http_stream *api_answer_stream(struct api_call *call, http_closed_fn *closed, void *self);
 
-/* A header of the answer. */
+/* Set a response header. */
 void api_set_header(struct api_call *call, const char *name, const char *value);
 /* X-Job-ID. */
 void api_set_job(struct api_call *call, const char *jid);
 
-/* --- what handlers share --------------------------------------------------------------- */
+/* --- shared by handlers --------------------------------------------------------------- */
 
-/* Both may be asked for by every list. */
+/* Every list takes these two. */
 struct api_page {
     int64_t limit, offset;
 };
@@ -100,17 +100,18 @@ struct api_page {
 
 /* Items [offset, offset + limit) of `count`. */
 void api_page_range(const struct api_page *page, size_t count, size_t *ret_from, size_t *ret_to);
-/* For items that come one by one: counts this one in `seen`, and says whether it is on the page. */
+/* For items that arrive one by one: counts this one in `seen`; returns whether it is on the
+ * page. */
 bool api_page_takes(const struct api_page *page, size_t *seen);
 
-/* Texts, by their bytes. */
+/* Sorts texts bytewise. */
 void api_sort(const char **texts, size_t count);
 
-/* The peels that an expression means, sorted. What is wrong with it, and a master that cannot know
- * yet, are answered here. */
+/* The peels that match an expression, sorted. A bad expression, and a master that is not ready, are
+ * answered here. */
 typedef void api_resolved_fn(struct api_call *call, const struct param_strs *peels);
 void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn);
-/* The same of the target that whoever asks is limited to. */
+/* The same for the target that limits the caller. */
 void api_resolve_inside(struct api_call *call, api_resolved_fn *fn);
 /* api_may() for the act of the call, now. */
 enum policy_verdict api_judge(const struct api_call *call, const struct api_subject *subject,
@@ -118,7 +119,7 @@ enum policy_verdict api_judge(const struct api_call *call, const struct api_subj
 
 /* --- for api.c -------------------------------------------------------------------------- */
 
-/* A client may name its request; a name that could do harm in a log is replaced. */
+/* A client may choose the id of its request; one that could corrupt a log is replaced. */
 bool api_request_id_is_sane(const char *text);
 
 #endif

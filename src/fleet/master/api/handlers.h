@@ -1,6 +1,6 @@
 /*
- * handlers - what the calls of the API do, each with the structs that its query and body are read
- * into; routes.c has the table.
+ * handlers - the handlers of the API calls, with the structs for query and body; routes.c has the
+ * table.
  */
 #ifndef FLEET_MASTER_API_HANDLERS_H
 #define FLEET_MASTER_API_HANDLERS_H
@@ -64,7 +64,7 @@ struct api_approvals_query {
 };
 extern const struct param api_approvals_query[];
 void api_list_approvals(struct api_call *call);
-/* Both decisions: the act of the route says which. */
+/* For both decisions; the act of the route says which. */
 void api_decide_job(struct api_call *call);
 api_check_fn api_reason_check;
 void api_pause_enrollment(struct api_call *call);

@@ -116,7 +116,7 @@ static void check_job_target(struct arena *arena, const struct api_job_body *bod
 }
 
 /* The key that means nothing without a batch; NULL: none. */
-static const char *is_batch_needed(const struct fleet_rollout *rollout)
+static const char *find_batch_key(const struct fleet_rollout *rollout)
 {
     if (rollout->pause > 0)
         return "pause";
@@ -144,8 +144,8 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
     if (body->rollout.revert != FLEET_REVERT_NONE && body->function &&
         !rollout_runs_states(body->function))
         add_mistake(diags, "'revert_on_failure': only runs of states can be reverted");
-    if (!body->batch && is_batch_needed(&body->rollout))
-        add_mistake(diags, "'%s' requires 'batch'", is_batch_needed(&body->rollout));
+    if (!body->batch && find_batch_key(&body->rollout))
+        add_mistake(diags, "'%s' requires 'batch'", find_batch_key(&body->rollout));
     if (body->has_timeout && body->limits.node_timeout > body->timeout)
         add_mistake(diags, "'node_timeout' is longer than 'timeout', the time of the whole job");
     if (body->jid && !dispatcher_is_jid(body->jid))

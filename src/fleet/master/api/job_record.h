@@ -1,5 +1,5 @@
 /*
- * api_job_record - reads the record of a job, for a call that is about one.
+ * api_job_record - reads the job record that a call needs.
  *
  * Memory: the arena of the call. Threads: the loop's.
  */
@@ -11,13 +11,13 @@
 #include "fleet/nats/kv.h"
 #include "fleet/wire/job.h"
 
-/* The job that the path of the call names. A job that there is not is answered here. */
+/* Reads the job in the path of the call; an unknown job is answered here. */
 typedef void api_job_fn(struct api_call *call, const struct job *job);
 void api_job_read(struct api_call *call, api_job_fn *fn);
-/* The same of an id. */
+/* The same, by id. */
 void api_job_read_id(struct api_call *call, const char *jid, api_job_fn *fn);
 
-/* In the metadata of a job: the token with which an operator asked for it. */
+/* Metadata key: the token with which an operator requested the job. */
 #define API_JOB_TOKEN "api_token"
 
 struct nats_kv api_bucket(const struct master *master, enum store_bucket bucket);

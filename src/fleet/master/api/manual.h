@@ -1,8 +1,7 @@
 /*
- * api_manual - what the API can do, from its table of routes: a page for people, and OpenAPI for
- * programs.
+ * api_manual - describes the API from its table of routes: an HTML page, and OpenAPI for programs.
  *
- * The page is whole: no script, no image, no style from elsewhere.
+ * The page is self-contained: no scripts, images or external styles.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -20,7 +19,7 @@ struct value api_manual_openapi(struct arena *arena, const struct api_route *rou
 
 /* HTML. */
 void api_manual_page(const struct api_route *routes, struct buf *out);
-/* What the page may load: its own style alone. For the header Content-Security-Policy. */
+/* Content-Security-Policy of the page: only its own style. */
 const char *api_manual_policy(struct arena *arena);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * api_route - the calls of the API, as rows of a table: what they are called, what they read, what
- * they do. The manual and the OpenAPI description are made from it (manual.h).
+ * api_route - the table of API calls: path, parameters and handler. The manual and the OpenAPI
+ * description are generated from it (manual.h).
  *
- * Pure but for the handlers. Threads: any.
+ * Pure, except for the handlers. Threads: any.
  */
 #ifndef FLEET_MASTER_API_ROUTE_H
 #define FLEET_MASTER_API_ROUTE_H
@@ -21,7 +21,7 @@ struct value;
 
 #define API_ROOT "/api/v1"
 
-/* Of answers. */
+/* HTTP status of answers. */
 enum api_status {
     API_OK = 200,
     API_ACCEPTED = 202,
@@ -32,14 +32,14 @@ enum api_status {
     API_NOT_ALLOWED = 405, /* the method */
     API_CONFLICT = 409,    /* not in its current state */
     API_TOO_LARGE = 413,
-    API_UNFIT = 422, /* nothing is wrong with it, and it cannot be done: no target, too much */
+    API_UNFIT = 422, /* valid, but not possible: no target, too large */
     API_LIMITED = 429,
     API_BROKEN = 500,
     API_UNAVAILABLE = 503,
 };
 
 typedef void api_handler_fn(struct api_call *call);
-/* `values` is the struct, as far as it could be read; `given` is the body. */
+/* `values` is the struct, as far as it was read; `given` is the body. */
 typedef void api_check_fn(struct arena *arena, const void *values, const struct value *given,
                           struct diags *diags);
 
@@ -49,32 +49,32 @@ struct api_route {
     enum api_act act;
     bool is_open;              /* without a token */
     bool is_stream;            /* the answer is text/event-stream */
-    enum api_status status;    /* of success */
+    enum api_status status;    /* on success */
     const struct param *query; /* NULL: none */
     size_t query_size;
     const struct param *body;
     size_t body_size;
-    api_check_fn *check; /* of the body, beyond its kinds; NULL: none */
+    api_check_fn *check; /* checks the body beyond its types; NULL: none */
     const char *summary; /* one line */
-    const char *details; /* what it answers, and what else there is to know */
+    const char *details; /* the answer, and further notes */
 };
 
 extern const struct api_route api_routes[];
 
 struct api_match {
-    const struct api_route *route; /* NULL: there is none */
-    const char *name;              /* what stands for the name in its path; "" without one */
-    enum api_status status;        /* why there is none */
-    const char *allowed;           /* methods of the path, of API_NOT_ALLOWED; or NULL */
+    const struct api_route *route; /* NULL: not found */
+    const char *name;              /* the name in the path; "" without one */
+    enum api_status status;        /* why `route` is NULL */
+    const char *allowed;           /* allowed methods, for API_NOT_ALLOWED; or NULL */
 };
 struct api_match api_route_find(const struct api_route *routes, struct arena *arena,
                                 const char *method, const char *path);
 
-/* The body of a request: a JSON object, or nothing, into the struct of the route. Returns -1 when
- * it added to `diags`. */
+/* Reads the body, a JSON object or nothing, into the struct of the route. Returns -1 when it added
+ * to `diags`. */
 int api_route_read_body(const struct api_route *route, struct arena *arena, struct str text,
                         const void **ret_body, struct diags *diags);
-/* The same of a query: `map` has its texts. */
+/* The same for a query: `map` has its texts. */
 int api_route_read_query(const struct api_route *route, struct arena *arena,
                          const struct value *map, const void **ret_query, struct diags *diags);
 

@@ -1,5 +1,5 @@
 /*
- * api_stream - an answer that goes on: events for a client (text/event-stream) as they happen.
+ * api_stream - a streaming answer: events for a client (text/event-stream) as they happen.
  *
  *     struct mine { struct api_stream stream; ... };
  *     if (!api_stream_has_room(call)) ...                    503
@@ -7,9 +7,9 @@
  *     api_stream_send(&mine->stream, "return", &value)...
  *     api_stream_end(&mine->stream)
  *
- * A comment is sent now and then, and the token of the client is looked at again: when it was
- * replaced, or its operator may no longer read this, the stream ends. A client that reads too
- * slowly is cut off.
+ * A comment is sent at intervals, and the client's token is checked again: the stream ends when the
+ * token was replaced, or when its operator lost the permission. A client that reads too slowly is
+ * disconnected.
  *
  * Memory: the owner's struct, which must stay until `closed`. Threads: the loop's.
  */
@@ -20,7 +20,7 @@
 #include "core/sys/timers.h"
 
 #define API_STREAMS_MAX 64
-/* What may wait to be sent to one client: several of the largest returns. */
+/* Send buffer per client: several of the largest returns. */
 #define API_STREAM_BYTES_MAX ((size_t)8 << 20)
 #define API_STREAM_BEAT_NS   (INT64_C(10) * 1000000000)
 
@@ -28,9 +28,9 @@ struct api_stream;
 struct asker_check;
 
 struct api_stream_kind {
-    /* Time for a comment: look whether something was missed. May be NULL. */
+    /* A comment is due: check for missed items. May be NULL. */
     void (*beat)(struct api_stream *stream);
-    /* The stream is over, whoever ended it; the last call. */
+    /* The stream has ended, by either side; the last call. */
     void (*closed)(struct api_stream *stream);
 };
 
@@ -39,19 +39,19 @@ struct api_stream {
     const struct api_stream_kind *kind;
     struct http_stream *http;
     struct api_digest digest;
-    enum api_act act;          /* what it reads */
-    char *user;                /* who has opened it */
+    enum api_act act;          /* the permission it needs */
+    char *user;                /* the user who opened it */
     struct asker_check *check; /* under way, or NULL */
     struct timer timer;
 };
 
 /* False: the call is answered. */
 bool api_stream_has_room(struct api_call *call);
-/* False: the client is gone, and nothing was opened. */
+/* False: the client is gone; nothing was opened. */
 bool api_stream_open(struct api_stream *stream, struct api_call *call,
                      const struct api_stream_kind *kind);
 void api_stream_send(struct api_stream *stream, const char *event, const struct value *data);
-/* After what was sent. `closed` is called before this returns. */
+/* Ends the stream after the data sent. `closed` is called before this returns. */
 void api_stream_end(struct api_stream *stream);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * api_token - who may use the API: names, the files with their secrets, and what they may do.
+ * api_token - the API tokens: names, secret files, and permissions.
  *
  *     api:
  *       tokens:
@@ -12,11 +12,11 @@
  *           token_file: /etc/zester/api-tokens/alice
  *           operator: alice
  *
- * A token has a policy, as an operator with a name has (fleet/wire/operator.h): one of its own, or
- * that of an operator, which is read from the bus for each request.
+ * A token has a policy, as a named operator has (fleet/wire/operator.h): its own, or that of an
+ * operator, which is read from the bus for each request.
  *
- * A file is read at every request, so that a secret is replaced by replacing its file. Secrets are
- * compared by their digests and without a branch, so that the time tells nothing about them.
+ * Files are read at every request, so that replacing a file replaces the secret. Secrets are
+ * compared by digest in constant time.
  *
  *     api_tokens_read, with the configuration -> api_tokens_find, for each request
  *
@@ -39,17 +39,17 @@ struct value;
 
 #define API_TOKENS_MAX     64
 #define API_TOKEN_FILE_MAX 4096
-/* Characters of a name. */
+/* Maximum length of a name. */
 #define API_TOKEN_NAME_MAX 64
-/* A secret with fewer can be guessed: it works, with a warning. */
+/* Shorter secrets can be guessed: they work, with a warning. */
 #define API_TOKEN_SHORT 16
 
-/* What the users of tokens with a policy of their own begin with; no operator's name does. */
+/* User prefix of tokens with their own policy; no operator name begins with it. */
 #define API_USER_PREFIX "api:"
 
 struct api_token {
     const char *username, *token_file;
-    const char *operator_name;     /* whose policy it has; NULL: its own */
+    const char *operator_name;     /* the operator whose policy applies; NULL: its own */
     struct operator_policy policy; /* its own; the name is "api:<username>" */
     bool has_role;
 };
@@ -59,7 +59,7 @@ struct api_tokens {
     const struct api_token *p;
 };
 
-/* The list of the configuration; NULL: none. Every mistake goes to `diags`, at its place. */
+/* Reads the configured list; NULL: none. Every mistake goes to `diags`, with its place. */
 void api_tokens_read(struct arena *arena, const struct value *list, struct api_tokens *ret,
                      struct diags *diags);
 
@@ -70,7 +70,7 @@ struct api_digest {
     unsigned char bytes[SHA256_SIZE];
 };
 
-/* The secret of "Bearer <secret>", whatever the case of its first word; false: there is none. */
+/* Returns the secret of "Bearer <secret>" (any case); false: there is none. */
 bool api_token_bearer(const char *authorization, struct str *ret_secret);
 struct api_digest api_token_digest(struct str secret);
 bool api_token_same(const struct api_digest *a, const struct api_digest *b);
@@ -78,11 +78,11 @@ bool api_token_same(const struct api_digest *a, const struct api_digest *b);
 /* Is there a token with a policy of its own for this user, "api:<username>"? */
 bool api_tokens_has_user(const struct api_tokens *tokens, const char *user);
 
-/* Whose secret is it? NULL: nobody's. Files are relative to `folder`. */
+/* Finds the token with this secret; NULL: none. Files are relative to `folder`. */
 const struct api_token *api_tokens_find(const struct api_tokens *tokens, const char *folder,
                                         const struct api_digest *digest);
 
-/* Log what is wrong with the files: missing, empty, short, readable by others. */
+/* Log problems of the files: missing, empty, short, readable by others. */
 void api_tokens_warn(const struct api_tokens *tokens, const char *folder);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * authority - what a master enrolls machines with: the account's key and its signing key, the
- * certificate of its HTTPS endpoint, and the document by which peels learn whom to trust and where
- * the bus is.
+ * authority - the keys of enrollment: the account key and its signing key, the certificate of the
+ * HTTPS endpoint, and the bootstrap document, which tells peels whom to trust and where the bus is.
  *
- * The certificate is renewed without a restart: whoever serves with it is called. A copy of the
- * document is on the bus at secrets/_cluster_info, written only when it differs.
+ * The certificate is renewed without a restart; its server gets a callback. A copy of the document
+ * is on the bus at secrets/_cluster_info, written only when it differs.
  *
  * Memory: the service. Threads: the loop's.
  */
@@ -20,9 +19,9 @@
 #include "fleet/master/master.h"
 #include "fleet/nats/nkey.h"
 
-/* How often certificates are looked at. */
+/* How often certificates are checked. */
 #define AUTHORITY_CHECK_NS (INT64_C(3600) * 1000000000)
-/* How often it is checked whether the signing key that is missing was copied here. */
+/* How often a missing signing key is looked for. */
 #define AUTHORITY_KEY_NS (INT64_C(2) * 1000000000)
 
 struct authority {
@@ -35,7 +34,7 @@ struct authority {
     struct registry registry;
     struct timer timer, key_timer;
     bool is_started;
-    /* There is a new certificate; set by who serves with it. */
+    /* Called after a renewal; set by the server that uses it. */
     void (*renewed)(void *self);
     void *renewed_self;
     /* for authority.c */
@@ -49,16 +48,15 @@ struct authority {
 
 extern const struct master_service authority_service;
 
-/* Whom this master believes about published trees, for a reader of this name, which remembers in
- * the workroom what it has accepted. */
+/* The trust of this master in published trees, for the reader of this name, which records accepted
+ * trees in the workroom. */
 struct tree_trust authority_trust(struct master *master, const char *reader);
 
-/* May this be done: did an operator ask for it, if `require_signed_requests` needs to know?
- * Fails with ERR_UNSAFE. */
+/* Checks an operator's signature, when `require_signed_requests` is set. Fails with ERR_UNSAFE. */
 int authority_check_order(struct master *master, const struct nats_msg *msg, struct err *err);
 
-/* Before credentials are issued, and when what is known of signing keys may have changed: use the
- * key that is here now, and tell peels of it. */
+/* Use the signing key that is present now, and publish it to peels. Called before credentials are
+ * issued, and when signing keys may have changed. */
 void authority_look_at_keys(struct authority *authority);
 
 /* The bootstrap document. */

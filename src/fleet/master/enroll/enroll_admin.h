@@ -1,7 +1,6 @@
 /*
- * enroll_admin - decisions about enrollments, with all that belongs to them: the record, the line
- * in the audit, and for a revocation what the servers must know. Operators' requests are answered
- * by any master of the queue group.
+ * enroll_admin - decisions about enrollments: the record, the audit line, and for a revocation the
+ * update of the servers. Any master of the queue group answers operators.
  */
 #ifndef FLEET_MASTER_ENROLL_ENROLL_ADMIN_H
 #define FLEET_MASTER_ENROLL_ENROLL_ADMIN_H
@@ -12,11 +11,11 @@
 
 extern const struct master_service enroll_admin_service;
 
-/* `status` is ADMISSION_OK, or says of what kind the error is. Good during the call. */
+/* `status` is ADMISSION_OK, or the kind of error. Valid during the call. */
 typedef void enroll_admin_fn(void *self, enum admission_status status,
                              const struct enrollment_reply *reply);
 
-/* Decide, and call back once, also when the master stops; a revocation when the servers have
+/* Decide, and call `fn` once, also when the master stops; for a revocation, when the servers have
  * confirmed it. The request is copied. */
 void enroll_admin_decide(struct master *master, enum admission_decision decision,
                          const struct enrollment_request *request, enroll_admin_fn *fn, void *self);

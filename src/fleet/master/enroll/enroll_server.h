@@ -9,14 +9,14 @@
  *     GET  /api/v1/enroll/{id}/creds
  *     GET  /api/v1/enroll/ca              the bootstrap document
  *
- * It listens from the start and answers 503 until the bus is there.
+ * It listens from the start, and answers 503 until the bus is connected.
  */
 #ifndef FLEET_MASTER_ENROLL_ENROLL_SERVER_H
 #define FLEET_MASTER_ENROLL_ENROLL_SERVER_H
 
 #include "fleet/master/master.h"
 
-/* Of requests for the bootstrap document, from one address. */
+/* Limits requests for the bootstrap document, per address. */
 #define ENROLL_RELAXED_BURST      120
 #define ENROLL_RELAXED_PER_MINUTE 1200
 #define ENROLL_STREAM_BEAT_NS     (INT64_C(30) * 1000000000)

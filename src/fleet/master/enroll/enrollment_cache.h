@@ -1,9 +1,8 @@
 /*
- * enrollment cache - what the bucket of enrollments says, as it changes: who is issued, who is
- * revoked.
+ * enrollment cache - a live copy of the enrollments bucket: which peels are issued or revoked.
  *
- * A peel whose facts are there while its enrollment is issued becomes active. Facts of a peel whose
- * enrollment is revoked are removed again. Every master does that; a compare-and-swap lets one win.
+ * An issued peel that publishes facts becomes active. Facts of revoked peels are removed. Every
+ * master does this; a compare-and-swap lets one win.
  *
  *     enrollment_cache_listen(enrollment cache, &mine.listener);      told of each record, first of
  * those that are there
@@ -26,27 +25,27 @@ struct enrollment_cache_listener {
 
 extern const struct master_service enrollment_cache_service;
 
-/* Before it starts. */
+/* Must be called before the start. */
 void enrollment_cache_listen(struct enrollment_cache *cache,
                              struct enrollment_cache_listener *listener);
 void enrollment_cache_forget(struct enrollment_cache *cache,
                              struct enrollment_cache_listener *listener);
-/* Has it seen everything that is there? */
+/* Has it read all existing records? */
 bool enrollment_cache_is_complete(const struct enrollment_cache *cache);
 /* Has a machine of this name ever enrolled? */
 bool enrollment_cache_has(const struct enrollment_cache *cache, struct str peel);
 /* Is the current enrollment of this peel revoked? */
 bool enrollment_cache_is_revoked(const struct enrollment_cache *cache, struct str peel);
 
-/* Machines without a join token that wait for a decision: those of an address, and all. */
+/* Machines without a join token that await a decision: from one address, and in all. */
 struct enrollment_cache_waiting {
     size_t of_address, all;
 };
 struct enrollment_cache_waiting enrollment_cache_count_waiting(const struct enrollment_cache *cache,
                                                                const char *address);
 
-/* The curve key ("X...") that was verified when this peel enrolled; NULL: it has no enrollment that
- * is issued or active. Good until the loop turns. */
+/* The curve key ("X...") verified when this peel enrolled; NULL: it has no issued or active
+ * enrollment. Valid until the loop turns. */
 const char *enrollment_cache_curve_key(const struct enrollment_cache *cache, struct str peel);
 
 #endif

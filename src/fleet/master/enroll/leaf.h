@@ -1,9 +1,8 @@
 /*
- * leaf - the certificate of the HTTPS endpoint: issued by the fleet's own authority, or read from
- * files.
+ * leaf - the certificate of the HTTPS endpoint: issued by the fleet's CA, or read from files.
  *
  * An issued one names this machine: its host name and addresses, "zester", "localhost", and what
- * ca.enroll_sans adds. It lives in memory only, and a new one is due after two thirds of its life.
+ * ca.enroll_sans adds. It is kept in memory only, and renewed after two thirds of its lifetime.
  *
  * Memory: leaf_done wipes and frees. Threads: one.
  */
@@ -22,10 +21,10 @@ struct err;
 
 struct leaf {
     struct arena arena;
-    bool is_issued;                 /* by our own authority */
-    struct str chain, key;          /* PEM; the key is secret */
-    struct str ca_bundle;           /* PEM of whom peels shall trust on the bus; may be empty */
-    int64_t ca_begins;              /* of the first certificate of the bundle; seconds since 1970 */
+    bool is_issued;        /* by the fleet's CA */
+    struct str chain, key; /* PEM; the key is secret */
+    struct str ca_bundle;  /* PEM bundle that peels trust on the bus; may be empty */
+    int64_t ca_begins;     /* start of the bundle's first certificate; seconds since 1970 */
     char pin[CERTIFICATE_PIN_SIZE]; /* of the bundle's first certificate; "": none */
     int64_t made, ends;             /* seconds since 1970 */
 };
@@ -33,7 +32,7 @@ struct leaf {
 int leaf_load(const struct master_conf *conf, int64_t now, struct leaf *ret_leaf, struct err *err);
 void leaf_done(struct leaf *leaf);
 
-/* When two thirds of the time between `made` and `ends` are over. */
+/* Two thirds of the way from `made` to `ends`. */
 int64_t leaf_renewal(int64_t made, int64_t ends);
 
 #endif

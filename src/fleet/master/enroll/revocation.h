@@ -1,17 +1,16 @@
 /*
- * revocation - revokes credentials: servers learn whom they must no longer let in.
+ * revocation - revokes credentials, and makes servers refuse them.
  *
- * The list is built from all revoked enrollments and keys of operators, goes into the account's
- * claims, which the operator's signing key signs, and from there to every server through the system
- * account. Servers keep it on disk, and cut connections that it names. Keys of operators are also
- * published for peels (fleet/master/enroll/revoked_board.h). It is pushed when somebody
- * is revoked, when the master starts, when the system connection comes back, when a revoked key
- * connects all the same, when somebody gives the servers claims that lack something, and from time
- * to time. A server of the cluster that does not confirm is reported.
+ * The list contains all revoked enrollments and operator keys. It goes into the account claims,
+ * which the operator's signing key signs, and through the system account to every server. Servers
+ * keep it on disk, and close the connections of revoked keys. Operator keys are also published for
+ * peels (fleet/master/enroll/revoked_board.h). It is pushed after a revocation, when the master
+ * starts, when the system connection comes back, when a revoked key still connects, when the
+ * servers get incomplete claims, and at intervals. A server that does not confirm is reported.
  *
- * The account's signing keys go with it (fleet/master/enroll/signing.h): what servers have is
- * looked at before each push, and what others give them is listened to, so that a master that has
- * not heard of a new key does not take it away again.
+ * The account's signing keys go with it (fleet/master/enroll/signing.h). A master reads the claims
+ * of the servers before each push, and listens to the pushes of others, so that it does not remove
+ * a new key that it has not seen yet.
  *
  * Threads: the loop's.
  */
@@ -26,8 +25,8 @@ struct revocation;
 
 #define REVOCATION_SYNC_DEFAULT_NS (INT64_C(300) * 1000000000)
 #define REVOCATION_DEBOUNCE_NS     (INT64_C(2) * 1000000000)
-/* An entry outlives the credentials that it is about by this: the server whose clock decides
- * whether they have expired may be behind. */
+/* An entry outlives its credentials by this: the clock of the server that checks their expiry may
+ * be behind. */
 #define REVOCATION_SLACK_SECONDS INT64_C(86400)
 
 extern const struct master_service revocation_service;
@@ -35,19 +34,19 @@ extern const struct master_service revocation_service;
 /* `warning` is NULL when every server has confirmed. */
 typedef void revocation_fn(void *self, const char *warning);
 
-/* The record was revoked: remove what the peel keeps on the bus, and tell the servers. `fn` is
- * called once, also when the master stops. */
+/* The record was revoked: remove the peel's data on the bus, and update the servers. `fn` is called
+ * once, also when the master stops. */
 void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
                         revocation_fn *fn, void *self);
-/* The same, and its data stays. */
+/* The same, but its data stays. */
 void revocation_push(struct revocation *revocation, const struct enrollment *record,
                      revocation_fn *fn, void *self);
-/* The keys of an operator that are marked so. */
+/* Push the operator's keys that are marked revoked. */
 void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
                               revocation_fn *fn, void *self);
 
-/* Was a key revoked whose JWT was issued then (seconds since 1970)? As far as this master knows:
- * from the records on the bus, and from the claims on its own disk. */
+/* Is a key revoked whose JWT was issued then (seconds since 1970)? Decided from the records on the
+ * bus, and the claims on this master's disk. */
 bool revocation_has(const struct revocation *revocation, const char *key, int64_t issued);
 
 #endif

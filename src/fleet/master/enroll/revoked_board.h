@@ -1,9 +1,9 @@
 /*
- * revoked_board - publishes which keys of operators no longer count (fleet/wire/revoked.h), for
- * peels that run only what is signed.
+ * revoked_board - publishes revoked operator keys (fleet/wire/revoked.h), for peels that require
+ * signatures.
  *
- * What is published already, and signed by the account, stays on the list until it has expired,
- * also when the records that it came from are lost. It is written only when it changes.
+ * A published entry signed by the account stays on the list until it expires, even when its record
+ * is lost. The list is written only when it changes.
  *
  * Threads: the loop's.
  */
@@ -14,7 +14,7 @@
 
 struct value;
 
-/* `keys` is a map of public keys to the second in which their credentials expire; it is copied. */
+/* `keys` maps public keys to the expiry of their credentials, in seconds; it is copied. */
 void revoked_board_publish(struct master *master, const struct value *keys);
 
 #endif

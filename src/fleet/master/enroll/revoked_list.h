@@ -1,5 +1,5 @@
 /*
- * revoked_list - the keys that servers no longer let in, for the claims of the accounts.
+ * revoked_list - the revoked keys, for the claims of the accounts.
  *
  * Pure. Memory: its own; revoked_list_done frees it. Threads: one.
  */
@@ -24,7 +24,7 @@ struct revoked_list {
 void revoked_list_done(struct revoked_list *list);
 
 size_t revoked_list_count(const struct revoked_list *list);
-/* Was a credential of this key revoked that was issued then? */
+/* Is a credential of this key revoked that was issued then? */
 bool revoked_list_has(const struct revoked_list *list, const char *key, int64_t issued);
 bool revoked_list_has_key(const struct revoked_list *list, const char *key);
 
@@ -33,9 +33,9 @@ void revoked_list_add_record(struct revoked_list *list, const struct enrollment 
 bool revoked_list_add_operator(struct revoked_list *list, const struct operator_policy *policy);
 void revoked_list_add_claims(struct revoked_list *list, const struct claims_account *claims);
 
-/* Key -> since when, of those that are still needed; for claims. */
+/* Key -> start of the revocation, for claims; expired ones are left out. */
 struct value revoked_list_value(const struct revoked_list *list, struct arena *arena, int64_t now);
-/* Key -> when the credentials end, of operators. */
+/* Operator key -> expiry of its credentials. */
 struct value revoked_list_operators(const struct revoked_list *list, struct arena *arena);
 /* Do the claims revoke less? */
 bool revoked_list_has_more(const struct revoked_list *list, const struct claims_account *claims,

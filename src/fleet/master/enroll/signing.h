@@ -1,12 +1,12 @@
 /*
- * signing - what a master knows of the account's signing keys (fleet/bus/keyring.h), and the one
- * with which it issues credentials of peels.
+ * signing - the account's signing keys (fleet/bus/keyring.h), and the one that issues peel
+ * credentials.
  *
- * What is decided comes from account.jwt on its own disk, and from claims that another master or
- * 'zester nats-auth rotate' gave to the servers, whichever is later; both are signed by the
- * operator, and each change has a higher generation, so no server can bring an older one back. The
- * seed comes from account-signing.seed only, which is copied by hand. A seed that the account does
- * not list is not used, and without one the account itself signs, whom servers always believe.
+ * The keys come from account.jwt on disk, or from claims that another master or 'zester nats-auth
+ * rotate' gave to the servers, whichever is later. Both are signed by the operator, and each change
+ * has a higher generation, so a server cannot restore an older one. The seed comes only from
+ * account-signing.seed, which is copied by hand. A seed that the account does not list is ignored;
+ * without one the account key signs, which servers always accept.
  *
  *     signing_init -> signing_look, signing_learn... -> signing_key -> signing_done
  *
@@ -25,7 +25,7 @@
 struct signing {
     const char *dir;
     char account[NATS_NKEY_TEXT_SIZE];
-    char problem[HEALTH_TEXT_MAX]; /* why it is not the key in use; "": it is */
+    char problem[HEALTH_TEXT_MAX]; /* why this is not the current key; "": it is */
     /* for signing.c */
     struct arena arenas[2]; /* of both rings */
     struct keyring learned, ring;
@@ -37,17 +37,17 @@ struct signing {
 void signing_init(struct signing *signing, const char *dir, const struct nats_nkey *account);
 void signing_done(struct signing *signing);
 
-/* Read the files again: a key may have been copied here. */
+/* Read the files again: a new key may be present. */
 void signing_look(struct signing *signing);
-/* Claims of the account that a server has, or was given. True: they have a later decision about
- * signing keys than was known; signing_look was called. */
+/* Account claims seen on a server. True: they have a later set of signing keys; signing_look was
+ * called. */
 bool signing_learn(struct signing *signing, struct str jwt);
 
-/* The last decision that is known. */
+/* The latest known set of keys. */
 const struct keyring *signing_ring(const struct signing *signing);
-/* The key to issue with; NULL: the account's own. */
+/* The issuing key; NULL: the account key. */
 const struct nats_nkey *signing_key(const struct signing *signing);
-/* Is that key the one in use, of an account that has signing keys? */
+/* Is that the current key of an account with signing keys? */
 bool signing_is_current(const struct signing *signing);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * signing_board - publishes which key issues the credentials of peels
- * (fleet/wire/signing_notice.h), so that peels with those of another key ask for new ones.
+ * signing_board - publishes the key that issues peel credentials (fleet/wire/signing_notice.h), so
+ * that peels with credentials from another key renew them.
  *
- * It is written only when what is there is not that, or older. A master that cannot issue with that
- * key publishes nothing.
+ * It is written only when the published notice is invalid or older. A master without that key
+ * publishes nothing.
  *
  * Threads: the loop's.
  */

@@ -1,7 +1,7 @@
 /*
- * token cache - the join tokens that are good now, as the bucket of enrollments has them.
+ * token cache - the valid join tokens of the enrollments bucket.
  *
- * Kept in memory, so that a request with a token costs nothing before it is known to be good.
+ * They are kept in memory, so that a request with a bad token costs nothing.
  *
  *     token_cache_find(book, text, STR("web-01"))      the token's record, or NULL
  *
@@ -16,21 +16,21 @@
 struct err;
 struct token_cache;
 
-/* Tokens beyond are not known. */
+/* Further tokens are ignored. */
 #define TOKEN_CACHE_MAX 10000
 
 struct token_cache *token_cache_new(const struct nats_js *js, struct err *err);
-/* It learns nothing more; before the connection ends. */
+/* Stops updates; before the connection ends. */
 void token_cache_stop(struct token_cache *cache);
-/* After the connection, with which what is under way calls back. NULL is fine. */
+/* After the connection, whose end calls back all requests. NULL is fine. */
 void token_cache_free(struct token_cache *cache);
 
-/* By the text of a token. `peel` empty: whoever has it. Borrowed until the loop turns. */
+/* Find a token by its text. `peel` empty: for any peel. Borrowed until the loop turns. */
 const struct token_record *token_cache_find(const struct token_cache *cache, struct str text,
                                             struct str peel);
 
-/* A token that was made a moment ago may not have been seen yet: look for it in the bucket. `fn` is
- * called once, also when there is no such token. Fails when the text is not a token. */
+/* A new token may not be in the cache yet: fetch it from the bucket. `fn` is called once, also when
+ * there is no such token. Fails for a malformed token. */
 typedef void token_cache_fn(void *self);
 int token_cache_fetch(struct token_cache *cache, struct str text, token_cache_fn *fn, void *self,
                       struct err *err);

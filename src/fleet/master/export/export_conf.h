@@ -1,5 +1,5 @@
 /*
- * export_conf - where a fleet sends its events and the results of its jobs: the key `export`.
+ * export_conf - the receivers of events and job results: the key `export`.
  *
  *     export:
  *       - name: siem
@@ -33,7 +33,7 @@ struct export_conf {
     bool jobs, insecure;
     const char *token_file, *ca; /* NULL: none */
     int64_t timeout;             /* nanoseconds */
-    int64_t batch;               /* records of one request, at most */
+    int64_t batch;               /* maximum records per request */
 };
 
 struct export_confs {
@@ -45,7 +45,7 @@ int export_conf_read(struct arena *arena, const struct value *given, struct expo
                      struct diags *diags);
 const struct export_conf *export_conf_find(const struct export_confs *confs, const char *name);
 
-/* Is an event of this key for it? */
+/* Does it export events with this key? */
 bool export_conf_matches(const struct export_conf *conf, const char *key);
 
 #endif

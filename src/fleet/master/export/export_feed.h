@@ -1,19 +1,18 @@
 /*
- * export_feed - the way of one kind of records to one receiver: a consumer, and requests.
+ * export_feed - sends one kind of records to one receiver: a consumer, and HTTP requests.
  *
- * The consumer is durable and shared by all masters; the one that holds the lease of the exporter
- * pulls from it. What was pulled waits here, in order, at most twice a batch and FEED_BYTES_MAX of
- * it, and is acknowledged when the receiver has answered with 2xx, or has refused it for good.
- * While the receiver is away, the server hears now and then that we are still at it; when this
- * master ends, the messages go to the next one.
+ * The consumer is durable and shared by all masters; the holder of the exporter's lease pulls from
+ * it. Pulled messages wait here in order, at most two batches and FEED_BYTES_MAX, and are
+ * acknowledged when the receiver answers 2xx or refuses them for good. While the receiver is down,
+ * they are reported as in progress; when this master stops, they go to the next one.
  *
- * The server brings a message again when nobody has acknowledged it for FEED_ACK_WAIT_NS, and goes
- * on with others meanwhile. So after a start and after a reconnect nothing is sent until all have
- * come that were delivered before, or that time is over.
+ * The server redelivers a message that was not acknowledged within FEED_ACK_WAIT_NS, and continues
+ * with others meanwhile. So after a start or a reconnect nothing is sent until all earlier messages
+ * have come back, or that time is over.
  *
  *     export_feed_init -> { export_feed_start -> export_feed_stop }...
  *
- * Requests block, so workers make them; one at a time for each feed. A feed may be freed when
+ * Requests block, so workers make them, one at a time per feed. A feed may be freed when
  * `under_way` is 0 after a stop: until then calls come back.
  *
  * Memory: lives in its owner's struct. Threads: the loop's.
@@ -49,24 +48,24 @@ struct export_feed_options {
     struct metrics *metrics;
     const char *name; /* of the exporter; borrowed */
     enum export_kind kind;
-    void (*came_back)(void *self); /* after a stop: something that was under way has ended */
+    void (*came_back)(void *self); /* after a stop: a pending call has ended */
     void (*measured)(void *self);  /* `pending` is known */
     void *self;
 };
 
 struct export_feed {
     struct export_feed_options options;
-    const struct export_conf *conf; /* who owns the feed replaces it at a reload */
+    const struct export_conf *conf; /* replaced by the owner at a reload */
     char consumer[FEED_CONSUMER_MAX];
     bool is_started;
     unsigned starts;
-    unsigned generation; /* of the puller, which does not count what came by an earlier one */
+    unsigned generation; /* of the puller; messages of an earlier one are ignored */
     struct nats_puller *puller;
-    struct export_item *first; /* by the order of the stream */
+    struct export_item *first; /* in stream order */
     size_t held;
-    uint64_t done_seq; /* up to here all is sent */
+    uint64_t done_seq; /* everything up to here is sent */
     struct export_post *post;
-    size_t limit; /* of the next request, after one that was refused; 0: none */
+    size_t limit; /* of the next request, after a refusal; 0: none */
     unsigned tries;
     int64_t failing_since; /* clock_now; 0: it is not */
     struct err problem;
@@ -81,11 +80,11 @@ struct export_feed {
 const char *export_feed_stream(enum export_kind kind);
 
 void export_feed_init(struct export_feed *feed, const struct export_feed_options *options);
-/* Makes the consumer, and begins. */
+/* Creates the consumer, and starts. */
 void export_feed_start(struct export_feed *feed);
 /* Not started is fine. */
 void export_feed_stop(struct export_feed *feed);
-/* The connection was made again: messages may have been lost with it. */
+/* After a reconnect: messages may have been lost. */
 void export_feed_check(struct export_feed *feed);
 /* Ask the server how much is left. */
 void export_feed_measure(struct export_feed *feed);

@@ -1,12 +1,11 @@
 /*
- * export_policy - what to do after an attempt to send records away.
+ * export_policy - decides what to do after an attempt to send records.
  *
- * A 2xx is the end of it. Nobody there, a 5xx, 408, 425 or 429 may pass: it is tried again until it
- * does, with pauses that grow up to EXPORT_PAUSE_MAX, or as the server asks for. Any other answer
- * is about what was sent: a batch is cut in halves to find the record that is refused, and that one
- * is given up after EXPORT_TRIES.
+ * 2xx is success. A failed connection, a 5xx, 408, 425 or 429 is temporary: it is tried again, with
+ * pauses that grow up to EXPORT_PAUSE_MAX, or as the server asks. Any other status refuses the
+ * content: a batch is halved to find the bad record, which is dropped after EXPORT_TRIES.
  *
- * Pure: who asks brings the chance. Threads: any.
+ * Pure: the caller supplies randomness. Threads: any.
  */
 #ifndef FLEET_MASTER_EXPORT_EXPORT_POLICY_H
 #define FLEET_MASTER_EXPORT_EXPORT_POLICY_H
@@ -23,15 +22,15 @@
 struct export_attempt {
     bool has_answer;
     int status;          /* of HTTP */
-    int64_t retry_after; /* that the server asks for; 0: it does not */
+    int64_t retry_after; /* requested by the server; 0: none */
     size_t count;        /* of records */
-    unsigned tries;      /* of the same records, this one included */
-    uint64_t chance;     /* any number */
+    unsigned tries;      /* attempts with these records, including this one */
+    uint64_t chance;     /* random */
 };
 
 enum export_verdict {
     EXPORT_SENT,
-    EXPORT_AGAIN, /* the same, after the pause */
+    EXPORT_AGAIN, /* all of them, after the pause */
     EXPORT_SPLIT, /* half of them, at once */
     EXPORT_GIVE_UP,
 };

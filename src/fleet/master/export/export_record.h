@@ -1,9 +1,9 @@
 /*
- * export_record - what is sent away of a message: an event, a return, the record of a job.
+ * export_record - makes the exported record of a message: an event, a return, or a job.
  *
- * Each has an `export_id` by which a receiver knows it again, since it may come twice: origin and
- * id of the event; job, peel and revision of the return; job and revision of the record. A return
- * or a record that was corrected is another one.
+ * Each has an `export_id`, by which a receiver finds duplicates: origin and id of the event; job,
+ * peel and revision of the return; job and revision of the job record. A corrected return or job
+ * record has a new one.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -24,7 +24,7 @@ enum export_kind { EXPORT_EVENTS, EXPORT_RETURNS, EXPORT_JOBS };
 /* "event", "return", "job" */
 const char *export_kind_name(enum export_kind kind);
 
-/* Of a record as JSON. */
+/* Maximum size of a record as JSON. */
 #define EXPORT_RECORD_MAX ((size_t)32 << 20)
 
 struct export_message {
@@ -37,7 +37,7 @@ struct export_record {
     struct str json;
 };
 
-/* False: it is not sent, because it does not match, cannot be read, or is not the end of a job. */
+/* False: not sent, because it does not match, is malformed, or is a job that has not ended. */
 bool export_record_make(struct arena *arena, enum export_kind kind, const struct export_conf *conf,
                         const struct export_message *message, struct export_record *ret);
 

@@ -1,6 +1,6 @@
 /*
- * files service - what the files of the service "publisher-lease" share: the trees of a master, and
- * who asked for something about them.
+ * files service - shared by the sources of the service "publisher-lease": the trees of a master,
+ * and the requests about them.
  *
  *     files_service.c     when a tree is published, and when it follows what others publish
  *     files_update.c      an operator publishes now
@@ -51,30 +51,31 @@ enum { FILES_SERVICE_SETTINGS, FILES_SERVICE_STATES, FILES_SERVICE_REACTOR, FILE
 #define FILES_SERVICE_HOST_MAX 256
 extern const struct publisher_kind files_service_kinds[FILES_SERVICE_KINDS];
 
-/* One tree, and whoever watches it on disk. */
+/* One tree, and its watch on disk. */
 struct files_service_branch {
     struct files_service *files_service;
     struct filewatch watch;
     struct publisher *publisher;
     struct standby *standby; /* NULL: it is not mirrored */
-    uint64_t synced;  /* the number of the set that the folder has, or was published from it */
-    uint64_t syncing; /* that a sync begins with */
-    VEC(struct files_service_one_update *) waiting; /* until it may be published */
-    bool leads;          /* the folder is what must be published, as long as we hold the lease */
-    uint64_t unfinished; /* the revision of a rollback that was interrupted; 0: none was */
+    uint64_t synced;         /* number of the set last synced to, or published from, the folder */
+    uint64_t syncing;        /* number at the start of the sync */
+    VEC(struct files_service_one_update *)
+    waiting;             /* held-back updates */
+    bool leads;          /* the folder is authoritative, while we hold the lease */
+    uint64_t unfinished; /* revision of an interrupted rollback; 0: none */
     struct files_service_rollback *rollback; /* under way; NULL */
 };
 
-/* The canary of the states, as its record says. */
+/* The canary of the states, from its record. */
 struct files_service_canary {
     struct arena arena;
     struct canary record;
     uint64_t revision; /* of the record, or of its removal */
     bool is_there;
-    bool is_odd;           /* the record cannot be read: nothing is published */
-    bool is_known;         /* it was read while this master held the lease that it holds now */
+    bool is_odd;           /* malformed record: nothing is published */
+    bool is_known;         /* read during the current lease */
     bool is_reading;       /* it is being read */
-    int64_t reading_since; /* the lease for which it is */
+    int64_t reading_since; /* the lease during which it is read */
     struct timer retry;
     struct files_service_act *act; /* under way; NULL */
 };
@@ -95,34 +96,34 @@ struct files_service {
     struct timer again;
     struct nats_nkey account;
     struct tree_trust trust; /* in what other masters publish */
-    int64_t apart_since;     /* clock_now since when another master has the lease; 0: it has not */
-    bool mirrors;            /* another has had it for long: the folders follow what it publishes */
+    int64_t apart_since;     /* clock_now when another master got the lease; 0: none has */
+    bool mirrors;            /* another master has had the lease for long: the folders follow it */
     char host[FILES_SERVICE_HOST_MAX];
 };
 
-/* May the folder be published? Not before it has what another master published, and not while an
- * earlier revision is brought back. */
+/* May the folder be published? Not before it is in sync with other masters, nor during a
+ * rollback. */
 bool files_service_may_publish(struct files_service_branch *branch);
-/* Has the folder what another master published? */
+/* Is the folder in sync with other masters? */
 bool files_service_is_in_step(struct files_service_branch *branch);
-/* What was published from the folder. */
+/* Notes the result of a round. */
 void files_service_note_round(struct files_service_branch *branch,
                               const struct publisher_outcome *outcome);
-/* Folders follow what is published, and are published by the holder of the lease. */
+/* Sync or publish the folders, depending on the lease. */
 void files_service_advance(struct files_service *service);
 
 /* --- files_update.c ----------------------------------------------------------------- */
 
 /* A request of an operator. */
 void files_service_on_update(void *self, const struct nats_msg *msg);
-/* Those that waited for the branch. */
+/* Run the updates that wait for the branch. */
 void files_service_run_updates(struct files_service_branch *branch);
 void files_service_refuse_updates(struct files_service_branch *branch, const char *why);
 
 /* --- files_rollback.c --------------------------------------------------------------- */
 
 void files_service_on_rollback(void *self, const struct nats_msg *msg);
-/* Go on with one that was interrupted, before anything is published. */
+/* Resume an interrupted rollback, before anything is published. */
 void files_service_resume_rollback(struct files_service_branch *branch);
 /* The master is shutting down. */
 void files_service_drop_rollback(struct files_service_branch *branch);
@@ -130,16 +131,15 @@ void files_service_drop_rollback(struct files_service_branch *branch);
 /* --- files_git.c -------------------------------------------------------------------- */
 
 struct files_service_round {
-    bool pulls; /* git remotes first, now */
+    bool pulls; /* pull the git remotes first */
     struct publisher_wish wish;
 };
-/* Publish the tree, after what comes from git is in it. `fn` of the wish is called once; a round
- * that waits with the same `fn` and `self` is the same. */
+/* Publish the tree, after git has updated it. `fn` of the wish is called once; a waiting round with
+ * the same `fn` and `self` is the same round. */
 void files_service_begin_round(struct files_service_branch *branch,
                                const struct files_service_round *round);
 
-/* Do folders of the tree come from git remotes? Such a tree is not mirrored, and an earlier
- * revision of it is brought back by git. */
+/* Does the tree have folders from git? Such a tree is not mirrored, and git rolls it back. */
 bool files_service_is_from_git(const struct files_service_branch *branch);
 /* "web at 1a2b3c4d5e6f"; "": nothing comes from git. */
 const char *files_service_describe_git(struct arena *arena,
@@ -147,9 +147,9 @@ const char *files_service_describe_git(struct arena *arena,
 
 int files_service_git_open(struct files_service *service, struct err *err);
 void files_service_git_start(struct files_service *service);
-/* There may be other remotes. */
+/* The remotes may have changed. */
 void files_service_git_configure(struct files_service *service);
-/* This master holds the lease, or no longer. */
+/* This master got or lost the lease. */
 void files_service_git_lead(struct files_service *service);
 void files_service_git_yield(struct files_service *service);
 void files_service_git_stop(struct files_service *service);
@@ -158,7 +158,7 @@ void files_service_git_free(struct files_service *service);
 
 /* --- files_sweep.c ------------------------------------------------------------------ */
 
-/* While the publishers are there. */
+/* Only while the publishers exist. */
 void files_service_sweep_start(struct files_service *service);
 void files_service_sweep_stop(struct files_service *service);
 /* After the connection. Not started is fine. */
@@ -167,31 +167,29 @@ void files_service_sweep_free(struct files_service *service);
 /* --- files_canary.c ----------------------------------------------------------------- */
 
 void files_service_on_canary(void *self, const struct nats_msg *msg);
-/* Go on with the end of a canary that was interrupted. True when something is under way that
- * needs the folder as it is. */
+/* Resume the interrupted end of a canary. True when an operation needs the folder unchanged. */
 bool files_service_resume_canary(struct files_service *service);
 /* The master is shutting down. */
 void files_service_close_canary(struct files_service *service);
 
 /* --- files_canary_record.c ---------------------------------------------------------- */
 
-/* With what is needed to write the record. */
+/* The bucket, for writing the record. */
 struct nats_kv files_service_canary_bucket(const struct files_service *service);
-/* This is the record now; a NULL view: it is gone. What is older than what is known is ignored. */
+/* Set the record; a NULL view: it was removed. Older revisions are ignored. */
 void files_service_set_canary(struct files_service *service, struct str record, uint64_t revision);
-/* Publish to the canary, or to all, as the record says. */
+/* Publish to the canary, or to all, as recorded. */
 void files_service_aim_publisher(struct files_service *service);
-/* Read it again, and go on with it, in a moment. */
+/* Read the record again soon, and continue. */
 void files_service_retry_canary(struct files_service *service);
-/* What the bucket says of it; a NULL view: it is gone. `self` is the branch of the states. */
+/* A new record in the bucket; a NULL view: it was removed. `self` is the branch of the states. */
 void files_service_note_canary(void *self, struct str record, uint64_t revision);
 /* This master has got the lease, or lost it. */
 void files_service_read_canary(struct files_service *service);
 void files_service_forget_canary(struct files_service *service);
-/* May the states not be published now, because it is not known whether there is a canary, or
- * because one begins or ends? */
+/* Is publishing of the states blocked? Yes while the canary is unknown, begins or ends. */
 bool files_service_is_held_by_canary(const struct files_service *service);
-/* The manifest that the folder of states of a master follows; NULL: that of all. */
+/* The manifest that a master's folder of states follows; NULL: the one for all. */
 const char *files_service_canary_manifest(const struct files_service *service);
 
 #endif

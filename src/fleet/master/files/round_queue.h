@@ -1,12 +1,12 @@
 /*
- * round_queue - those who wait for rounds of a publisher, and what they want of them.
+ * round_queue - the waiters for rounds of a publisher, and their wishes.
  *
- * A round serves all who came before it began. Who comes while it is under way, or while others
- * are called at its end, waits for the next one, which begins after that.
+ * A round serves all waiters that were queued before it began. Later ones, including those added
+ * while the others are called, wait for the next round.
  *
  *     round_queue_add... -> round_queue_read -> the round -> round_queue_answer: there is another
  *
- * A cause belongs to the round that serves who gave it, and to no other.
+ * A cause applies only to the round that serves its waiter.
  *
  * Memory: the lists. Threads: one.
  */
@@ -18,7 +18,7 @@
 #include "core/base/vec.h"
 #include "fleet/master/files/publisher.h"
 
-/* Somebody who waits for the end of a round. */
+/* A waiter for the end of a round. */
 struct round_waiter {
     struct publisher_wish wish;
     bool is_tell; /* a new number is enough */
@@ -28,19 +28,19 @@ struct round_queue {
     VEC(struct round_waiter) now, later;
 };
 
-/* What those of a round want together. */
+/* The combined wishes of a round. */
 struct round_wishes {
     bool is_forced;
-    bool must_tell;                      /* a new number, whether something has changed or not */
-    bool only_tells;                     /* and nothing else */
-    const struct publisher_cause *cause; /* the first one; NULL: none has one */
+    bool must_tell;                      /* write a new number even without changes */
+    bool only_tells;                     /* only the number */
+    const struct publisher_cause *cause; /* the first one given; NULL: none */
 };
 
 /* `is_late`: a round is under way. */
 void round_queue_add(struct round_queue *queue, const struct round_waiter *waiter, bool is_late);
 struct round_wishes round_queue_read(const struct round_queue *queue);
-/* Call those of the round; they may add others. Who came later is of the next round then. False:
- * nobody did. */
+/* Call the waiters of the round; they may add others. Returns whether waiters remain for the next
+ * one. */
 bool round_queue_answer(struct round_queue *queue, const struct publisher_outcome *outcome);
 /* No round follows: call all. */
 void round_queue_close(struct round_queue *queue, const struct publisher_outcome *outcome);

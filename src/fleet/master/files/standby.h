@@ -1,21 +1,20 @@
 /*
- * standby - keeps the folder of a master that does not publish in step with what is published.
+ * standby - keeps the folder of a standby master in sync with the published tree.
  *
  *     <folder>/.zester-published    the manifest that the folder was in step with last
  *     <folder>/.zester-kept         files of this folder that others replaced
  *     <folder>/.zester-rollback     the revision that the folder is being brought back to
  *
- * So a master that takes the lease over publishes what is published already. Three versions of each
- * file decide: the published one, that of this folder, and the one both had last. What others
- * changed is taken over; what was changed here only is kept, and published when this master leads;
- * what both changed is taken over, and the version of this folder is kept aside. A folder that was
- * never in step becomes what is published, unless `is_leading` says that nobody else publishes:
- * then its files count.
+ * So a master that takes over the lease publishes the same tree. It is a three-way merge of the
+ * published file, the local one, and the last common one. Remote changes are applied; changes made
+ * only here are kept, and published when this master leads; in a conflict the remote version wins,
+ * and the local one is kept aside. A folder that was never in sync is replaced, unless `is_leading`
+ * says that no other master publishes: then its files win.
  *
- * With `is_leading`, what both changed is kept, too: this master publishes now.
+ * With `is_leading` the local version wins conflicts, too: this master publishes now.
  *
- * A folder that is a checkout of git, or cannot be written, belongs to somebody else: it is left as
- * it is. So is one that another master of this machine publishes from (it holds .zester-lock).
+ * A git checkout, or a folder that is not writable, is not ours: it is left alone. So is a folder
+ * from which another master on this machine publishes (it holds .zester-lock).
  *
  *     standby_new -> { standby_sync -> synced | standby_note }... -> standby_free
  *
@@ -46,8 +45,8 @@ struct standby_options {
     const struct publisher_kind *kind;
     const char *folder;             /* must outlive it */
     void *secret;                   /* for `prepare` and `open` of the kind; the same */
-    const struct tree_trust *trust; /* as it is at each fetch; the same */
-    /* The folder has all that was published; `error` NULL, or it does not. */
+    const struct tree_trust *trust; /* read at each fetch; the same */
+    /* The folder is in sync (`error` NULL), or not. */
     void (*synced)(void *self, const char *error);
     void *self;
 };
@@ -56,23 +55,23 @@ struct standby *standby_new(const struct standby_options *options, struct err *e
 /* NULL is fine. */
 void standby_free(struct standby *standby);
 
-/* Begin, unless it is under way; `synced` follows. `manifest` is the key of the set that the folder
- * follows; NULL: that of all. */
+/* Begin, unless it is running; `synced` follows. `manifest` is the key of the set to follow; NULL:
+ * the set for all. */
 void standby_sync(struct standby *standby, bool is_leading, const char *manifest);
 bool standby_is_busy(const struct standby *standby);
 
-/* The folder is that revision (fleet/master/files/tree_history.h); `error` NULL, or not. `files`
+/* The folder has that revision (fleet/master/files/tree_history.h; `error` NULL), or not. `files`
  * were written or removed. */
 typedef void standby_restored_fn(void *self, const char *error, size_t files);
-/* Make the folder what it was, for the master that publishes from it. Not while it is busy. Fails
- * for a folder that differs and is a checkout of git, or cannot be written. */
+/* Restore a revision, on the master that publishes from the folder. Not while busy. Fails when the
+ * folder differs and is a git checkout or not writable. */
 void standby_restore(struct standby *standby, uint64_t revision, standby_restored_fn *fn);
 /* Could a restore change the folder? Fails with the reason why not. */
 int standby_check(const struct standby *standby, struct err *err);
-/* The revision of a restore that was interrupted; 0: none was. */
+/* The revision of an interrupted restore; 0: none. */
 uint64_t standby_unfinished(const struct standby *standby);
 
-/* What this master published from the folder: its manifest. */
+/* The manifest that this master published from the folder. */
 void standby_note(struct standby *standby, struct str manifest);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * tree_canary - a set of files as a canary publishes it (fleet/wire/canary.h): beside the set that
- * all others have, and with only those files stored that differ.
+ * tree_canary - the file set of a canary (fleet/wire/canary.h): beside the general set, and storing
+ * only the files that differ.
  *
  * Pure. Memory: the arena. Threads: one.
  */
@@ -16,16 +16,16 @@ struct arena;
 struct tree_keys;
 struct tree_set;
 
-/* The same files. Those that the bucket has under their own keys keep them, others have keys that
- * are made from their sums. */
+/* Copies the set. Files that the bucket already has keep their keys; others get keys made from
+ * their sums. */
 void tree_canary_make(struct arena *arena, const struct tree_set *set, const struct tree_keys *keys,
                       struct tree_set *ret);
-/* Is it a key of a file that only a canary has? */
+/* Is it the key of a canary file? */
 bool tree_canary_is_file(struct str key);
-/* May a round remove the key, when the set that it publishes does not have it? One of a canary
- * removes files of a canary; one of all its own, and what a canary that has ended left behind. */
+/* May a round remove a key that its set does not have? A canary round removes canary files; a
+ * general one its own, and those of a canary that has ended. */
 bool tree_canary_may_remove(const struct tree_keys *keys, struct str key, bool is_canary);
-/* Of its manifest; 0 when that cannot be read. */
+/* The revision in its manifest; 0 when malformed. */
 uint64_t tree_canary_revision(struct str manifest);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tree_keys - what a bucket has under each key, as far as its entries were seen: sums, not values.
+ * tree_keys - the keys of a bucket, with the sums of their values.
  *
  * Memory: its own. Threads: one.
  */
@@ -25,23 +25,22 @@ struct tree_keys {
 
 void tree_keys_done(struct tree_keys *keys);
 
-/* What is older than what is known is ignored. */
+/* Older revisions are ignored. */
 void tree_keys_put(struct tree_keys *keys, struct str name, struct str value, uint64_t revision);
 void tree_keys_remove(struct tree_keys *keys, struct str name, uint64_t revision);
-/* Keys that are gone are not kept for ever. */
+/* Drop removed keys. */
 void tree_keys_forget_removed(struct tree_keys *keys);
 
-/* Is there a value, and with this sum? NULL: with any. */
+/* Has it a value with this sum? NULL: any. */
 bool tree_keys_has(const struct tree_keys *keys, const char *name, const char *sha256);
-/* 0: there is none. */
+/* 0: no such key. */
 uint64_t tree_keys_revision(const struct tree_keys *keys, const char *name);
-/* The next key that is there; NULL begins, and ends. */
+/* Iterates over existing keys; NULL begins and ends. */
 struct map_entry *tree_keys_next(const struct tree_keys *keys, const struct map_entry *entry);
 #define TREE_KEYS_EACH(keys, entry)                                                                \
     for (struct map_entry *entry = tree_keys_next((keys), NULL); entry;                            \
          entry = tree_keys_next((keys), entry))
-/* The next file that is there, which is what a key without '_' in front is; NULL begins, and ends.
- */
+/* Iterates over existing files, the keys without a leading '_'; NULL begins and ends. */
 struct map_entry *tree_keys_next_file(const struct tree_keys *keys, const struct map_entry *entry);
 
 #endif

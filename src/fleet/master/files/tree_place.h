@@ -1,7 +1,7 @@
 /*
- * tree_place - changes files of a tree by its open folder: no link below it is followed.
+ * tree_place - writes and removes files in a tree without following links.
  *
- * A tree may have links, which are not published; a file is never written or removed through one.
+ * A tree may contain links, which are not published; no file is written or removed through one.
  *
  * Memory: none. Threads: any.
  */
@@ -14,14 +14,14 @@
 
 struct err;
 
-/* Replace or make the file at `path` below `folder`, with the folders on its way. A new file has
- * this mode; one that is there keeps its own. `path` must be safe (fleet/wire/fileset.h). */
+/* Write the file at `path` in `folder`, creating parent folders. A new file gets this mode; an
+ * existing one keeps its own. `path` must be safe (fleet/wire/fileset.h). */
 int tree_place_text(const char *folder, const char *path, struct str content, mode_t mode,
                     struct err *err);
 /* The same from the file `from`. */
 int tree_place_copy(const char *folder, const char *path, const char *from, mode_t mode,
                     struct err *err);
-/* Remove it, and folders that it leaves empty. Not there is fine. */
+/* Remove it, and empty parent folders. A missing file is fine. */
 int tree_place_remove(const char *folder, const char *path, struct err *err);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * tree_set - the files of a folder as they are published: keys, sums, contents.
+ * tree_set - reads a folder for publication: keys, sums, contents.
  *
- * Hidden files and __pycache__ are left out, links are followed only inside the folder (they are
- * left out here), and what changes meanwhile is read again in the next round: a sum is always that
- * of the bytes beside it. A path that cannot be a key of a bucket gets one that is made from it.
- * With sums of an earlier reading, what has not changed since is not read.
+ * Hidden files, links and __pycache__ are left out. A file that changes meanwhile is read again in
+ * the next round: a sum always matches its bytes. A path that is not a valid key gets a derived
+ * one. With the sums of an earlier reading, unchanged files are not read.
  *
  *     tree_set_read -> tree_set_manifest
  *
@@ -26,47 +25,46 @@ struct err;
 struct tree_sums;
 
 #define TREE_SET_FILES_MAX 50000
-#define TREE_SET_BYTES_MAX ((size_t)256 << 20) /* of files that are values */
+#define TREE_SET_BYTES_MAX ((size_t)256 << 20) /* total size of files that are values */
 
 struct tree_set_file {
     const char *key;
     const char *path; /* "": the key is the path */
     char sha256[SHA256_HEX_SIZE];
-    struct str bytes; /* a NULL view: it is large, or was not read */
-    size_t size;      /* of what is published */
-    bool is_large;    /* it is an object, not a value */
-    const char *file; /* where it is */
+    struct str bytes; /* a NULL view: large, or not read */
+    size_t size;      /* size of the published bytes */
+    bool is_large;    /* an object, not a value */
+    const char *file; /* path on disk */
 };
 
 struct tree_set {
     VEC(struct tree_set_file) files; /* by key */
-    VEC(const char *) refused;       /* why a file is left out */
-    size_t read;                     /* files that were read; the others have not changed */
-    uint64_t canary;                 /* the revision of a canary; 0: it is not one */
+    VEC(const char *) refused;       /* reasons for skipped files */
+    size_t read;                     /* files read; the others are unchanged */
+    uint64_t canary;                 /* revision of the canary; 0: none */
 };
 
-/* What is published for a file that is not large, in the arena. Fails with the reason why it is
- * left out. */
+/* Transforms a small file for publication, in the arena. Fails with the reason for skipping it. */
 typedef int tree_set_prepare_fn(void *self, struct arena *arena, const char *path,
                                 struct str *bytes, struct err *err);
 
 struct tree_set_options {
     const char *folder;
-    const char *prefix;           /* of keys: "" or "reactor/" */
-    tree_set_prepare_fn *prepare; /* NULL: files are published as they are */
+    const char *prefix;           /* key prefix: "" or "reactor/" */
+    tree_set_prepare_fn *prepare; /* NULL: unchanged */
     void *self;
-    /* A large file with one of these texts in it is left out; NULL ends them. NULL: none is. */
+    /* Large files that contain one of these texts are skipped; NULL-terminated. NULL: none. */
     const char *const *markers;
-    /* Of earlier readings with the same options; NULL: read everything. What `prepare` makes of the
-     * same bytes must be the same then. */
+    /* From earlier readings with the same options; NULL: read everything. `prepare` must be
+     * deterministic. */
     struct tree_sums *sums;
 };
 
-/* A folder that is not there is an empty set. Fails when it cannot be read as a whole. */
+/* A missing folder is an empty set. Fails when the folder cannot be read completely. */
 int tree_set_read(struct arena *arena, const struct tree_set_options *options,
                   struct tree_set *ret_set, struct err *err);
 
-/* What is published about the set; `is_bare`: the list of files alone. */
+/* The manifest of the set; `is_bare`: only the list of files. */
 int tree_set_manifest(struct arena *arena, const struct tree_set *set, bool is_bare,
                       struct str *ret_manifest, struct err *err);
 

@@ -1,10 +1,9 @@
 /*
- * tree_signer - signs what this master publishes in a bucket (fleet/wire/signature.h), and knows
- * whether what is there is signed.
+ * tree_signer - signs this master's publications in a bucket (fleet/wire/signature.h), and checks
+ * existing signatures.
  *
- * Signatures of a bucket are in order: each is later than the last one that it had, be it of the
- * set of all or of a canary (fleet/wire/canary.h), also when the clock of this master is behind
- * that of the one before it.
+ * Signature times in a bucket always rise, across the general set and canaries
+ * (fleet/wire/canary.h), even when this master's clock is behind the previous one's.
  *
  *     tree_signer_note, for each entry of the bucket -> tree_signer_is_good, tree_signer_sign
  *
@@ -23,11 +22,11 @@
 struct arena;
 struct nats_nkey;
 
-/* For tree_signer.c: what the bucket has at a place. */
+/* For tree_signer.c: the content of one place in the bucket. */
 struct tree_signer_place {
     char manifest[SHA256_HEX_SIZE];
     unsigned char stored[SIGNATURE_TREE_MAX];
-    size_t size;    /* of it; 0: there is none */
+    size_t size;    /* its size; 0: none */
     uint64_t stamp; /* the revision of its entry */
 };
 
@@ -35,23 +34,23 @@ struct tree_signer {
     const struct nats_nkey *account; /* has a seed; NULL: nothing is signed */
     const char *bucket;
     /* for tree_signer.c */
-    struct tree_signer_place places[2]; /* of all, and of a canary */
-    int64_t last;                       /* the time of the latest signature that was good */
+    struct tree_signer_place places[2]; /* general, and canary */
+    int64_t last;                       /* time of the latest valid signature */
 };
 
-/* A set as it is published. */
+/* A published set. */
 struct tree_signer_tree {
     const char *manifest; /* its key: FILESET_MANIFEST or CANARY_MANIFEST */
-    const char *sum;      /* of it */
+    const char *sum;      /* its sum */
     uint64_t number;      /* of the publication */
 };
 
-/* An entry of the bucket; keys that are not ours are ignored. A NULL value: it is gone. */
+/* Notes an entry of the bucket; other keys are ignored. A NULL value: removed. */
 void tree_signer_note(struct tree_signer *signer, struct str key, struct str value,
                       uint64_t revision);
-/* Is it signed there? True when nobody signs. */
+/* Is it signed in the bucket? True when signing is off. */
 bool tree_signer_is_good(const struct tree_signer *signer, const struct tree_signer_tree *tree);
-/* What must be stored under its signature_key, in the arena. */
+/* Returns the value for its signature_key, in the arena. */
 struct str tree_signer_sign(const struct tree_signer *signer, struct arena *arena,
                             const struct tree_signer_tree *tree);
 

@@ -1,9 +1,9 @@
 /*
- * tree_sums - the sums of files that were read before, so that only what changed is read again.
+ * tree_sums - remembers the sums of files, so that only changed files are read again.
  *
- * A file is the same as long as device, inode, size and both times (modification and change) are.
- * Times are not exact: what was changed again right after it was read may have the same ones. So a
- * file that had been changed less than TREE_SUMS_SETTLED before it was read is not remembered.
+ * A file is unchanged while device, inode, size, mtime and ctime are equal. File times are coarse:
+ * a change right after the reading may not show. So a file changed less than TREE_SUMS_SETTLED
+ * before it was read is not remembered.
  *
  *     { tree_sums_begin -> { tree_sums_find | tree_sums_keep }... -> tree_sums_end }...
  *                                                                  -> tree_sums_done
@@ -22,10 +22,10 @@
 
 struct fs_info;
 
-/* Longer than the times of any usual file system are coarse. */
+/* Longer than the time resolution of any common file system. */
 #define TREE_SUMS_SETTLED (INT64_C(2) * 1000000000)
 
-/* What is known about the content of a file. */
+/* The remembered content of a file. */
 struct tree_sum {
     char sha256[SHA256_HEX_SIZE];
     size_t size;
@@ -45,13 +45,13 @@ void tree_sums_done(struct tree_sums *sums);
 void tree_sums_forget(struct tree_sums *sums);
 
 void tree_sums_begin(struct tree_sums *sums);
-/* False: it must be read. */
+/* False: not known; read it. */
 bool tree_sums_find(struct tree_sums *sums, const char *path, const struct fs_info *now,
                     struct tree_sum *ret);
 /* It was read from `began` on (wall time) and was `info` before and after. */
 void tree_sums_keep(struct tree_sums *sums, const char *path, const struct fs_info *info,
                     int64_t began, const struct tree_sum *sum);
-/* Files that this reading did not see are forgotten. */
+/* Forget files that this reading did not see. */
 void tree_sums_end(struct tree_sums *sums);
 
 #endif

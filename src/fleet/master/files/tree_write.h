@@ -1,7 +1,7 @@
 /*
- * tree_write - puts one file of a set where it is published: a value of the bucket, or an object.
+ * tree_write - writes one file of a set to the bus: as a value or an object.
  *
- * An object that is there with the right content is not written again.
+ * An object with the right content is not written again.
  *
  * Memory: its own until `fn` was called; the file must live until then. Threads: the loop's.
  */
@@ -21,7 +21,7 @@ struct tree_write_place {
     struct nats_objects objects;
 };
 
-/* `error` is NULL when it is there; `revision` is that of a value. */
+/* `error` is NULL on success; `revision` is set for a value. */
 typedef void tree_write_fn(void *self, const struct tree_set_file *file, const char *error,
                            uint64_t revision);
 

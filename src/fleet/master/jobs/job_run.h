@@ -29,33 +29,33 @@ struct nats_sub;
 struct job_replays {
     struct job_run *first, *last; /* wait for their turn */
     size_t readers;               /* are being read */
-    bool is_held;                 /* none is begun: one is just now, or this master ends */
+    bool is_held;                 /* start none: one is starting, or this master stops */
 };
 
-/* Jobs of other masters, that are gone. */
+/* Jobs of masters that are gone. */
 struct job_rescues {
     struct map known; /* struct job_rescue by jid: waits, or is read */
     VEC(struct job_rescue *) waiting;
-    size_t busy; /* are being read or taken over */
+    size_t busy; /* jobs being read or taken over */
 };
 
 struct dispatcher {
     struct dispatcher_options options;
     struct nats_publisher *publisher; /* of events */
-    struct nats_publisher *returns;   /* to their bucket */
+    struct nats_publisher *returns;   /* to the returns bucket */
     struct nats_listener listener;
     struct map runs; /* struct job_run by jid */
     struct job_replays replays;
     struct job_rescues rescues;
-    uint64_t doubts; /* whether its jobs are still its own */
+    uint64_t doubts; /* how often its ownership of jobs was in doubt */
     struct dispatcher_counts counts;
 };
 
 enum job_run_step {
     JOB_RUN_CLAIMING,
-    JOB_RUN_TAKING, /* over, from another master */
+    JOB_RUN_TAKING, /* from another master */
     JOB_RUN_MARKING,
-    JOB_RUN_REPLAYING, /* what came before we took over */
+    JOB_RUN_REPLAYING, /* messages from before the takeover */
     JOB_RUN_WATCHING,
     JOB_RUN_ENDING,
     JOB_RUN_LINGERING, /* ended; late returns are still corrected */
@@ -64,14 +64,14 @@ enum job_run_step {
 
 struct job_replay {
     enum { JOB_REPLAY_NONE, JOB_REPLAY_WAITS, JOB_REPLAY_READS } state;
-    struct job_run *next, *previous; /* that wait */
-    size_t at;                       /* what is read next */
-    bool is_due_again;               /* something may have been missed since it began */
+    struct job_run *next, *previous; /* in the waiting list */
+    size_t at;                       /* the next to read */
+    bool is_due_again;               /* messages may have been missed since it began */
     struct timer retry;
     struct nats_ordered *consumer; /* NULL: the last messages are read one by one */
 };
 
-/* Of a job that goes in waves. */
+/* State of a job with waves. */
 struct job_wave {
     struct timer timer;
     char gate[EVENT_JID_SIZE], revert[EVENT_JID_SIZE]; /* the last gate, and the revert */
@@ -87,42 +87,42 @@ struct job_run {
     uint64_t revision; /* of the record */
     uint64_t epoch;
     int64_t began;     /* clock_now */
-    dispatcher_fn *fn; /* NULL: nobody waits */
+    dispatcher_fn *fn; /* NULL: no caller waits */
     void *self;
 
     struct job_counts *job_counts;
-    bool is_batched;  /* a return may make room for the next target */
-    struct map newer; /* by peel: the id of a job that replaces this one there, while it waits */
+    bool is_batched;  /* a return may free a slot for the next target */
+    struct map newer; /* by peel: the job that replaces this one there, while it waits */
     struct job_counts_orders orders;
     struct nats_sub *acks, *returns;
     struct job_replay replay;
     struct job_wave wave;
     struct buf request;
     struct timer timer;
-    size_t pending; /* calls that will call back */
-    size_t writes;  /* of them, returns that are being stored */
+    size_t pending; /* pending calls */
+    size_t writes;  /* of these, returns being stored */
     unsigned tries;
-    uint64_t doubts;      /* of the dispatcher, when it was last known to be ours */
-    uint64_t doubts_then; /* when the reading began that tells whether it is */
-    bool is_verifying;    /* that is under way */
+    uint64_t doubts;      /* of the dispatcher, when ownership was last verified */
+    uint64_t doubts_then; /* when the verification began */
+    bool is_verifying;    /* verification runs */
     bool corrected;       /* a late return changed the counts */
-    bool is_writing;      /* the end */
+    bool is_writing;      /* writing the end */
     bool is_caught_up;    /* the stream was read up to now */
-    bool has_conflict;    /* there was a record when it was claimed */
-    bool is_rescue;       /* it is being taken over, and has neither ended nor waits for answers */
-    bool has_dropped;     /* a message of somebody who has no say in it */
-    bool has_unstored;    /* a return that it has noted is not in the bucket */
+    bool has_conflict;    /* a record existed at the claim */
+    bool is_rescue;       /* takeover in progress */
+    bool has_dropped;     /* dropped a message */
+    bool has_unstored;    /* a counted return is not stored yet */
 };
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */
 
 struct timers *job_run_timers(const struct job_run *run);
 struct job_run *job_run_new(struct dispatcher *dispatcher, const struct job *job);
-/* Let go of it at once, as it is. */
+/* Drop it immediately, unchanged. */
 void job_run_drop(struct job_run *run);
-/* If it is work of this master, that need not go on. */
+/* End it, if it is this master's own work. */
 void job_run_end_own(struct job_run *run);
-/* Tell who waits for the dispatch, once. */
+/* Answer the dispatch request, once. */
 void job_run_answer(struct job_run *run, enum dispatch_outcome outcome, const char *text);
 /* A call has called back. False: the run is gone. */
 bool job_run_came_back(struct job_run *run);
@@ -130,7 +130,7 @@ void job_run_arm(struct job_run *run, int64_t deadline, timer_fn *fn);
 void job_run_disarm(struct job_run *run);
 void job_run_copy(struct arena *arena, const struct job *from, struct job *to);
 
-/* The key that signs what this master sends and records; NULL: nothing is signed. */
+/* The key that signs requests and records; NULL: unsigned. */
 const struct nats_nkey *job_run_signer(const struct job_run *run);
 /* Sign a record of the job before it is written. */
 void job_run_sign(struct job_run *run, struct job *job);
@@ -144,57 +144,57 @@ void job_run_publish(struct job_run *run, enum subject_kind subject, enum job_ev
                      struct value data);
 /* Write the final status. */
 void job_run_end(struct job_run *run);
-/* A real return took the place of a made-up one. */
+/* A real return replaced a made-up one. */
 void job_run_correct(struct job_run *run);
-/* Let go of it: its record is another master's. */
+/* Drop it: another master owns the record. */
 void job_run_leave(struct job_run *run);
 
 /* --- job_claim.c ------------------------------------------------------------------------ */
 
 /* `is_again`: there may be a record. */
 void job_run_claim(struct job_run *run, bool is_again);
-/* From an entry of the record that was read. */
+/* Take it over, from the record that was read. */
 void job_run_take(struct job_run *run, uint64_t revision);
 
 /* --- job_watch.c ------------------------------------------------------------------------ */
 
 int job_run_subscribe(struct job_run *run, struct err *err);
 void job_run_make_counts(struct job_run *run);
-/* Send what is due, and wait for answers. */
+/* Send due requests, and wait for answers. */
 void job_run_watch(struct job_run *run);
-/* All that the stream had was noted. */
+/* The stream has been read. */
 void job_run_go_on(struct job_run *run);
-/* Is it under way, or has just ended, and has noted and stored a return of the peel's own? */
+/* Is it running, or has just ended, with a real return of the peel stored? */
 bool job_run_knows_return(const struct job_run *run, struct str peel);
-/* A return that was read from the stream. False: not now. */
+/* Hands over a return from the stream. False: not now. */
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload);
-/* False: it does not wait for answers. */
+/* False: not waiting for answers. */
 bool job_run_cancel(struct job_run *run);
-/* Another job was dispatched, or is on record: it may replace this one where both wait. */
+/* Another job was dispatched, or recorded: it may replace this one on peels where both wait. */
 void job_run_note_job(struct job_run *run, const struct job *other);
 void job_run_note_gone(struct job_run *run, struct str peel);
 void job_run_note_ack(void *self, const struct nats_msg *msg);
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
-/* A number of the metadata. */
+/* A number from the metadata. */
 size_t job_run_number(const struct job *job, const char *key, size_t fallback);
 
-/* Look what is due, if it waits for answers. */
+/* Do what is due, if it waits for answers. */
 void job_run_advance(struct job_run *run);
 
 /* --- job_wave.c ------------------------------------------------------------------------- */
 
-/* Ask the peels of the wave for their health; then job_run_advance. */
+/* Check the health of the wave's peels; then job_run_advance. */
 void job_run_ask_gate(struct job_run *run);
-/* Nothing is left to do before its end is written. False: job_run_end is called again. */
+/* Is it ready to write its end? False: job_run_end is called again. */
 bool job_run_has_settled(struct job_run *run);
-/* No longer. */
+/* End the waves. */
 void job_run_end_wave(struct job_run *run);
 
 /* --- job_rescue.c ------------------------------------------------------------------------ */
 
-/* If it was one: it has ended, or waits for answers. */
+/* End the rescue, if there is one. */
 void job_run_rescued(struct job_run *run);
-/* Let go of those that wait. */
+/* Drop the waiting ones. */
 void job_rescues_drop(struct job_rescues *rescues);
 
 /* --- job_replay.c ------------------------------------------------------------------------ */
@@ -202,7 +202,7 @@ void job_rescues_drop(struct job_rescues *rescues);
 /* Note acks and returns from the stream, when it is its turn, then job_run_go_on. */
 void job_run_replay(struct job_run *run);
 bool job_run_is_replaying(const struct job_run *run);
-/* No longer; job_run_go_on is not called. */
+/* Stop it; job_run_go_on is not called. */
 void job_run_end_replay(struct job_run *run);
 
 #endif

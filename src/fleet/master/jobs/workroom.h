@@ -1,8 +1,7 @@
 /*
- * workroom - a folder that this master has to itself, for copies of what is published.
+ * workroom - a private folder of this master, for copies of published trees.
  *
- * Masters of one machine may have the same `orchestrate_dir`: each uses the first folder in it that
- * no other one uses.
+ * Masters on one machine may share `orchestrate_dir`: each uses the first free folder in it.
  *
  *     WORKROOM_INIT -> workroom_open... -> workroom_done
  *
@@ -16,7 +15,7 @@
 
 struct err;
 
-/* That use one folder. */
+/* Limit of masters that share a folder. */
 #define WORKROOM_MASTERS_MAX 64
 
 struct workroom {
@@ -30,7 +29,7 @@ struct workroom {
         .lock = LOCK_NONE                                                                          \
     }
 
-/* The folder in `all`, which is made when it is missing; NULL on failure. An open one stays. */
+/* The folder in `all`, created if missing; NULL on failure. An open one is kept. */
 const char *workroom_open(struct workroom *room, const char *all, struct err *err);
 /* Not open is fine. */
 void workroom_done(struct workroom *room);

@@ -1,5 +1,5 @@
 /*
- * operator proxy - answers operators with a name: checks what they ask for and passes it on.
+ * operator proxy - checks the requests of named operators and forwards them.
  */
 #ifndef FLEET_MASTER_OPERATORS_OPERATOR_PROXY_H
 #define FLEET_MASTER_OPERATORS_OPERATOR_PROXY_H

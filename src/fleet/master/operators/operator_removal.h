@@ -1,5 +1,5 @@
 /*
- * operator_removal - removes operators: their policy counts no more, and servers refuse their keys.
+ * operator_removal - removes operators: revokes their policy, and makes servers refuse their keys.
  */
 #ifndef FLEET_MASTER_OPERATORS_OPERATOR_REMOVAL_H
 #define FLEET_MASTER_OPERATORS_OPERATOR_REMOVAL_H

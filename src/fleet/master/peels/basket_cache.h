@@ -1,9 +1,9 @@
 /*
- * basket cache - what peels share with each other: the bucket of baskets, read as it changes.
+ * basket cache - a live copy of the baskets bucket: the data that peels share with each other.
  *
- * The bucket keeps entries for ever. With `basket_expires` masters remove those of peels that have
- * been silent for that long; a peel that comes back writes them again. Nothing is removed before
- * this master has listened for a while: after a restart of the bus everybody is silent.
+ * The bucket keeps entries forever. With `basket_expires` masters remove entries of peels that have
+ * been silent that long; a peel that returns writes them again. A master removes nothing until it
+ * has listened for a while: after a bus restart all peels are silent.
  *
  * Memory: values are copied. Threads: the loop's.
  */
@@ -23,12 +23,12 @@ struct roster;
 /* A larger value is ignored and reported. */
 #define BASKET_CACHE_VALUE_MAX ((size_t)STORE_BASKET_VALUE_MAX)
 
-/* Of one peel; what is beyond that is not kept, and reported. */
+/* Limits per peel; more is not kept, and reported. */
 #define BASKET_CACHE_KEYS_MAX  256
 #define BASKET_CACHE_BYTES_MAX ((size_t)1 << 20)
 
 struct basket_cache_options {
-    /* A peel wrote that many bytes; and it wrote something that is not kept. May be NULL. */
+    /* A peel wrote that many bytes; and it exceeded a limit. May be NULL. */
     void (*wrote)(void *self, struct str peel, size_t bytes);
     void (*exceeded)(void *self, struct str peel);
     void *self;
@@ -38,12 +38,12 @@ struct basket_cache *basket_cache_new(const struct nats_js *js,
 /* NULL is fine. */
 void basket_cache_free(struct basket_cache *cache);
 
-/* What a peel shares under a name, as MessagePack; a NULL view: nothing. Good until the loop turns.
- */
+/* The value of a peel under a name, as MessagePack; a NULL view: none. Valid until the loop
+ * turns. */
 struct str basket_cache_get(const struct basket_cache *cache, const char *peel, const char *name);
 
-/* Remove what has expired: written longer than `expires` ago by a peel that was not heard since. To
- * be called now and then. */
+/* Remove expired entries: written longer than `expires` ago, by a peel not heard since. Call it
+ * periodically. */
 void basket_cache_sweep(struct basket_cache *cache, const struct roster *roster, int64_t expires);
 
 #endif

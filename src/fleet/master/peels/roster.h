@@ -1,9 +1,9 @@
 /*
- * roster - the peels and masters that there are: facts, signs of life, and who a target means.
+ * roster - all known peels and masters: facts, heartbeats, and target resolution.
  *
  * Fed by watches on the buckets of facts and heartbeats. A peel is known once it has published
- * facts, whether it is connected or not. Until everything that was there has been read, the roster
- * is not seeded, and an answer about targets could lack somebody.
+ * facts, connected or not. Until all existing entries have been read, the roster is not seeded, and
+ * target answers may be incomplete.
  *
  *     roster_new -> { roster_resolve, roster_is_online, ... } -> roster_free
  *
@@ -26,20 +26,20 @@ struct nats_js;
 struct roster;
 struct value;
 
-/* A peel writes every 10 s; three missed are too many. */
+/* A peel writes every 10 s; three missed heartbeats mean offline. */
 #define ROSTER_PEEL_SILENCE_NS (INT64_C(30) * 1000000000)
-/* Of the facts of a peel; larger ones are refused and reported. */
+/* Maximum size of a peel's facts; larger ones are refused and reported. */
 #define ROSTER_FACTS_MAX ((size_t)STORE_FACTS_MAX)
-/* How often facts of one peel are read: so many at once, and so many a minute. Others are dropped,
- * until the next ones. */
+/* Rate limit for reading facts of one peel: burst, and per minute. Further ones are skipped, until
+ * the next update. */
 #define ROSTER_FACTS_BURST      60
 #define ROSTER_FACTS_PER_MINUTE 60
 
 struct roster_options {
     const char *master_id; /* of this master; borrowed */
-    /* The facts of a peel came or changed, or went (NULL); may be NULL. */
+    /* Facts of a peel were added, changed or removed (NULL); may be NULL. */
     void (*on_facts)(void *self, struct str peel, const struct value *facts);
-    /* A peel wrote facts of that many bytes; and they are not used. May be NULL. */
+    /* A peel wrote facts of that many bytes; and they were refused. May be NULL. */
     void (*wrote)(void *self, struct str peel, size_t bytes);
     void (*dropped)(void *self, struct str peel);
     void *self;
@@ -50,41 +50,42 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
 /* NULL is fine. */
 void roster_free(struct roster *roster);
 
-/* All facts that were there have been read; also the signs of life. */
+/* Have all existing facts and heartbeats been read? */
 bool roster_is_seeded(const struct roster *roster);
 size_t roster_count(const struct roster *roster);
 size_t roster_online_count(const struct roster *roster);
 bool roster_is_online(const struct roster *roster, struct str peel);
-/* When it was last heard (clock_now); 0: never. */
+/* When it was last seen (clock_now); 0: never. */
 int64_t roster_seen(const struct roster *roster, struct str peel);
-/* Each peel with facts, and when it was last heard (clock_now; 0: never). */
+/* Each peel with facts, and when it was last seen (clock_now; 0: never). */
 void roster_each(const struct roster *roster, void (*fn)(void *self, struct str peel, int64_t seen),
                  void *self);
-/* Of another master, by fleet/jobs/vigil.h. Before all signs of life were read, everybody lives. */
+/* Is another master alive, by fleet/jobs/vigil.h? True until all heartbeats were read. */
 bool roster_master_lives(const struct roster *roster, struct str master_id);
-/* For our sign of life: since when the bucket has had no gap, in nanoseconds since 1970; 0: not
- * known. */
+/* For our heartbeat: since when the bucket has had no gap, in nanoseconds since 1970; 0:
+ * unknown. */
 int64_t roster_beats_since(const struct roster *roster);
-/* How often other masters may have thought that this one is gone. */
+/* How often other masters may have considered this one gone. */
 uint64_t roster_doubts(const struct roster *roster);
 /* NULL: not known. */
 const struct value *roster_facts(const struct roster *roster, struct str peel);
 
-/* For I@ and J@: borrowed until others are put, or the facts of the peel go. NULL: not known. */
+/* Set the settings of a peel, for I@ and J@: borrowed until replaced, or until its facts are
+ * removed. NULL: unknown. */
 void roster_put_settings(struct roster *roster, struct str peel, const struct value *settings);
 
-/* Which peels? `type` is the name of a kind of target, or ""; `groups` may be NULL. */
+/* A target to resolve. `type` is the name of a target kind, or ""; `groups` may be NULL. */
 struct roster_question {
     const char *expr, *type;
     const struct value *groups;
-    int64_t time;       /* nanoseconds that it may take; 0: any */
-    bool with_settings; /* the roster has them (fleet/master/settings/settings_cache.h); else I@ is
-                           a mistake */
+    int64_t time;       /* time limit in nanoseconds; 0: none */
+    bool with_settings; /* the roster has settings (fleet/master/settings/settings_cache.h);
+                           otherwise I@ is an error */
 };
-/* Does it ask for settings? False for one that cannot be read. */
+/* Does the target need settings? False when malformed. */
 bool roster_needs_settings(const struct roster_question *question);
-/* Sorted. Fails with ERR_INVALID and all mistakes of the expression in the text, and with ERR_BUSY
- * when it takes longer than it may. */
+/* Returns sorted ids. Fails with ERR_INVALID and all mistakes in the expression, or with ERR_BUSY
+ * after the time limit. */
 int roster_resolve(const struct roster *roster, struct arena *arena,
                    const struct roster_question *question, struct param_strs *ret_peels,
                    struct err *err);

@@ -1,9 +1,8 @@
 /*
- * rule_watch - the rules of the fleet, as they are published: loaded at the start, and again
- * whenever there is a new revision of them. The first revision of a fleet is loaded at once.
+ * rule_watch - loads the published rules of the fleet: at the start, and for each new revision. The
+ * first revision of a fleet is loaded at once.
  *
- * What cannot be loaded is reported, and tried again after RULE_WATCH_RETRY_NS; the owner keeps the
- * rules that it has.
+ * A failure is reported, and tried again after RULE_WATCH_RETRY_NS; the current rules stay in use.
  *
  * Memory: rule_watch_free, before its connection. Threads: the loop's.
  */
@@ -21,13 +20,13 @@ struct loop;
 struct rule_set;
 struct rule_watch;
 
-/* After a new revision: what comes in one go is loaded once, and masters do not load all at once.
- */
+/* After a new revision: a burst of revisions is loaded once, and masters do not all load at the
+ * same time. */
 #define RULE_WATCH_DEBOUNCE_NS (INT64_C(2) * 1000000000)
 #define RULE_WATCH_JITTER_NS   (INT64_C(5) * 1000000000)
 int64_t rule_watch_pause(void);
-/* In a fleet without rules: another master that publishes them for the first time may need a
- * moment, and events must not be taken without them meanwhile. */
+/* In a fleet without rules: another master may be about to publish the first ones, and no event may
+ * be taken before. */
 #define RULE_WATCH_FIRST_NS (INT64_C(3) * 1000000000)
 #define RULE_WATCH_RETRY_NS (INT64_C(60) * 1000000000)
 
@@ -42,7 +41,7 @@ struct rule_watch_options {
 };
 
 struct rule_watch *rule_watch_new(const struct rule_watch_options *options, struct err *err);
-/* Whoever publishes rules has none: do not wait for the first revision. NULL is fine. */
+/* The publisher has no rules: do not wait for a first revision. NULL is fine. */
 void rule_watch_expect_none(struct rule_watch *watch);
 /* NULL is fine. */
 void rule_watch_free(struct rule_watch *watch);

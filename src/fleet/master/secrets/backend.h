@@ -1,18 +1,18 @@
 /*
- * backend - where values of settings come from that are not in the files: `secret_backends`.
+ * backend - fetches settings values from outside the files: `secret_backends`.
  *
  *     secret_backends:
  *       vault: {kind: http, url: https://vault.example:8200/v1/secret/data, fields: data.data, ...}
  *       store: {kind: command, command: [pass, show], environment: {HOME: /var/lib/zester}}
  *       disk:  {kind: file, folder: /etc/zester/secrets}
  *
- * A kind is a row of the table in backend.c: its keys, and a function that gets the bytes that
- * belong to a path. What it gets is text, without the line end that closes a file.
+ * A kind is a row of the table in backend.c: its keys, and a function that fetches the value of a
+ * path. Values are text, without a final newline.
  *
  *     backends_read -> { backends_find -> backend_get -> backend_pick }... -> backends_drop
  *
- * Memory: counted holders, because workers use them while the configuration is read again. Threads:
- * they do not change once they are read; any may get, and blocks meanwhile.
+ * Memory: reference-counted, because workers use them across a reload. Threads: immutable; any
+ * thread may fetch, which blocks.
  */
 #ifndef FLEET_MASTER_SECRETS_BACKEND_H
 #define FLEET_MASTER_SECRETS_BACKEND_H
@@ -33,12 +33,12 @@ struct err;
 struct value;
 
 #define BACKENDS_MAX      16
-#define BACKEND_VALUE_MAX ((size_t)64 << 10) /* bytes of one value, or of its document */
+#define BACKEND_VALUE_MAX ((size_t)64 << 10) /* maximum size of a value, or of its document */
 
-/* How a program gets the path. */
+/* How a program receives the path. */
 enum backend_way { BACKEND_BY_ARGUMENT, BACKEND_BY_STDIN };
 
-/* What is wanted, from whom. */
+/* One fetch. */
 struct backend_call {
     struct arena *arena;
     const char *path;
@@ -48,9 +48,9 @@ struct backend_call {
 struct backend_kind {
     const char *name;
     const struct param *rows;
-    /* Beyond the table; adds to `diags`. NULL: nothing. */
+    /* Further checks; adds to `diags`. NULL: none. */
     void (*check)(const struct backend *backend, const struct value *given, struct diags *diags);
-    /* In the arena. The error says neither the name of the back-end nor the path. */
+    /* Returns text in the arena. The error contains neither the back-end's name nor the path. */
     int (*get)(const struct backend *backend, const struct backend_call *call,
                struct str *ret_bytes, struct err *err);
 };
@@ -61,7 +61,7 @@ struct backend {
     /* of all kinds */
     const char *kind_name;
     int64_t refresh, timeout; /* nanoseconds */
-    const char *fields;       /* where fields are in a document, with dots; NULL: at its top */
+    const char *fields;       /* dotted path of the fields in a document; NULL: top level */
     /* file */
     const char *folder;
     /* command */
@@ -74,7 +74,7 @@ struct backend {
     bool insecure;
 };
 
-/* Rows that every kind has. */
+/* Rows shared by all kinds. */
 #define BACKEND_ROWS                                                                               \
     PARAM("kind", STR, struct backend, kind_name, "how it is asked: `file`, `command`, `http`",    \
           .flags = PARAM_REQUIRED),                                                                \
@@ -90,22 +90,22 @@ extern const struct backend_kind backend_kind_file;
 extern const struct backend_kind backend_kind_command;
 extern const struct backend_kind backend_kind_http;
 
-/* A copy of `given` is read; NULL: there are none. Always returns them: those that could be read.
- * Mistakes go to `diags`, which may be NULL. */
+/* Reads a copy of `given`; NULL: none. Always returns the valid ones. Mistakes go to `diags`, which
+ * may be NULL. */
 struct backends *backends_read(const struct value *given, struct diags *diags);
 struct backends *backends_hold(struct backends *backends);
 /* NULL is fine. */
 void backends_drop(struct backends *backends);
 
-/* NULL: there is none of that name. */
+/* NULL: no such back-end. */
 const struct backend *backends_find(const struct backends *backends, struct str name);
-/* Does the name mean something else in the other? */
+/* Do the definitions of this name differ? */
 bool backends_differ(const struct backends *a, const struct backends *b, struct str name);
 
-/* The text of a path, in the arena. */
+/* Fetch the text of a path, in the arena. */
 int backend_get(const struct backend *backend, const struct backend_call *call,
                 struct str *ret_text, struct err *err);
-/* A field of such a text, which must be a JSON map then, in the arena. No error has words of it. */
+/* Get a field of such a text, which must be a JSON map, in the arena. Errors never quote it. */
 int backend_pick(const struct backend *backend, struct arena *arena, struct str text,
                  struct str field, struct str *ret_text, struct err *err);
 

@@ -1,10 +1,10 @@
 /*
- * secret_cache - values of secret back-ends that peels need, as they were got last.
+ * secret_cache - caches the values of secret back-ends that peels need.
  *
- * A value is known by a key: "vault:databases/main", the name of the back-end and the path. It is
- * asked for when a peel needs it, and again after `refresh` of its back-end as long as one does.
- * While a back-end fails, the value that it gave before counts; what was never got has a
- * problem instead. A back-end is asked for a few values at once, and a slow one holds up no other.
+ * A key is the name of the back-end and the path: "vault:databases/main". A value is fetched when a
+ * peel needs it, and again after the back-end's `refresh` while one does. While a back-end fails,
+ * its last value is used; a value never fetched has a problem instead. Each back-end has a few
+ * concurrent fetches, so a slow one delays no other.
  *
  *     secret_cache_new -> secret_cache_configure
  *       -> { secret_needs_fetch (workers) -> secret_cache_want -> changed }...
@@ -33,7 +33,7 @@ struct secret_ref;
 struct value;
 
 #define SECRET_CACHE_MAX 20000 /* values */
-/* That one back-end is asked for at once, and chores that do so. */
+/* Concurrent fetches per back-end, and in total. */
 #define SECRET_CACHE_ASKED   2
 #define SECRET_CACHE_WORKERS (SECRET_CACHE_ASKED * BACKENDS_MAX)
 
@@ -41,42 +41,42 @@ struct secret_cache_options {
     struct loop *loop;
     struct background_tasks *background_tasks; /* SECRET_CACHE_WORKERS, which must outlive it */
     struct metrics *metrics;
-    /* There is another value, or a problem where there was no answer. */
+    /* The value changed, or a problem was found. */
     void (*changed)(void *self, struct str key);
     void *self;
 };
 
 struct secret_cache *secret_cache_new(const struct secret_cache_options *options, struct err *err);
-/* What is under way is canceled; `changed` is not called any longer. NULL is fine. */
+/* Cancels pending fetches; `changed` is not called any more. NULL is fine. */
 void secret_cache_stop(struct secret_cache *cache);
-/* When no worker uses it. NULL is fine. */
+/* Only when no worker uses it. NULL is fine. */
 void secret_cache_free(struct secret_cache *cache);
 
-/* `secret_backends` of the configuration, or NULL; values of those that changed are asked for. */
+/* Set `secret_backends`, or NULL; values of changed back-ends are fetched again. */
 void secret_cache_configure(struct secret_cache *cache, const struct value *given);
 
-/* Forget everything: another master gets the values now. */
+/* Forget everything: another master fetches now. */
 void secret_cache_clear(struct secret_cache *cache);
 
-/* Somebody needs this value from now on. Returns whether it has changed since `version`, so that
- * whoever looked it up then must look again. */
+/* Register the need for a value. Returns whether it changed since `version`: then look it up
+ * again. */
 bool secret_cache_want(struct secret_cache *cache, const char *key, uint64_t version);
-/* Forget what is not wanted between these two. */
+/* Forget values not wanted between these two calls. */
 void secret_cache_begin_sweep(struct secret_cache *cache);
 void secret_cache_end_sweep(struct secret_cache *cache);
 
-/* What fails now: false, or the words for one of them and how many others there are. */
+/* Is a value failing? Then describes one of them, and counts the others. */
 bool secret_cache_is_failing(struct secret_cache *cache, char *ret_text, size_t size);
 
 /* --- for workers ------------------------------------------------------------------------ */
 
-/* What one peel asks for while its settings are made. */
+/* The lookups of one peel while its settings are rendered. */
 struct secret_needs {
     struct secret_cache *cache;
     struct arena *arena;
-    uint64_t version;       /* of the cache, before anything was looked up */
-    VEC(const char *) keys; /* that were asked for, each once */
-    bool is_waiting;        /* one of them has no answer yet; it was SECRETS_MASK meanwhile */
+    uint64_t version;       /* of the cache, before the first lookup */
+    VEC(const char *) keys; /* requested keys, without duplicates */
+    bool is_waiting;        /* a value is not fetched yet; SECRETS_MASK was used */
 };
 
 void secret_needs_init(struct secret_needs *needs, struct secret_cache *cache, struct arena *arena);

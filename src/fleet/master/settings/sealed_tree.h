@@ -1,9 +1,9 @@
 /*
- * sealed tree - files of settings as masters hand them to one another: whole, and sealed.
+ * sealed tree - seals complete settings files, for exchange between masters.
  *
- * What peels get has placeholders for secrets (states/settings/sanitize.h). A master that takes
- * over needs the files themselves; they are sealed to the key that all masters share, each together
- * with its path. The same file gives the same bytes, so an unchanged one is not written again.
+ * Peels get files with placeholders for secrets (states/settings/sanitize.h). A master that takes
+ * over needs the originals; each is sealed with its path, to the key that all masters share. Equal
+ * files seal to equal bytes, so unchanged ones are not written again.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -18,7 +18,7 @@ struct err;
 
 /* For fleet/master/files/tree_set.h; `self` is the account's key, with its seed. */
 tree_set_prepare_fn sealed_tree_seal;
-/* Back again. Fails with ERR_INVALID for bytes that were not sealed for this path. */
+/* The reverse. Fails with ERR_INVALID for bytes that were not sealed for this path. */
 tree_set_prepare_fn sealed_tree_open;
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * settings cache - the settings of all peels as targets may see them, for I@ and J@.
+ * settings cache - the settings of all peels, for the targets I@ and J@.
  *
- * A master makes them from what is published, the id of the peel and its facts, by the rules of the
- * peel itself; secrets are left out, since the published tree does not have them
- * (settings_tree_disclose). All masters have the same tree, so all give the same answer.
+ * A master renders them from the published tree, the peel's id and its facts, as the peel does; the
+ * published tree has no secrets (settings_tree_disclose). All masters have the same tree, so all
+ * give the same answer.
  *
- * Nothing is done until somebody waits. Then the tree is fetched, and the settings are made of all
- * peels whose facts or whose tree have changed since; workers do that. Peels with equal settings
- * share one copy. A peel whose settings cannot be made has unknown ones (language/target/index.h).
+ * They are made on demand: the tree is fetched, and workers render the settings of all peels whose
+ * facts or tree have changed. Peels with equal settings share one copy. If rendering fails, the
+ * settings are unknown (language/target/index.h).
  *
  *     settings_cache_new -> { settings_cache_await -> ready }... -> settings_cache_free
  *
@@ -26,30 +26,30 @@ struct background_tasks;
 struct master;
 struct settings_cache;
 
-/* Somebody who needs the settings; in the struct of its owner until it is called. */
+/* A wait for settings; lives in its owner's struct until the call. */
 struct settings_wait {
     /* Once: `problem` is NULL when the roster has the settings, until the loop turns. Otherwise it
      * says why not, and `wait->is_late` whether it only took too long. */
     void (*ready)(struct settings_wait *wait, const char *problem);
     bool is_late;
 
-    /* for settings_book.c */
+    /* for settings_cache.c */
     struct settings_cache *cache;
     struct settings_wait *next;
     struct timer timer;
 };
 
-/* The roster of the master must be there, and outlive it; so must the chores. */
+/* The master's roster and the background tasks must exist, and outlive it. */
 struct settings_cache *settings_cache_new(struct master *master,
                                           struct background_tasks *background_tasks);
-/* Whoever waits is called with a problem. NULL is fine. */
+/* Waiters are called with a problem. NULL is fine. */
 void settings_cache_free(struct settings_cache *cache);
 
 /* `ready` may be called at once, and is called within `timeout` nanoseconds. */
 void settings_cache_await(struct settings_cache *cache, struct settings_wait *wait,
                           int64_t timeout);
 
-/* A warning about peels whose settings cannot be made, in the arena; "": there are none. */
+/* A warning about peels whose settings failed, in the arena; "": none. */
 const char *settings_cache_warning(const struct settings_cache *cache, struct arena *arena);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * settings_tree - the settings of the fleet on this master, and what a machine gets of them.
+ * settings_tree - the settings files of this master, and the settings of each peel.
  *
- * Read once from disk: each file as it is published, with placeholders for its secrets, and the
- * texts of those secrets, or where they are kept. Then the settings of any machine can be made from
- * its id and facts, by the same rules as on the machine itself, which also shows which secrets it
- * needs.
+ * Read once from disk: each file as published, with placeholders for secrets, and the secrets or
+ * their references. From it the settings of any peel can be rendered, given its id and facts, as on
+ * the peel itself; this also shows which secrets it needs.
  *
- * Memory: counted holders. Threads: it does not change once it was read; any.
+ * Memory: reference-counted. Threads: immutable; any.
  */
 #ifndef FLEET_MASTER_SETTINGS_SETTINGS_TREE_H
 #define FLEET_MASTER_SETTINGS_SETTINGS_TREE_H
@@ -40,17 +39,17 @@ struct settings_secret {
     struct str text;
 };
 
-/* What a machine gets. */
+/* The settings of a peel. */
 struct settings_view {
     const struct value *settings;        /* a map */
-    VEC(struct settings_secret) secrets; /* that it needs, by name */
+    VEC(struct settings_secret) secrets; /* needed secrets, by name */
 };
 
-/* The value of a reference to a secret back-end, for this peel. */
+/* Fetches the value of a back-end reference, for this peel. */
 typedef int settings_fetch_fn(void *self, const struct secret_ref *ref, const char *peel,
                               struct str *ret_text, struct err *err);
 
-/* Who gets settings. */
+/* The recipient of settings. */
 struct settings_recipient {
     const char *peel;
     const struct value *facts;
@@ -64,9 +63,9 @@ int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
                           const struct settings_recipient *who, struct settings_view *ret,
                           struct err *err);
 
-/* What anybody may know of it: values that are secret, and texts that were made from them, are left
- * out, and templates see SECRETS_MASK in their place. So nothing in it depends on a secret. In the
- * arena; fails with all mistakes. */
+/* The public part: secret values, and texts made from them, are left out, and templates see
+ * SECRETS_MASK instead. So nothing in it depends on a secret. In the arena; fails with all
+ * mistakes. */
 int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena, const char *peel,
                            const struct value *facts, struct value *ret, struct err *err);
 

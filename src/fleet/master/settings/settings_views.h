@@ -1,6 +1,5 @@
 /*
- * settings_views - answers operators who ask for the settings of a peel; the master that publishes
- * does.
+ * settings_views - shows operators the settings of a peel; the publishing master answers.
  *
  * Memory: lives in its owner's struct. Threads: the loop's.
  */
@@ -21,7 +20,7 @@ struct settings_views {
 };
 
 int settings_views_start(struct settings_views *views, struct err *err);
-/* Before the vault is freed. Not started is fine. */
+/* Before the sealed secrets are freed. Not started is fine. */
 void settings_views_stop(struct settings_views *views);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * rollout_auto - starts rollouts of promoted versions (fleet/update/auto_rollout.h), at intervals.
  *
- * Every master decides for itself; the id of a rollout is the same for all of them, so one creates
- * it. Who drives it then is decided as for any other rollout.
+ * Every master decides for itself; they all derive the same rollout id, so it is created once. Its
+ * driver is chosen as for any other rollout.
  *
  *     rollout_auto_new -> { rollout_auto_note_switch }... -> stop -> free
  *
@@ -16,7 +16,7 @@ struct rollout_auto;
 struct update_board;
 
 struct rollout_auto *rollout_auto_new(struct master *master, const struct update_board *board);
-/* The entry of the fleet's switch came or changed: an audit line, once for each change. */
+/* The fleet's switch changed: writes one audit line per change. */
 void rollout_auto_note_switch(struct rollout_auto *rollout_auto);
 /* Before the connection ends. NULL is fine. */
 void rollout_auto_stop(struct rollout_auto *rollout_auto);

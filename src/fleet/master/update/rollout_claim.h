@@ -1,13 +1,13 @@
 /*
- * rollout_claim - one rollout of a component at a time, also when two are started at once.
+ * rollout_claim - allows one rollout per component at a time, even when two start at once.
  *
- * Masters know of each other's rollouts by a watch, which is a moment behind. So whoever starts one
- * first makes an entry by CAS that names it:
+ * Masters see each other's rollouts through a watch, with a delay. So a master that starts one
+ * first creates an entry by CAS:
  *
  *     leases/rollout.<component>    the id of the rollout
  *
- * The bucket forgets it after 15 s, when all watches have the rollout. Before that it can be taken
- * by CAS once the rollout that it names has ended.
+ * The bucket expires it after 15 s, when all watches have the rollout. It can be taken over by CAS
+ * earlier, once its rollout has ended.
  *
  * Memory: its own until `fn` was called. Threads: the loop's.
  */

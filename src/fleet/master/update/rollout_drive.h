@@ -1,12 +1,12 @@
 /*
- * rollout_drive - one rollout that this master drives: rounds of questions, decisions
- * (fleet/update/rollout.h), a stored record, orders.
+ * rollout_drive - drives one rollout in rounds: ask the nodes, decide (fleet/update/rollout.h),
+ * store the record, send commands.
  *
  *     rollout_drive_new -> rounds, each stored by CAS -> `ended`
  *                       -> rollout_drive_release: given up, for another master to take
  *
- * When another master has changed the record, this one lets go at once: `ended` follows, and
- * whoever keeps the records decides anew.
+ * When another master has changed the record, this one stops at once: `ended` follows, and the
+ * owner of the drive decides anew.
  *
  * Memory: freed after `ended`. Threads: the loop's.
  */
@@ -22,16 +22,16 @@ struct master;
 struct rollout_drive;
 struct update_board;
 
-/* Between two rounds: so long for each node that is asked, within bounds. */
+/* Interval between rounds: this long per node, within bounds. */
 #define ROLLOUT_ROUND_NODE (INT64_C(20) * 1000000)
 #define ROLLOUT_ROUND_MIN  (INT64_C(250) * 1000000)
 #define ROLLOUT_ROUND_MAX  (INT64_C(10) * 1000000000)
-/* How long a node has to answer; how often the record shows a living driver. */
+/* The time limit for answers; how often the record is refreshed. */
 #define ROLLOUT_ANSWER_NS (INT64_C(5) * 1000000000)
 #define ROLLOUT_BEAT_NS   (INT64_C(10) * 1000000000)
-/* A node that makes no progress has failed. */
+/* A node without progress for this long has failed. */
 #define ROLLOUT_NODE_NS (INT64_C(300) * 1000000000)
-/* Bytes of a record. */
+/* Maximum size of a record. */
 #define ROLLOUT_RECORD_MAX ((size_t)900 << 10)
 
 struct rollout_drive_options {
@@ -42,11 +42,11 @@ struct rollout_drive_options {
     void *self;
 };
 
-/* From the stored record, which names this master as the driver. NULL: it cannot be read. */
+/* From the stored record, with this master as the driver. NULL: malformed. */
 struct rollout_drive *rollout_drive_new(const struct rollout_drive_options *options,
                                         struct str record, uint64_t revision);
 const char *rollout_drive_id(const struct rollout_drive *drive);
-/* Let another master have it, now. `ended` follows; the master is held until then. */
+/* Release it to another master now. `ended` follows; the master is held until then. */
 void rollout_drive_release(struct rollout_drive *drive);
 
 #endif

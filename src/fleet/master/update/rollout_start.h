@@ -1,8 +1,8 @@
 /*
- * rollout_start - an operator starts a rollout, or asks what it would be.
+ * rollout_start - an operator starts a rollout, or previews it.
  *
- * The nodes are chosen and checked, the batches planned, and the record created; the watch of the
- * records brings it to the master that drives it.
+ * Chooses and checks the nodes, plans the batches, and creates the record; the watch passes it to
+ * its driver.
  */
 #ifndef FLEET_MASTER_UPDATE_ROLLOUT_START_H
 #define FLEET_MASTER_UPDATE_ROLLOUT_START_H
@@ -13,7 +13,7 @@ struct master;
 struct nats_msg;
 struct update_board;
 
-/* The bucket of the records. */
+/* The bucket of rollout records. */
 struct nats_kv rollout_records(const struct master *master);
 
 /* Answers the message, now or later. */

@@ -1,8 +1,7 @@
 /*
- * update_board - what the buckets of updates hold, in memory: nodes that report, versions that are
- * published, rollouts.
+ * update_board - a live copy of the update buckets: nodes, published versions, rollouts.
  *
- * Entries are kept as they were stored and read when they are needed.
+ * Entries are kept as stored, and decoded when needed.
  *
  *     update_board_new -> { update_board_find, UPDATE_BOARD_EACH }... -> stop -> free
  *
@@ -26,7 +25,7 @@ struct update_board;
 enum update_list { UPDATE_LIST_NODES, UPDATE_LIST_MANIFESTS, UPDATE_LIST_ROLLOUTS };
 #define UPDATE_LISTS (UPDATE_LIST_ROLLOUTS + 1)
 
-/* Beyond these, what is new is not known. */
+/* Further new entries are ignored. */
 #define UPDATE_BOARD_MAX 200000
 
 struct update_entry {
@@ -47,19 +46,19 @@ void update_board_stop(struct update_board *board);
 /* NULL is fine. */
 void update_board_free(struct update_board *board);
 
-/* Everything that was there has been read. */
+/* Have all existing entries been read? */
 bool update_board_is_seeded(const struct update_board *board);
 
-/* NULL: there is none. */
+/* NULL: no such entry. */
 const struct update_entry *update_board_find(const struct update_board *board,
                                              enum update_list list, const char *key);
 /* Key -> struct update_entry. */
 const struct map *update_board_map(const struct update_board *board, enum update_list list);
 
-/* The node, if it has reported within the time that the bucket keeps entries. False: it has not. */
+/* The node, if it reported within the bucket's TTL; otherwise false. */
 bool update_board_node(const struct update_board *board, struct arena *arena,
                        enum update_component component, const char *id, struct update_node *ret);
-/* What is published of a version for this node. False: nothing. */
+/* The published manifest of a version for this node. False: none. */
 bool update_board_manifest(const struct update_board *board, struct arena *arena,
                            const struct update_node *node, const char *version,
                            struct update_manifest *ret);

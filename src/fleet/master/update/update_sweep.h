@@ -1,10 +1,10 @@
 /*
- * update_sweep - removes versions that have expired, binaries that no version names, and rollouts
- * that ended long ago, once an hour; one master at a time does (a lease).
+ * update_sweep - removes expired versions, unreferenced binaries and old rollouts, once an hour, on
+ * the master that holds the lease.
  *
- * Promoted versions do not expire, and records of their automatic rollouts are kept. Versions of
- * rollouts under way are kept. A binary without a manifest is left alone for UPDATE_SWEEP_GRACE:
- * its publisher may be about to write it.
+ * Promoted versions do not expire, and records of their automatic rollouts are kept; so are
+ * versions of running rollouts. A binary without a manifest is kept for UPDATE_SWEEP_GRACE: its
+ * publisher may be about to write the manifest.
  *
  * Threads: the loop's.
  */
@@ -19,7 +19,7 @@ struct update_sweep;
 
 #define UPDATE_SWEEP_NS    (INT64_C(3600) * 1000000000)
 #define UPDATE_SWEEP_GRACE (INT64_C(3600) * 1000000000)
-/* Rollouts that ended before this are forgotten. */
+/* Age at which ended rollouts are removed. */
 #define UPDATE_SWEEP_ROLLOUTS (INT64_C(90) * 86400 * 1000000000)
 #define UPDATE_SWEEP_LEASE    "update-gc"
 

@@ -29,7 +29,7 @@ static void on_audit_notice(void *self, const struct nats_msg *msg)
     struct err err;
 
     if (record_decode(&arena, &audit_notice_type, 1, msg->payload, &notice, &err) < 0) {
-        log_warning("a notice for the audit cannot be read: %s", err.text);
+        log_warning("invalid audit notice: %s", err.text);
         return;
     }
     audit_log(&(struct audit){ .action = audit_act_name(notice.act),

@@ -110,7 +110,7 @@ static void replace_damage(struct lease *lease, uint64_t revision)
         leave_to_other(lease);
         return;
     }
-    log_warning("lease '%s' was overwritten with an answer of a server: written again", lease->key);
+    log_warning("lease '%s' restored: it was overwritten with a server's answer", lease->key);
     lease->damaged = revision;
     arm_lease(lease, 0);
 }

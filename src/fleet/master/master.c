@@ -173,9 +173,9 @@ static void stop_master(struct master *master);
 /* The streams begin again, and so do we. */
 static void restart_services(struct master *master)
 {
-    log_error("the bus has lost what it stored: starting again, to make and publish all of it");
+    log_error("the bus has lost its data: restarting, to recreate and publish it");
     (void)snprintf(master->refusal, sizeof(master->refusal),
-                   "the bus has lost what it stored; this master starts again");
+                   "the bus has lost its data; this master restarts");
     master->is_starting_again = true;
     stop_master(master);
 }
@@ -304,7 +304,7 @@ static int connect_bus(struct master *master, struct err *err)
     if (!master->link)
         return err->code == ERR_NOT_FOUND
                    ? err_set(err, ERR_NOT_FOUND,
-                             "credentials file '%s' does not exist: 'zester-master setup' makes it",
+                             "credentials file '%s' does not exist: run 'zester-master setup'",
                              creds)
                    : -1;
     if (link_has_shared_creds(master->link))

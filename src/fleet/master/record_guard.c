@@ -233,18 +233,18 @@ static void on_guarded_record_written(void *self, const struct nats_error *error
     (void)revision;
     if (error && error->fault != NATS_FAULT_CONFLICT) {
         if (error->fault != NATS_FAULT_CANCELED && may_log(watched->guard))
-            log_warning("record that was overwritten cannot be written again, trying again soon "
-                        "bucket=%s key=%s error=%s",
-                        watched->kv.bucket, record->key, error->text);
+            log_warning(
+                "cannot restore an overwritten record, trying again bucket=%s key=%s error=%s",
+                watched->kv.bucket, record->key, error->text);
         end_repair(record, false);
         return;
     }
     if (!error) { /* or another master was faster */
         count_damage(watched, is_restored ? "restored" : "removed");
         if (may_log(watched->guard))
-            log_warning("record was overwritten with an answer of a server: %s; somebody with "
-                        "credentials of a peel is hostile bucket=%s key=%s",
-                        is_restored ? "written again" : "there was none, removed",
+            log_warning("record was overwritten with a server's answer: %s; the credentials of a "
+                        "peel are used for an attack bucket=%s key=%s",
+                        is_restored ? "written again" : "no earlier value, removed",
                         watched->kv.bucket, record->key);
     }
     end_repair(record, true);
@@ -255,11 +255,9 @@ static void report_lost(struct record *record)
 {
     count_damage(record->watched, "lost");
     if (may_log(record->watched->guard))
-        log_error(
-            "record was overwritten with answers of a server so often that the history of its "
-            "bucket has no good one, and no master that runs has seen it: it is lost bucket=%s "
-            "key=%s",
-            record->watched->kv.bucket, record->key);
+        log_error("record is lost: overwritten with server answers until neither the history of "
+                  "its bucket nor a running master had a good one bucket=%s key=%s",
+                  record->watched->kv.bucket, record->key);
     end_repair(record, true);
 }
 

@@ -114,7 +114,7 @@ def test_metadata_cannot_pretend_to_be_of_a_master_or_of_somebody_else(fleet):
         answer = api(fleet, "deploy").post("jobs", {"target": "web-01", "function": "test.ping", "metadata": {key: "alice"}})
         assert answer.status == 400 and f"'{key}' is reserved" in answer.text, answer
     answer = api(fleet, "deploy").post("jobs", {"target": "web-01", "function": "test.ping", "jid": "rxn-0123456789abcdef0123456789abcdef"})
-    assert answer.status == 400 and "are of reactions" in answer.text, answer
+    assert answer.status == 400 and "are reserved for reactions" in answer.text, answer
 
 
 def test_a_token_cancels_only_jobs_of_its_own(fleet):
@@ -256,7 +256,7 @@ def test_the_token_of_an_operator_who_is_removed_stops_at_once(fleet):
     assert list(stream.events()) == [("error", {"error": "the token of this stream is no longer valid"})]
     assert time.monotonic() - began < 8  # not with the next beat
     answer = api(fleet, "nobody").get("jobs")
-    assert answer.status == 401 and "there is no operator 'nobody'" in answer.json()["error"], answer
+    assert answer.status == 401 and "no such operator: 'nobody'" in answer.json()["error"], answer
 
 
 def test_a_stream_ends_when_the_role_no_longer_reads_it(fleet):

@@ -111,7 +111,7 @@ def test_the_bucket_keeps_entries_for_ever_and_what_a_peel_shares_expires_when_i
     master = fleet.start_ready_master("second", basket_expires="30s", settings_dir=str(fleet.settings), states_dir=str(fleet.folder / "tree"),
                                       reactor={"dir": str(fleet.folder / "rules")}, publisher_status_file="")
     fleet.wait(lambda: shared(fleet, "*", "roles") == {"db.one": ["db"], "gone-01": None, "web-01": ["web", "public"]}, "it has expired", 120)
-    assert master.has_logged("an entry of a basket has expired")
+    assert master.has_logged("removed an expired basket entry")
     assert fleet.zester("basket", "list", "gone-01").stdout == "No basket data found for peel gone-01.\n"
     gone.start()
     wait_for(fleet, "gone-01", "roles", {"gone-01": ["web", "public"]})

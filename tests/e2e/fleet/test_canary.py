@@ -129,7 +129,7 @@ def test_a_change_of_facts_moves_a_peel_in_and_out(fleet):
 
 def test_what_cannot_be_is_refused_with_the_way_out(fleet):
     second = fleet.zester("fileserver", "canary", "*", status=1).stderr
-    assert "there is a canary for web-01 or G@role:test already" in second and "fileserver promote" in second and "--abort" in second
+    assert "a canary for web-01 or G@role:test already exists" in second and "fileserver promote" in second and "--abort" in second
     revision = fleet.zester_json("fileserver", "history", "states")[0]["revision"]
     assert "there is a canary of the states" in fleet.zester("fileserver", "rollback", "states", revision, status=1).stderr
     assert "has no target" in fleet.zester("fileserver", "canary", "*", "--abort", status=1).stderr

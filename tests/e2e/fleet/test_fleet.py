@@ -265,7 +265,7 @@ def test_an_empty_folder_never_empties_what_is_published(fleet):
     assert update(fleet)["states"] == (1, True, "")
     (fleet.folder / "states/top.zy").unlink()
     files, changed, note = update(fleet)["states"]
-    assert not changed and "the folder is empty" in note
+    assert not changed and "folder is empty" in note
 
 
 def test_settings_with_values_that_cannot_be_sealed_are_not_published(fleet):

@@ -154,7 +154,7 @@ def test_every_act_of_an_operator_is_audited_with_who_what_on_whom_and_its_resul
                     rf'audit action=job\.dispatch result=ok by={by} id="{jid}" function="cmd\.run" target="web-01"',
                     rf'audit action=job\.kill result=ok by={by} id="{jid}"',
                     rf"audit action=fileserver\.update result=\w+ by={by}",
-                    rf'audit action=settings\.show result=refused by={by} peel="nobody" error="no facts of this peel are known"'):
+                    rf'audit action=settings\.show result=refused by={by} peel="nobody" error="no facts known for this peel"'):
         fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
 
 

@@ -337,7 +337,7 @@ def test_another_master_clones_itself_and_publishes_nothing_old(fleet):
     fleet.one.kill()
     end_lease(fleet)
     fleet.wait(lambda: leads(fleet.two), "the second one leads")
-    fleet.wait(lambda: fleet.two.has_logged("git remote cannot be used"), "it cannot clone")
+    fleet.wait(lambda: fleet.two.has_logged("git remote failed"), "it cannot clone")
     assert published(fleet) == before and not fleet.two.has_logged("published states:")
     fleet.web.bare.with_suffix(".gone").rename(fleet.web.bare)
     fleet.web.commit({"init.zy": "after the takeover\n"})

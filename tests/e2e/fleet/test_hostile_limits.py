@@ -167,7 +167,7 @@ def test_what_it_sends_takes_little_memory_of_a_master(fleet, evil, bus):
         fleet.wait(lambda stream=stream, consumer=consumer: is_idle(bus, stream, consumer), f"all of {consumer} is looked at")
     assert memory(fleet.master, "VmHWM") - before < MEMORY_MAX
     assert fleet.master.metric('zester_peel_dropped_total{peel="evil-01",what="basket"}') > 0
-    assert fleet.master.log().count("a peel shares too much: ignored peel=evil-01") == 1
+    assert fleet.master.log().count("ignored a basket entry over the limit peel=evil-01") == 1
 
 
 def test_one_message_cannot_remove_what_others_have_written(fleet, evil, bus):

@@ -45,7 +45,7 @@ def test_a_job_whose_record_a_server_was_made_to_overwrite_ends_as_it_would(flee
     assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"  # comes after all of it
     assert fleet.zester("job", "show", jid, status=1).stdout == "", "the attack has no effect: drop this test"
     hold.unlink()
-    fleet.wait(lambda: fleet.master.has_logged(f"job {jid}: its record was overwritten"), "the master notices it")
+    fleet.wait(lambda: fleet.master.has_logged(f"job {jid}: restored its overwritten record"), "the master notices it")
     fleet.wait(lambda: '"status": "complete"' in fleet.zester("job", "show", jid, status=None).stdout, "the record is whole again")
     assert [entry["peel_id"] for entry in fleet.zester_json("job", "show", jid)["returns"]] == ["web-01"]
 
@@ -118,7 +118,7 @@ def test_a_record_that_a_server_was_made_to_overwrite_is_put_back(fleet, evil, b
             _, header, now = read_last(bus, subject)
             assert now == value and b"KV-Operation" not in header
         key = subject.split(".", 2)[2]
-        assert fleet.master.has_logged(f"written again; somebody with credentials of a peel is hostile bucket={bucket} key={key}")
+        assert fleet.master.has_logged(f"written again; the credentials of a peel are used for an attack bucket={bucket} key={key}")
 
 
 def test_the_record_of_a_job_that_has_ended_is_put_back_from_the_history(fleet, evil, bus):
@@ -167,7 +167,7 @@ def test_who_holds_a_lease_keeps_it(fleet, evil, bus):
         overwrite(fleet, bus, evil, subject, ANSWERS[answer])
         fleet.wait(lambda: read_last(bus, subject)[2] == holder, f"its entry is written again after {answer}")
         fleet.wait(lambda count=count: damaged(fleet, "leases", "kept") > count, "it is counted")
-    assert fleet.master.has_logged("lease 'publisher' was overwritten with an answer of a server: written again")
+    assert fleet.master.has_logged("lease 'publisher' restored: it was overwritten with a server's answer")
     assert not fleet.master.has_logged("lease 'publisher' lost") and fleet.master.metric("zester_master_publisher_leader") == 1
 
 
@@ -184,7 +184,7 @@ def test_a_master_that_was_away_puts_records_back_from_the_history_and_says_what
     fleet.master.start()
     fleet.wait_ready(fleet.master)
     fleet.wait(lambda: read_last(bus, record)[2] == value, "it is in the history")
-    fleet.wait(lambda: fleet.master.has_logged("it is lost bucket=enrollments key=peel.web-01"), "the other one is not")
+    fleet.wait(lambda: fleet.master.has_logged("had a good one bucket=enrollments key=peel.web-01"), "the other one is not")
     assert damaged(fleet, "enrollments", "lost") == 1
     bus.request(index, name)
     assert "web-01" in fleet.zester("enroll", "list", "-s", "all").stdout

@@ -72,14 +72,14 @@ def test_masters_publish_again_when_the_bus_has_lost_its_disk(fleet):
     shutil.rmtree(fleet.folder / "js")
     (fleet.tree / "two.zy").write_text("two:\n  test.succeed_without_changes\n")
     fleet.server.start()
-    fleet.wait(lambda: fleet.master.has_logged("the bus has lost what it stored"), "the master has noticed")
+    fleet.wait(lambda: fleet.master.has_logged("the bus has lost its data"), "the master has noticed")
     fleet.wait_ready(fleet.master)
     assert fleet.master.is_running() and fleet.master.process.pid == pid
     fleet.wait(lambda: fleet.zester("web-01", "test.ping", status=None).returncode == 0, "the peel is known again")
     fleet.wait((fleet.peel.folder / "states/two.zy").exists, "the peel has the tree that was published again")
     (fleet.tree / "three.zy").write_text("three:\n  test.succeed_without_changes\n")
     fleet.wait((fleet.peel.folder / "states/three.zy").exists, "and what is published after that")
-    assert "wrong last sequence" not in fleet.master.log().rpartition("the bus has lost what it stored")[2]
+    assert "wrong last sequence" not in fleet.master.log().rpartition("the bus has lost its data")[2]
 
 
 class Eager(Client):

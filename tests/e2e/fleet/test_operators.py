@@ -250,7 +250,7 @@ def test_a_reply_elsewhere_makes_no_master_publish_there(fleet, evil):
     for tokens in ("js.STREAM.MSG.GET.KV_facts", "js.STREAM.INFO.KV_facts", "target.resolve", "dispatch", "nonsense"):
         evil.publish(f"zester.operator.alice.{tokens}", b'{"last_by_subj":"$KV.facts.web-01"}', reply="$KV.operators.alice")
     evil.flush()
-    audited(fleet, r'by="alice" error="the reply would not go to an inbox of this operator"')
+    audited(fleet, r'by="alice" error="reply subject is not an inbox of this operator"')
     run_as(fleet, "alice", "web-01", "test.ping")
     assert fleet.zester_json("operator", "show", "alice") == before
 
@@ -290,7 +290,7 @@ UNKNOWN = ["js.CONSUMER.MSG.NEXT.events.reactor", "js.CONSUMER.DELETE.events.rea
 
 
 def test_masters_pass_on_only_what_the_table_has(fleet, evil):
-    refusal = r'result=refused by="alice" error="nobody with a name may do this'
+    refusal = r'result=refused by="alice" error="permission denied: requires admin.creds'
     before = sum(bool(re.search(refusal, line["msg"])) for line in fleet.master.lines())
     for tokens in UNKNOWN:
         evil.publish(f"zester.operator.alice.{tokens}", b"{}")

@@ -24,7 +24,7 @@ def fleet(tmp_path_factory):
         fleet.masters = [fleet.start_master(name, reactor=rules, **PRESENCE) for name in ("m1", "m2")]
         for master in fleet.masters:
             wait_for_rules(fleet, master, count_rules(RULES))
-        fleet.wait(lambda: any(master.has_logged("presence of peels is recorded from now on") for master in fleet.masters), "a master decides")
+        fleet.wait(lambda: any(master.has_logged("started recording the presence of peels") for master in fleet.masters), "a master decides")
         fleet.peel = start_peel(fleet, fleet.masters[0], "web-01")
         yield fleet
 

@@ -134,7 +134,7 @@ def test_a_large_file_that_nothing_refers_to_is_removed_from_the_bus(fleet):
     fleet.master.start()
     fleet.wait(lambda: not is_stored(fleet, first), "it is removed")
     fleet.wait(lambda: not subjects_of(fleet, "KV_tree-history", "$KV.tree-history.objects.>"), "so is the mark")
-    assert fleet.master.has_logged(f"removed a large file that nothing needs sum={first} bytes=400000")
+    assert fleet.master.has_logged(f"removed an unused large file sum={first} bytes=400000")
     assert is_stored(fleet, kept) and is_stored(fleet, second)
     assert len(subjects_of(fleet, "OBJ_files", "$O.files.C.>")) == 2, "no chunk of another file is left"
     last = fleet.zester_json("fileserver", "history", "states")[0]["revision"]

@@ -71,7 +71,7 @@ def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
     fleet.wait(lambda: fleet.master.has_logged("heard first"), "it has fired")
     fleet.wait(lambda: fleet.zester_json("event", "why", first)["outcome"] == "fired", "that is on record")
     assert "the event was not given up: fired" in fleet.zester("reactor", "retry", first, status=1).stderr
-    assert "nothing is recorded about the event" in fleet.zester("reactor", "retry", "unknown", status=1).stderr
+    assert "no outcome recorded for the event" in fleet.zester("reactor", "retry", "unknown", status=1).stderr
     assert fleet.zester("reactor", "retry", "--all").stdout == f"{second} sent again (_admin/say)\n"
     fleet.wait(lambda: fleet.master.has_logged("heard second"), "it has fired")
     fleet.wait(lambda: fleet.zester("reactor", "retry", "--all").stdout == "no event was given up\n", "none is left")

@@ -28,7 +28,7 @@ def test_a_master_with_keys_of_its_own_learns_of_a_new_key_and_never_takes_it_aw
     rotate(fleet, "--spread", "0s")
     key = status(fleet)["key"]
     fleet.wait(lambda: first.has_logged(f"signing key key={key}"), "the master beside uses it")
-    fleet.wait(lambda: second.has_logged("signing keys of the account have changed"), "another one has heard of it")
+    fleet.wait(lambda: second.has_logged("account signing keys changed"), "another one has heard of it")
     fleet.wait(lambda: second.checks()["ca"] == "degraded", "and says that it has not the key")
     assert "copy 'account-signing.seed'" in second.get("/readyz")[1]
     machine, enrollment, jwt = join(fleet, first, "web-01")

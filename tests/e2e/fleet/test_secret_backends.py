@@ -229,7 +229,7 @@ def test_the_last_value_stays_while_a_back_end_fails_and_readiness_says_which(fl
     renew(fleet, "lasting")
     with store_that(fleet, "fail"):
         wait_for_message(fleet, f"secret back-end 'tool', 'hosts/web-01': '{fleet.folder}/tool' failed: exit status 7")
-        fleet.wait(lambda: fleet.master.has_logged("a secret cannot be got, the last value stays published secret=tool:web "), "it is logged")
+        fleet.wait(lambda: fleet.master.has_logged("cannot fetch a secret, the last value stays published secret=tool:web "), "it is logged")
         write_settings(fleet, common="motd: changed meanwhile\n")
         fleet.zester("fileserver", "update")
         wait_for_secret(fleet, "web-01", "changed meanwhile")
@@ -244,8 +244,8 @@ def test_a_value_that_was_never_got_is_a_mistake_with_its_place_and_holds_up_nob
     wait_for_secret(fleet, "db-01", "disk secret 1")
     write_settings(fleet, db=DB + "  # the next line is the mistake\n  lost: !secret_from disk:db/nowhere\n")
     fleet.zester("fileserver", "update")
-    fleet.wait(lambda: fleet.master.has_logged("settings of a peel cannot be made, its secrets stay as they are peel=db-01"), "the mistake is logged")
-    mistake = "db.zy:5:9: secret 'disk:db/nowhere' cannot be got: no such file"
+    fleet.wait(lambda: fleet.master.has_logged("cannot render the settings of a peel, its secrets are unchanged peel=db-01"), "the mistake is logged")
+    mistake = "db.zy:5:9: cannot fetch secret 'disk:db/nowhere': no such file"
     assert mistake in fleet.master.log()
     assert mistake in fleet.zester("settings", "show", "db-01", status=1).stderr
     wait_for_message(fleet, "secret back-end 'disk', 'db/nowhere': no such file")

@@ -123,7 +123,7 @@ def test_settings_of_a_peel_are_shown_by_the_master_with_masks(fleet):
     assert shown["web"] == {"password": "********", "keys": ["plain", "********"]} and shown["motd"] == "hello"
     assert fleet.zester_json("settings", "show", "db-01", "db:password") == "********"
     answer = fleet.zester("settings", "show", "nobody", status=1)
-    assert "no facts of this peel are known" in answer.stderr
+    assert "no facts known for this peel" in answer.stderr
     fleet.wait(lambda: any(line.get("msg", "").startswith("audit action=settings.show") for line in fleet.master.lines()), "it is audited")
 
 
@@ -203,7 +203,7 @@ def test_a_mistake_in_a_template_quotes_no_secret(fleet):
                                 "top.zy": TOP + "  web-01: [wrong]\n"})
     fleet.zester("fileserver", "update")
     fleet.wait(lambda: fleet.peels["web-01"].has_logged("settings cannot be resolved"), "the peel reports the mistake")
-    fleet.wait(lambda: fleet.master.has_logged("settings of a peel cannot be made"), "so does the master")
+    fleet.wait(lambda: fleet.master.has_logged("cannot render the settings of a peel"), "so does the master")
     shown = fleet.zester("settings", "show", "web-01", status=1).stderr
     assert "wrong.zy:1" in shown and "********" in shown
     assert "web-pass" not in shown + fleet.logs()
@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_sanitised_is_not_published_and_is_reported(fleet)
     (fleet.settings / "bad.zy").write_text("bad: !encrypted x-{{ y }}-leak\n")
     answer = fleet.zester("fileserver", "update", status=1)
     assert "bad.zy: line 1: a template tag in a value that is encrypted" in answer.stdout
-    fleet.wait(lambda: fleet.master.has_logged("a file of the settings is not published"), "it is logged")
+    fleet.wait(lambda: fleet.master.has_logged("skipped a file of the settings"), "it is logged")
     stored = b"".join(path.read_bytes() for path in (fleet.folder / "js").rglob("*") if path.is_file())
     assert b"-leak" not in stored
     (fleet.settings / "bad.zy").write_text("x" * 400000 + "\nbad: !encrypted large-leak\n")

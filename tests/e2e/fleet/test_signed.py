@@ -98,7 +98,7 @@ def test_a_signature_of_one_tree_is_none_of_another(fleet, intruder):
 def test_masters_do_not_believe_it_either(fleet, intruder):
     """Else one that takes over would publish it, with its own signature."""
     intruder.forge("state-files", "web.zy", FORGED)
-    fleet.wait(lambda: fleet.two.has_logged("states is not in step with what is published: the signature of the manifest"), "the standby refuses it")
+    fleet.wait(lambda: fleet.two.has_logged("states is not in sync: the signature of the manifest"), "the standby refuses it")
     assert b"forged" not in (fleet.folder / "two/states/web.zy").read_bytes()
     intruder.forge("reactor-files", "reactor/top.zy", b"reactor: [{'*': [reactor.evil]}]\n")
     fleet.wait(lambda: all(any("the signature of the manifest is not that of the account" in line.get("msg", "") and "rules" in line.get("msg", "")

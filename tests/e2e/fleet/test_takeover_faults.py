@@ -88,7 +88,7 @@ def test_the_job_of_a_master_that_stands_still_goes_to_another_and_it_lets_go_wh
     sleeper.send(signal.SIGSTOP)
     fleet.wait(lambda: job.owner() is not sleeper, "another has it", 240)
     sleeper.send(signal.SIGCONT)
-    fleet.wait(lambda: sleeper.has_logged(f"job {job.jid}: another master has it now"), "it lets go")
+    fleet.wait(lambda: sleeper.has_logged(f"job {job.jid}: taken over by another master"), "it lets go")
     job.end()
 
 

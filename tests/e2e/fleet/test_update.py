@@ -57,7 +57,7 @@ def test_of_rollouts_that_are_started_at_once_one_starts_and_the_others_are_refu
     started, *others = sorted(results, key=lambda result: result.returncode)
     assert [started.returncode, *(result.returncode for result in others)] == [0, 1, 1, 1]
     first, = (record for record in updates.fleet.zester_json("update", "rollouts") if record["config"]["version"] == "3.5")
-    assert all(f"rollout '{first['id']}' of peel is under way" in result.stderr for result in others)
+    assert all(f"rollout '{first['id']}' of peel is in progress" in result.stderr for result in others)
     updates.wait_node("p1", state="soaking", version="3.5")
     updates.fleet.zester("update", "abort", first["id"])
     updates.wait_over(first["id"])
@@ -131,7 +131,7 @@ def test_an_abort_brings_nodes_in_flight_back(updates):
     before = updates.nodes()["p1"]["version"]
     rollout = updates.start_rollout("5.0", "p1", "--soak", "10m")
     updates.wait_node("p1", state="soaking", version="5.0")
-    assert "is under way" in updates.fleet.zester("update", "rollout", "5.0", "p2", status=1).stderr
+    assert "is in progress" in updates.fleet.zester("update", "rollout", "5.0", "p2", status=1).stderr
     updates.fleet.zester("update", "abort", rollout)
     assert statuses(updates.wait_over(rollout)) == {"p1": "rolled_back"}
     updates.wait_node("p1", state="idle", version=before)

@@ -82,7 +82,7 @@ def test_a_version_that_does_not_work_goes_back_and_is_held(updates):
 def test_words_and_ids_that_are_not_for_operators_are_refused(updates):
     assert "expected on, off or status" in updates.fleet.zester("update", "auto", "maybe", status=1).stderr
     refused = updates.fleet.zester("update", "rollout", "13.0", "p1", "--id", "rol-auto-peel-13.0-r9", status=1)
-    assert "are for automatic rollouts" in refused.stderr
+    assert "is reserved for automatic rollouts" in refused.stderr
 
 
 def test_a_component_that_does_not_exist_is_a_mistake_in_the_configuration(updates):

@@ -50,10 +50,10 @@ static int check_direct(const struct api_asker *asker, struct err *why)
 {
     if (!asker->is_named && asker->policy->role == OPERATOR_ADMIN)
         return 0;
-    return err_set(why, ERR_UNSUPPORTED,
-                   "'%s' may not do this: it needs admin.creds, or a token with the role 'admin' "
-                   "of its own",
-                   asker->user);
+    return err_set(
+        why, ERR_UNSUPPORTED,
+        "permission denied: '%s' requires admin.creds, or a token with its own 'admin' role",
+        asker->user);
 }
 
 static enum policy_verdict decide_access(const struct api_asker *asker, enum api_act act,
@@ -78,7 +78,7 @@ int api_may_begin(const struct api_asker *asker, enum api_act act, int64_t now, 
     const struct policy_act *asked;
 
     if (!asker->policy || !acts[act].name)
-        return err_set(why, ERR_UNSUPPORTED, "nobody may do this");
+        return err_set(why, ERR_UNSUPPORTED, "permission denied");
     if (asker->is_named && policy_check_person(asker->policy, now, why) < 0)
         return -1;
     if (acts[act].is_direct)
@@ -87,7 +87,7 @@ int api_may_begin(const struct api_asker *asker, enum api_act act, int64_t now, 
         return check_stream(asker, acts[act].stream, why);
     asked = policy_find_act(acts[act].kind);
     if (!asked)
-        return err_set(why, ERR_UNSUPPORTED, "nobody with a name may do this");
+        return err_set(why, ERR_UNSUPPORTED, "permission denied: requires admin.creds");
     if (asked->ground != POLICY_ROLE && asked->ground != POLICY_EVENT)
         return policy_check_role(asker->policy, asked, why);
     return decide_access(asker, act, &nothing, now, why) == POLICY_ALLOWED ? 0 : -1;

@@ -113,7 +113,7 @@ static bool has_free_call(struct api_call *call)
     if (!call->api->events)
         api_fail_later(call, "the bus is not connected yet");
     else if (call->api->calls > API_CALLS_MAX)
-        api_fail_later(call, "too many requests are under way");
+        api_fail_later(call, "too many concurrent requests");
     else
         return true;
     return false;

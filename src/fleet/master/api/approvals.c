@@ -123,7 +123,7 @@ static void on_waiting_approval(void *self, const struct nats_error *error,
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND) {
-        api_fail(call, API_NOT_FOUND, "job '%s' does not wait for approval", call->name);
+        api_fail(call, API_NOT_FOUND, "job '%s' is not waiting for approval", call->name);
         return;
     }
     if (error) {
@@ -146,7 +146,7 @@ void api_decide_job(struct api_call *call)
     struct err err;
 
     if (!nats_kv_is_key(call->name))
-        api_fail(call, API_NOT_FOUND, "job '%.64s' does not wait for approval", call->name);
+        api_fail(call, API_NOT_FOUND, "job '%.64s' is not waiting for approval", call->name);
     else if (nats_kv_get(&kv, call->name, on_waiting_approval, call, &err) < 0)
         api_fail_later(call, err.text);
 }

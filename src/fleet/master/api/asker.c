@@ -48,7 +48,7 @@ static int read_operator_policy(struct arena *arena, const char *name, struct st
     if (record_decode(arena, &operator_policy_type, 1, arena_str(arena, record), policy, why) < 0)
         return -1;
     if (strcmp(policy->name, name) != 0)
-        return err_set(why, ERR_INVALID, "the policy is that of somebody else");
+        return err_set(why, ERR_INVALID, "policy belongs to another operator");
     *ret = (struct api_asker){ .user = name, .token = "", .policy = policy, .is_named = true };
     return policy_check_person(policy, get_policy_time(), why);
 }
@@ -62,7 +62,7 @@ static void on_operator_policy(void *self, const struct nats_error *error,
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND) {
         search->fn(search->self, ASKER_UNKNOWN, NULL,
-                   arena_printf(search->arena, "there is no operator '%s'", search->name));
+                   arena_printf(search->arena, "no such operator: '%s'", search->name));
     } else if (error) {
         search->fn(search->self, ASKER_LATER, NULL,
                    arena_printf(search->arena, "bus: %s", error->text));

@@ -74,7 +74,7 @@ void api_answer(struct api_call *call, enum api_status status, const struct valu
 
     /* as the command line prints it: what a peel sent need not be UTF-8 */
     if (json_print(&text, body, JSON_STYLE_TEXT, &err) < 0) {
-        api_fail(call, API_BROKEN, "the answer cannot be written: %s", err.text);
+        api_fail(call, API_BROKEN, "cannot encode the answer: %s", err.text);
         return;
     }
     buf_add_char(&text, '\n');

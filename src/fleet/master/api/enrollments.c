@@ -89,8 +89,8 @@ void api_list_enrollments(struct api_call *call)
     struct err err;
 
     if (!fleet_enrollments_has_state(query->state)) {
-        api_fail(call, API_BAD, "'state': '%s' is not a state of enrollments: %s, or '%s'",
-                 query->state, fleet_enrollments_states(&call->arena), FLEET_ENROLLMENTS_ALL);
+        api_fail(call, API_BAD, "'state': invalid enrollment state '%s': %s, or '%s'", query->state,
+                 fleet_enrollments_states(&call->arena), FLEET_ENROLLMENTS_ALL);
         return;
     }
     *all = (struct fleet_enrollments)FLEET_ENROLLMENTS_INIT(&call->arena);

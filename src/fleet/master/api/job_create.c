@@ -26,13 +26,13 @@
 
 /* clang-format off */
 const struct param api_job_body[] = {
-    PARAM("target",       STR,      BODY, target, "which peels: an expression, as on the command line", .flags = PARAM_FILLED),
-    PARAM("targets",      STRS,     BODY, targets, "instead of it, their names", .flags = PARAM_FILLED),
-    PARAM("function",     STR,      BODY, function, "what they run: `test.ping`, `state.apply`", .flags = PARAM_REQUIRED),
+    PARAM("target",       STR,      BODY, target, "target expression, as on the command line", .flags = PARAM_FILLED),
+    PARAM("targets",      STRS,     BODY, targets, "peel names, instead of `target`", .flags = PARAM_FILLED),
+    PARAM("function",     STR,      BODY, function, "the function: `test.ping`, `state.apply`", .flags = PARAM_REQUIRED),
     PARAM("args",         MAP,      BODY, args, "its arguments, by name"),
     PARAM("state_id",     STR,      BODY, state_id, "its bare argument"),
     PARAM("timeout",      DURATION, BODY, timeout, "how long the job may take", PARAM_GIVEN(BODY, has_timeout), PARAM_RANGE(CLOCK_MS, DISPATCHER_TIMEOUT_MAX), .default_text = "60s"),
-    PARAM("metadata",     STRMAP,   BODY, metadata, "texts that the record keeps"),
+    PARAM("metadata",     STRMAP,   BODY, metadata, "texts stored in the record"),
     PARAM("test",         BOOL,     BODY, test, "dry run: report what would change, change nothing"),
     PARAM("batch",        STR,      BODY, batch, "run on this many peels at a time: `5`, `20%`"),
     PARAM("max_failures", INT,      BODY, max_failures, "with `batch`: stop after this many failed peels", PARAM_GIVEN(BODY, has_max_failures), PARAM_RANGE(0, 1000000), .default_text = "0"),
@@ -151,7 +151,8 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
     if (body->jid && !dispatcher_is_jid(body->jid))
         add_mistake(diags, "'jid': '%.64s' is not a valid job id", body->jid);
     else if (body->jid && str_starts(str_from(body->jid), STR(EVENT_JOB_PREFIX)))
-        add_mistake(diags, "'jid': ids that begin with '" EVENT_JOB_PREFIX "' are of reactions");
+        add_mistake(diags,
+                    "'jid': ids that begin with '" EVENT_JOB_PREFIX "' are reserved for reactions");
 }
 
 /* --- the job ------------------------------------------------------------------------ */
@@ -292,7 +293,7 @@ static void send_created_job(struct api_call *call, const struct param_strs *pee
     if (peels->n == 0) {
         api_fail(call, API_UNFIT, "no peels matched the target expression '%s'", job->target_expr);
     } else if (job_is_orchestration(job)) {
-        api_fail(call, API_BAD, "operators run 'zester orchestrate'");
+        api_fail(call, API_BAD, "use 'zester orchestrate' instead");
     } else {
         if (body->batch && fleet_read_batch(body->batch, peels->n, &size, &err) == 0)
             (void)fleet_note_batch(&call->arena, job, size, body->max_failures);

@@ -75,7 +75,7 @@ void api_list_jobs(struct api_call *call)
     struct err err;
 
     if (filter.status && !fleet_jobs_has_status(filter.status)) {
-        api_fail(call, API_BAD, "'status': '%s' is not a status of jobs (%s)", filter.status,
+        api_fail(call, API_BAD, "'status': invalid job status '%s' (%s)", filter.status,
                  fleet_jobs_statuses(&call->arena));
         return;
     }

@@ -21,8 +21,8 @@ static const struct {
 } failures[] = {
     { API_BAD, "mistakes in the request; `errors` has all of them" },
     { API_UNAUTHORIZED, "missing or wrong token" },
-    { API_FORBIDDEN, "the token may not do this" },
-    { API_NOT_FOUND, "there is no such thing" },
+    { API_FORBIDDEN, "permission denied for this token" },
+    { API_NOT_FOUND, "not found" },
     { API_CONFLICT, "not in its current state" },
     { API_TOO_LARGE, "the body is larger than 1 MiB" },
     { API_UNFIT, "no peel matches the target, or the answer would be too large" },

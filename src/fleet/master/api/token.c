@@ -19,13 +19,13 @@
 
 /* clang-format off */
 const struct param api_token_params[] = {
-    PARAM("username",   STR,    ARGS, username, "who it is: their jobs have the user `api:NAME`", .flags = PARAM_REQUIRED | PARAM_FILLED, .kind_text = "NAME"),
+    PARAM("username",   STR,    ARGS, username, "user name: jobs have the user `api:NAME`", .flags = PARAM_REQUIRED | PARAM_FILLED, .kind_text = "NAME"),
     PARAM("token_file", STR,    ARGS, token_file, "the file with the secret, relative to AUTH_DIR; read at every request", .flags = PARAM_REQUIRED | PARAM_FILLED, .kind_text = "FILE"),
-    PARAM("operator",   STR,    ARGS, operator_name, "may do what this operator may, as that operator", .flags = PARAM_FILLED, .kind_text = "NAME"),
-    PARAM("role",       CHOICE, ARGS, policy.role, "or what it may do itself", PARAM_GIVEN(ARGS, has_role), .choices = OPERATOR_ROLE_CHOICES, .default_text = "admin"),
-    PARAM("target",     STR,    ARGS, policy.target, "only peels that this expression means (all)", .flags = PARAM_FILLED, .kind_text = "TARGET"),
+    PARAM("operator",   STR,    ARGS, operator_name, "acts as this operator, with the same permissions", .flags = PARAM_FILLED, .kind_text = "NAME"),
+    PARAM("role",       CHOICE, ARGS, policy.role, "or its own role", PARAM_GIVEN(ARGS, has_role), .choices = OPERATOR_ROLE_CHOICES, .default_text = "admin"),
+    PARAM("target",     STR,    ARGS, policy.target, "only peels that match this expression (all)", .flags = PARAM_FILLED, .kind_text = "TARGET"),
     PARAM("functions",  STRS,   ARGS, policy.functions, "only functions that match (all)", .flags = PARAM_FILLED, .kind_text = "GLOBS"),
-    PARAM("approvals",  STRS,   ARGS, policy.approvals, "functions that a second person has to approve (none)", .flags = PARAM_FILLED, .kind_text = "GLOBS"),
+    PARAM("approvals",  STRS,   ARGS, policy.approvals, "functions that need approval by a second person (none)", .flags = PARAM_FILLED, .kind_text = "GLOBS"),
     { 0 },
 };
 /* clang-format on */
@@ -54,7 +54,7 @@ static void refuse_limits(const struct value *item, const char *why, struct diag
 static void check_token_operator(const struct value *item, const struct api_token *token,
                                  struct diags *diags)
 {
-    const char *why = "the policy of 'operator' counts, and nothing beside it";
+    const char *why = "not allowed with 'operator', whose policy applies";
     struct err err;
 
     if (operator_check_name(token->operator_name, &err) < 0)
@@ -101,7 +101,7 @@ static void complete_policy(struct arena *arena, const struct value *item, struc
     policy->name = arena_printf(arena, API_USER_PREFIX "%s", token->username);
     policy->created_by = "";
     if (policy->role != OPERATOR_OPERATOR && policy->role != OPERATOR_ADMIN) {
-        refuse_limits(item, "it limits jobs, and the role runs none", diags);
+        refuse_limits(item, "has no effect: the role cannot run jobs", diags);
         policy->target = "";
         return;
     }

@@ -219,7 +219,7 @@ struct tree_trust authority_trust(struct master *master, const char *reader)
     if (room)
         trust.seen = arena_printf(&master->workroom.arena, "%s/signed/%s", room, reader);
     else
-        log_warning("it is not remembered which trees were signed: %s", err.text);
+        log_warning("cannot record which trees were signed: %s", err.text);
     return trust;
 }
 

@@ -261,11 +261,11 @@ static const char *find_crowd(const struct enroll_server *server, const char *ad
 
     if (conf->enroll_pending_per_address > 0 &&
         count.of_address >= (size_t)conf->enroll_pending_per_address)
-        return "too many machines of this address wait for a decision "
-               "(enroll.pending_per_address): use a join token, or decide about them";
+        return "too many pending machines from this address (enroll.pending_per_address): use a "
+               "join token, or decide on them";
     if (conf->enroll_pending_max > 0 && count.all >= (size_t)conf->enroll_pending_max)
-        return "too many machines wait for a decision (enroll.pending_max): use a join token, or "
-               "decide about them";
+        return "too many pending machines (enroll.pending_max): use a join token, or decide on "
+               "them";
     return NULL;
 }
 

@@ -91,7 +91,7 @@ static void purge_facts(struct enrollment_cache *cache, const struct enrolled_pe
                                 .history = store_bucket_history(STORE_FACTS) };
     struct err err;
 
-    log_warning("facts of a revoked peel are removed peel=%s", enrolled_peel->peel);
+    log_warning("removed facts of a revoked peel peel=%s", enrolled_peel->peel);
     if (nats_kv_purge(&kv, enrolled_peel->peel, 0, on_enrollment_purged, cache, &err) < 0)
         log_warning("facts of a revoked peel cannot be removed error=%s", err.text);
 }
@@ -209,8 +209,8 @@ static void on_enrollment_record(void *self, const struct nats_kv_entry *entry)
         return;
     }
     if (!str_eq_text(entry->key, record.id)) {
-        log_warning("enrollment is ignored: it is that of another key=%.*s id=%s",
-                    STR_ARG(entry->key), record.id);
+        log_warning("ignored an enrollment with another id key=%.*s id=%s", STR_ARG(entry->key),
+                    record.id);
         return;
     }
     note_waiting(cache, &record);

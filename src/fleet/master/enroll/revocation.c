@@ -182,7 +182,7 @@ static void keep_account_claims(const struct revocation *revocation, struct aren
           !find_newer_keys(revocation, there)) ||
          fs_replace(path, jwt, &options, &err) == 0))
         return;
-    log_warning("claims of the account are not kept on disk error=%s", err.text);
+    log_warning("cannot save the account claims error=%s", err.text);
 }
 
 /* --- pushing ------------------------------------------------------------------------ */
@@ -299,7 +299,7 @@ static bool learn_signing_keys(struct revocation *revocation, struct str jwt)
     if (!signing_learn(&authority->signing, jwt) && !has_moved)
         return false;
     if (make_account_claims(revocation, &arena, &claims, &err) < 0)
-        log_warning("claims of the account are not kept on disk error=%s", err.text);
+        log_warning("cannot save the account claims error=%s", err.text);
     else
         keep_account_claims(revocation, &arena, buf_view(&claims));
     authority_look_at_keys(authority);

@@ -91,12 +91,11 @@ static void judge_key(struct signing *signing)
         return;
     if (has_next(signing))
         (void)snprintf(signing->problem, sizeof(signing->problem),
-                       "a rotation of the signing key has not ended: run 'zester nats-auth rotate' "
-                       "again");
+                       "signing key rotation is incomplete: run 'zester nats-auth rotate' again");
     else
         (void)snprintf(signing->problem, sizeof(signing->problem),
                        "credentials are issued with %s: copy '%s' with the key %.8s... from the "
-                       "master where 'zester nats-auth rotate' has made it",
+                       "master where 'zester nats-auth rotate' created it",
                        signing->has_key ? "an older key" : "the account's own key",
                        identity_file_name(IDENTITY_SIGNING_SEED), current);
 }
@@ -121,14 +120,14 @@ bool signing_learn(struct signing *signing, struct str jwt)
     if (read_signing_file(&arena, signing, IDENTITY_OPERATOR_JWT, &operator_jwt, &err) < 0 ||
         claims_verify_account(&arena, operator_jwt, text, signing->account, &err) < 0 ||
         keyring_read_jwt(&arena, text, &ring, &err) < 0) {
-        log_warning("claims that a server was given are not believed error=%s", err.text);
+        log_warning("ignored untrusted claims pushed to a server error=%s", err.text);
         return false;
     }
     if (!keyring_is_newer(&ring, &signing->ring))
         return false;
     keep_ring(signing, LEARNED, &ring);
     signing_look(signing);
-    log_info("signing keys of the account have changed generation=%lld keys=%zu key=%s",
+    log_info("account signing keys changed generation=%lld keys=%zu key=%s",
              (long long)ring.generation, ring.keys.n,
              keyring_current(&ring) ? keyring_current(&ring) : "");
     return true;

@@ -14,12 +14,12 @@
 
 /* clang-format off */
 static const struct param rows[] = {
-    PARAM("name",       STR,      ARGS, name, "what it is called in logs and metrics, and on the bus", .flags = PARAM_REQUIRED),
-    PARAM("url",        STR,      ARGS, url, "where records are posted to", .kind_text = "URL", .flags = PARAM_REQUIRED),
+    PARAM("name",       STR,      ARGS, name, "name in logs and metrics, and on the bus", .flags = PARAM_REQUIRED),
+    PARAM("url",        STR,      ARGS, url, "URL for POST requests with the records", .kind_text = "URL", .flags = PARAM_REQUIRED),
     PARAM("match",      STRS,     ARGS, match, "keys of events: <origin>/<tag>, with globs", .default_text = "*"),
-    PARAM("jobs",       BOOL,     ARGS, jobs, "returns and records of jobs that have ended, too", .default_text = "false"),
-    PARAM("token_file", PATH,     ARGS, token_file, "its first line is sent as a bearer token"),
-    PARAM("ca",         PATH,     ARGS, ca, "certificates that the server is verified with"),
+    PARAM("jobs",       BOOL,     ARGS, jobs, "also returns and records of ended jobs", .default_text = "false"),
+    PARAM("token_file", PATH,     ARGS, token_file, "file with the bearer token in its first line"),
+    PARAM("ca",         PATH,     ARGS, ca, "CA certificates for the server"),
     PARAM("timeout",    DURATION, ARGS, timeout, "for one request", PARAM_RANGE(CLOCK_SECOND, 300 * CLOCK_SECOND), .default_text = "10s"),
     PARAM("batch",      INT,      ARGS, batch, "records of one request, at most", PARAM_RANGE(1, EXPORT_BATCH_MAX), .default_text = "1"),
     PARAM("insecure",   BOOL,     ARGS, insecure, "allow http:// to other machines", .default_text = "false"),

@@ -186,7 +186,7 @@ static void note_success(struct export_feed *feed, size_t count)
 {
     metrics_add(feed->options.metrics, MASTER_EXPORT_SENT, (double)count, feed->options.name, NULL);
     if (feed->failing_since)
-        log_info("export '%s': %ss are taken again after %lld s", feed->options.name,
+        log_info("export '%s': %ss are accepted again after %lld s", feed->options.name,
                  export_kind_name(feed->options.kind),
                  (long long)((clock_now() - feed->failing_since) / CLOCK_SECOND));
     feed->failing_since = 0;
@@ -205,13 +205,13 @@ static void note_export_failure(struct export_feed *feed, const struct export_po
     if (feed->failing_since)
         return;
     feed->failing_since = clock_now();
-    log_warning("export '%s': %ss are not taken: %s; trying again", feed->options.name,
+    log_warning("export '%s': %ss are not accepted: %s; trying again", feed->options.name,
                 export_kind_name(feed->options.kind), feed->problem.text);
 }
 
 static void give_up_batch(struct export_feed *feed)
 {
-    log_error("export '%s': given up after %u attempts id=%s: %s", feed->options.name, feed->tries,
+    log_error("export '%s': gave up after %u attempts id=%s: %s", feed->options.name, feed->tries,
               feed->first->record.id, feed->problem.text);
     metrics_add(feed->options.metrics, MASTER_EXPORT_DROPPED, 1, feed->options.name, NULL);
     finish_items(feed, 1);

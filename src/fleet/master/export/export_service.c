@@ -103,9 +103,9 @@ static void on_export_consumer_deleted(void *self, const struct nats_error *erro
     const char *name = self;
 
     if (!error)
-        log_info("export '%s': a consumer that is no longer needed is deleted", name);
+        log_info("export '%s': deleted an unused consumer", name);
     else if (error->fault != NATS_FAULT_NOT_FOUND && error->fault != NATS_FAULT_CANCELED)
-        log_warning("export '%s': a consumer that is no longer needed: %s", name, error->text);
+        log_warning("export '%s': cannot delete an unused consumer: %s", name, error->text);
     free(self);
 }
 
@@ -373,7 +373,7 @@ static enum health_status check_export_service(void *self, char message[static H
 
             if (!feed->failing_since || clock_now() - feed->failing_since < FAILING_NS)
                 continue;
-            (void)snprintf(message, HEALTH_TEXT_MAX, "'%s' takes nothing for %lld s: %.512s",
+            (void)snprintf(message, HEALTH_TEXT_MAX, "'%s' has accepted nothing for %lld s: %.512s",
                            exporter->name,
                            (long long)((clock_now() - feed->failing_since) / CLOCK_SECOND),
                            feed->problem.text);

@@ -269,7 +269,7 @@ static void on_canary_record_removed(void *self, const struct nats_error *error,
 
     if (!error) {
         files_service_set_canary(act->files_service, (struct str){ NULL, 0 }, revision);
-        log_info("the canary of the states has ended: all peels have the same");
+        log_info("canary of the states ended: all peels have the same states");
     }
     end_canary_act(act, error ? arena_strdup(&act->arena, error->text) : why);
 }
@@ -309,7 +309,7 @@ static void on_canary_begun(void *self, const struct nats_error *error, uint64_t
 
     if (!take_canary_record(act, error, revision))
         return;
-    log_info("a canary of the states begins target=%s", act->next.target);
+    log_info("canary of the states started target=%s", act->next.target);
     publisher_tell(get_states_branch(act->files_service)->publisher, on_begin_told, act);
 }
 
@@ -354,7 +354,7 @@ static const char *read_canary_target(struct files_service_act *act, const char 
 
     act->next.target = arena_strdup(&act->arena, text);
     if (!text[0])
-        return "a target is needed: the peels that get the changes first";
+        return "target required: the peels that get the changes first";
     if (target_read(&act->arena, str_from(act->next.target), TARGET_COMPOUND,
                     &(struct target_options){ .groups = groups, .no_settings = true }, &target,
                     &err) < 0)
@@ -504,7 +504,7 @@ static void on_canary_folder_recorded(void *self, const struct publisher_outcome
     const char *why = outcome->files > 0 ? read_outcome(act, outcome) : find_canary_end(act);
 
     if (!why && outcome->files > 0 && !outcome->revision)
-        why = "what the canary has could not be recorded";
+        why = "cannot record the canary's files";
     if (!why && !is_base)
         why = find_folder_owner(act);
     if (why)
@@ -556,18 +556,16 @@ static const char *find_canary_obstacle(struct files_service *service, enum cana
         return "the record of the canary cannot be read by this version";
     if (kind == CANARY_BEGIN && canary->is_there)
         return arena_printf(arena,
-                            "there is a canary for %s already: end it with 'zester fileserver "
+                            "a canary for %s already exists: end it with 'zester fileserver "
                             "promote' or 'zester fileserver canary --abort' first",
                             canary->record.target);
     if (kind != CANARY_BEGIN && canary->is_known && !canary->is_there)
-        return "there is no canary: 'zester fileserver canary TARGET' begins one";
+        return "no canary: start one with 'zester fileserver canary TARGET'";
     if (branch->rollback || (branch->unfinished && !canary->is_there))
-        return "a rollback of the states is under way; try again later";
+        return "rollback of the states in progress; try again later";
     if (files_service_is_held_by_canary(service) || !files_service_is_in_step(branch) ||
         standby_is_busy(branch->standby))
-        return "this master does not have everything yet that was published, or a canary is "
-               "ending; "
-               "try again later";
+        return "this master is not in sync yet, or a canary is ending; try again later";
     return NULL;
 }
 
@@ -657,8 +655,8 @@ bool files_service_resume_canary(struct files_service *service)
     if (standby_is_busy(branch->standby) || !publisher_is_caught_up(branch->publisher) ||
         (phase == CANARY_PROMOTING && !files_service_is_in_step(branch)))
         return false;
-    log_warning("the end of the canary for %s was interrupted; going on with it phase=%s",
-                canary->record.target, canary_phase_name(phase));
+    log_warning("resuming the interrupted end of the canary for %s phase=%s", canary->record.target,
+                canary_phase_name(phase));
     act = new_act(service, rests[phase].act, canary->record.ended_by);
     copy_canary_record(act);
     continue_canary(act);

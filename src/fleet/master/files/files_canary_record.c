@@ -90,7 +90,7 @@ static void on_canary_record_read(void *self, const struct nats_error *error,
         return;
     }
     if (error && !is_missing) {
-        log_warning("it is not known whether there is a canary: %s", error->text);
+        log_warning("cannot read the canary record: %s", error->text);
         files_service_retry_canary(service);
         return;
     }

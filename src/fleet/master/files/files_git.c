@@ -198,7 +198,7 @@ static void log_result(const struct sync_result *result, const struct remote_sta
     const struct checkout_report *report = &result->report;
 
     if (result->error && strcmp(result->error, state->error) != 0)
-        log_error("git remote cannot be used, its folder stays as it is remote=%s url=%s error=%s",
+        log_error("git remote failed, its folder is unchanged remote=%s url=%s error=%s",
                   state->name, state->shown, result->error);
     if (report->is_rewritten && !result->error)
         log_warning("the branch of a git remote was rewritten (force push): following it remote=%s "
@@ -325,7 +325,7 @@ static void on_git_done(struct background_task *background_task)
     }
     if (git->is_given_up) {
         git->is_given_up = false;
-        refuse_turn(git, "the configuration was read again: the remotes are pulled anew");
+        refuse_turn(git, "configuration reloaded: pulling the remotes again");
         return;
     }
     note_job(git);
@@ -401,8 +401,7 @@ static void on_impatient(struct timer *timer)
     if (git->turn == TURN_GIT)
         notify_round_waiters(
             git, &(struct publisher_outcome){
-                     .error = "git is still at work: what is published stays until it is "
-                              "done" });
+                     .error = "git is still running: the published tree stays until it is done" });
 }
 
 static bool is_waiting(const struct files_service_git *git, const struct publisher_wish *wish)

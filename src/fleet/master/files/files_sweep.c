@@ -100,7 +100,7 @@ static void end_sweep(struct files_service_sweep *sweep)
 static void fail_sweep(struct files_service_sweep *sweep, const char *why)
 {
     if (sweep->is_open)
-        log_warning("large files that nothing needs cannot be looked for error=%s", why);
+        log_warning("cannot search for unused large files error=%s", why);
     end_sweep(sweep);
 }
 
@@ -135,7 +135,7 @@ static void on_erased(void *self, const struct nats_error *error,
                       const struct nats_object_info *info)
 {
     if (info)
-        log_info("removed a large file that nothing needs sum=%s bytes=%llu", info->name,
+        log_info("removed an unused large file sum=%s bytes=%llu", info->name,
                  (unsigned long long)info->size);
     end_sweep_act(self, error && error->fault != NATS_FAULT_NOT_FOUND ? error : NULL);
 }
@@ -230,7 +230,7 @@ static void end_manifests(struct files_service_sweep *sweep, const struct nats_e
     if (--sweep->waiting > 0)
         return;
     if (sweep->has_failed || !is_leading_sweep(sweep))
-        fail_sweep(sweep, "not every manifest can be read");
+        fail_sweep(sweep, "some manifests cannot be read");
     else
         decide_all(sweep);
 }

@@ -115,7 +115,7 @@ void files_service_on_update(void *self, const struct nats_msg *msg)
     if (!lease_is_held(&service->lease) || msg->reply.n == 0)
         return;
     if (record_decode(&arena, &fileset_update_type, 1, msg->payload, &question, &err) < 0)
-        log_warning("a request to publish cannot be read: %s", err.text);
+        log_warning("invalid publish request: %s", err.text);
     update = mem_zalloc(sizeof(*update) + msg->reply.n);
     update->files_service = service;
     update->reply.master = service->master->id;

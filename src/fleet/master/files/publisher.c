@@ -181,7 +181,7 @@ static void finish_publisher_round(struct publisher *publisher)
     }
     publisher->step = STEP_IDLE;
     VEC_EACH (&publisher->set.refused, text)
-        log_error("a file of the %s is not published: %s", publisher->options.kind->name, *text);
+        log_error("skipped a file of the %s: %s", publisher->options.kind->name, *text);
     if (publisher->set.refused.n && !publisher->has_failed)
         outcome.error = publisher->set.refused.p[0];
     if (publisher->has_failed)
@@ -445,7 +445,7 @@ static void on_history_recorded(void *self, const struct tree_history_result *re
         publisher->recorded_since = publisher->options.lease->since;
         sha256_hex(publisher->plain.p, publisher->plain.n, publisher->recorded);
     } else if (result->error && !result->lacks_bytes) {
-        log_warning("this revision of the %s is not recorded: %s", publisher->options.kind->name,
+        log_warning("cannot record this revision of the %s: %s", publisher->options.kind->name,
                     result->error);
     }
     if (!end_publisher_write(publisher, NULL))
@@ -487,7 +487,7 @@ static void record_revision(struct publisher *publisher)
             on_history_recorded, publisher, &err) == 0)
         publisher->pending++;
     else
-        log_warning("this revision of the %s is not recorded: %s", options->kind->name, err.text);
+        log_warning("cannot record this revision of the %s: %s", options->kind->name, err.text);
 }
 
 /* --- rounds ------------------------------------------------------------------------- */
@@ -596,7 +596,7 @@ static void on_folder_read(struct background_task *background_task)
     if (!publisher->was_read) {
         publisher->has_failed = true;
     } else if (publisher->set.files.n == 0 && is_populated(publisher)) {
-        fail_publisher_round(publisher, "the folder is empty: what is published stays as it is");
+        fail_publisher_round(publisher, "folder is empty: the published tree is unchanged");
     } else if (publisher->set.files.n == 0 && !publisher->set.refused.n) {
         publisher->step = STEP_IDLE; /* nothing is there, and nothing was */
         finish_publisher_round(publisher);
@@ -621,8 +621,8 @@ static void read_publisher_folder(struct background_task *background_task)
                                                   .sums = &publisher->sums },
                       &publisher->set, &publisher->err) == 0;
     if (publisher->was_read)
-        log_debug("read %s: %zu files, %zu of them because they changed", kind->name,
-                  publisher->set.files.n, publisher->set.read);
+        log_debug("read %s: %zu files, %zu changed", kind->name, publisher->set.files.n,
+                  publisher->set.read);
 }
 
 static void begin_folder_reading(struct publisher *publisher)

@@ -221,8 +221,8 @@ static int keep_aside(const struct standby *standby, const char *path, struct er
     const char *to =
         path_join(&arena, path_join(&arena, standby->options.folder, STANDBY_KEPT), path);
 
-    log_warning("'%s' differs from what is published: the published one is used, this one is kept "
-                "as '%s'",
+    log_warning("'%s' conflicts with the published file: the published one is used, the local one "
+                "is kept as '%s'",
                 from, to);
     if (fs_mkdirs(path_dirname(&arena, to), 0700, err) < 0)
         return -1;
@@ -294,18 +294,18 @@ static void report_sync(struct standby *standby, const char *error)
     const struct str text = str_slice(str_from(error ? error : ""), 0, ERR_TEXT_SIZE - 1);
 
     if (error && strcmp(error, standby->problem) != 0)
-        log_error("%s is not in step with what is published: %s", standby->options.folder, error);
+        log_error("%s is not in sync: %s", standby->options.folder, error);
     memcpy(standby->problem, text.p, text.n);
     standby->problem[text.n] = '\0';
     if (error)
         return;
     if (standby->is_foreign)
-        log_info("%s is left as it is: it is a checkout of git, or cannot be written, or another "
-                 "master publishes from it",
+        log_info("%s is left alone: it is a git checkout, is not writable, or another master "
+                 "publishes from it",
                  standby->options.folder);
     else if (standby->acts.n || standby->edits)
-        log_info("%s is in step with what is published: changed=%zu edited_here=%zu",
-                 standby->options.folder, standby->acts.n, standby->edits);
+        log_info("%s is in sync: changed=%zu edited_here=%zu", standby->options.folder,
+                 standby->acts.n, standby->edits);
 }
 
 static void on_standby_fetched(void *self, const char *error, const struct tree_files *files)
@@ -348,7 +348,7 @@ int standby_check(const struct standby *standby, struct err *err)
         return err_set(err, ERR_UNSUPPORTED,
                        "'%s' is a git checkout: revert the commit there instead", folder);
     if (access(folder, F_OK) == 0 && access(folder, W_OK) < 0)
-        return err_set(err, ERR_UNSUPPORTED, "'%s' cannot be written by this master", folder);
+        return err_set(err, ERR_UNSUPPORTED, "'%s' is not writable by this master", folder);
     return 0;
 }
 

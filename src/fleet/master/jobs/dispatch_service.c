@@ -132,7 +132,7 @@ static void on_dispatch_request(void *self, const struct nats_msg *msg)
         return;
     }
     if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
-        on_request_dispatched(request, DISPATCH_INVALID, "operators run 'zester orchestrate'");
+        on_request_dispatched(request, DISPATCH_INVALID, "use 'zester orchestrate' instead");
         return;
     }
     dispatcher_send(service->dispatcher, &job, false, on_request_dispatched, request);

@@ -129,9 +129,9 @@ int dispatcher_check(const struct job *job, struct err *err)
     if (job->timeout < 0 || job->timeout > DISPATCHER_TIMEOUT_MAX)
         return err_set(err, ERR_LIMIT, "the timeout must be between 0 and 24 hours");
     if (job_node_timeout(job) < 0)
-        return err_set(err, ERR_LIMIT, "the timeout of a peel is a duration of 24 hours at most");
+        return err_set(err, ERR_LIMIT, "the peel timeout must be at most 24 hours");
     if (job_queue_seconds(job) < 0)
-        return err_set(err, ERR_LIMIT, "a job can be queued for 6 days at most");
+        return err_set(err, ERR_LIMIT, "a job can be queued for at most 6 days");
     for (size_t i = 0; i < job->targets.n; i++)
         if (!peel_id_is_valid(str_from(job->targets.p[i])))
             return err_set(err, ERR_INVALID, "'%.128s' is not a valid peel id", job->targets.p[i]);
@@ -172,7 +172,7 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, bool 
         if (claim_is_same(job, &run->job))
             fn(self, run->step > JOB_RUN_MARKING ? DISPATCH_DUPLICATE : DISPATCH_PENDING, job->jid);
         else
-            fn(self, DISPATCH_CONFLICT, "another job has this id");
+            fn(self, DISPATCH_CONFLICT, "job id is already in use");
         return;
     }
     run = job_run_new(dispatcher, job);

@@ -121,7 +121,7 @@ static void judge_stored(struct job_run *run, const struct job *stored, uint64_t
         fail_claim(run, DISPATCH_PENDING, "another master has claimed the job");
         return;
     case CLAIM_DUPLICATE: fail_claim(run, DISPATCH_DUPLICATE, run->job.jid); return;
-    case CLAIM_CONFLICT: fail_claim(run, DISPATCH_CONFLICT, "another job has this id"); return;
+    case CLAIM_CONFLICT: fail_claim(run, DISPATCH_CONFLICT, "job id is already in use"); return;
     }
 }
 

@@ -113,7 +113,7 @@ static void end_replay(struct job_run *run)
 
 static void fail_reading(struct job_run *run, const char *why)
 {
-    log_warning("job %s: reading what was answered before: %s", run->job.jid, why);
+    log_warning("job %s: cannot read earlier answers: %s", run->job.jid, why);
     end_replay(run);
 }
 
@@ -159,7 +159,7 @@ static void on_replay_retry(struct timer *timer)
 
 static void retry_reading(struct job_run *run, const char *why)
 {
-    log_info("job %s: reading what was answered before: %s; trying again", run->job.jid, why);
+    log_info("job %s: cannot read earlier answers: %s; trying again", run->job.jid, why);
     timer_set(job_run_timers(run), &run->replay.retry, clock_after(clock_now(), RETRY_NS),
               on_replay_retry);
 }

@@ -259,7 +259,7 @@ static void announce_end(struct job_run *run)
 
 void job_run_leave(struct job_run *run)
 {
-    log_info("job %s: another master has it now", run->job.jid);
+    log_info("job %s: taken over by another master", run->job.jid);
     job_run_drop(run);
 }
 
@@ -288,8 +288,7 @@ static void note_end(struct job_run *run, uint64_t revision)
  * "If a machine is hostile"): what is known here takes the place of it. */
 static void restore_record(struct job_run *run, uint64_t revision)
 {
-    log_warning("job %s: its record was overwritten with something else; written again",
-                run->job.jid);
+    log_warning("job %s: restored its overwritten record", run->job.jid);
     run->revision = revision;
     retry_end(run);
 }

@@ -247,11 +247,10 @@ static void send_revert(struct job_run *run)
 static void note_stop(struct job_run *run)
 {
     const size_t wave = job_counts_wave(run->job_counts);
-    const char *why =
-        run->wave.has_failed_gate
-            ? arena_printf(&run->arena, "wave %zu: its gate failed, see job %s", wave,
-                           run->wave.gate)
-            : arena_printf(&run->arena, "wave %zu: more peels have failed than may", wave);
+    const char *why = run->wave.has_failed_gate
+                          ? arena_printf(&run->arena, "wave %zu: its gate failed, see job %s", wave,
+                                         run->wave.gate)
+                          : arena_printf(&run->arena, "wave %zu: too many peels failed", wave);
 
     fleet_job_note(&run->arena, &run->job, ROLLOUT_STOPPED, why);
 }

@@ -197,8 +197,7 @@ static void on_corrected(void *self, const struct nats_error *error, uint64_t re
         return;
     }
     if (!error)
-        log_info("job %s: returns came late, the record is corrected: %d of %zu returned, %d "
-                 "succeeded",
+        log_info("job %s: record corrected after late returns: %d of %zu returned, %d succeeded",
                  correction->jid, correction->job.return_count, correction->job.targets.n,
                  correction->job.success_count);
     end_round(correction, error != NULL);

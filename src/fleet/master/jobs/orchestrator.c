@@ -367,7 +367,7 @@ void orchestrator_begin(struct orchestrator *orchestrator, const struct job *job
     if (find_orchestration(orchestrator, str_from(job->jid)))
         return;
     if (orchestrator->count >= ORCHESTRATOR_WAITING_MAX)
-        (void)err_set(&err, ERR_LIMIT, "%d orchestrations wait on this master already",
+        (void)err_set(&err, ERR_LIMIT, "%d orchestrations are already queued on this master",
                       ORCHESTRATOR_WAITING_MAX);
     else if (open_states_tree(orchestrator, &err) == 0 &&
              add_orchestration(orchestrator, job, &err)) {

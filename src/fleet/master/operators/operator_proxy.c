@@ -459,14 +459,14 @@ static void on_proxy_policy(void *self, const struct nats_error *error,
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        refuse_operator_request(request, "there is no operator of this name");
+        refuse_operator_request(request, "no such operator");
     else if (error)
         refuse_operator_request(request, error->text);
     else if (record_decode(&request->arena, &operator_policy_type, 1,
                            arena_str(&request->arena, entry->value), &request->policy, &err) < 0)
         refuse_operator_request(request, err.text);
     else if (strcmp(request->policy.name, request->name) != 0)
-        refuse_operator_request(request, "the policy is that of somebody else");
+        refuse_operator_request(request, "policy belongs to another operator");
     else if (request->act)
         judge_operator_act(request);
     else
@@ -545,7 +545,7 @@ static void on_operator_request(void *self, const struct nats_msg *msg)
         return;
     request = new_operator_request(proxy, msg, names.peel);
     if (!is_own_inbox(request, msg->reply)) {
-        refuse_operator_request(request, "the reply would not go to an inbox of this operator");
+        refuse_operator_request(request, "reply subject is not an inbox of this operator");
         return;
     }
     operator_request->reply = arena_str(&operator_request->arena, msg->reply);

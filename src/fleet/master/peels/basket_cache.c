@@ -86,7 +86,7 @@ static bool take_basket_slot(struct basket_cache *cache, const struct nats_kv_en
         return true;
     }
     if (!owner->is_reported)
-        log_warning("a peel shares too much: ignored peel=%s key=%.*s values=%zu bytes=%zu",
+        log_warning("ignored a basket entry over the limit peel=%s key=%.*s values=%zu bytes=%zu",
                     owner->id, STR_ARG(entry->key), owner->keys, owner->bytes);
     owner->is_reported = true;
     if (cache->options.exceeded)
@@ -178,10 +178,9 @@ static void on_basket_entry_removed(void *self, const struct nats_error *error, 
 
     (void)revision;
     if (!error)
-        log_info("an entry of a basket has expired: its peel is gone key=%s", key);
+        log_info("removed an expired basket entry key=%s", key);
     else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED)
-        log_warning("an entry of a basket that has expired is not removed key=%s error=%s", key,
-                    error->text);
+        log_warning("cannot remove an expired basket entry key=%s error=%s", key, error->text);
 }
 
 static void remove_basket_entry(const struct basket_cache *cache, const struct basket_entry *item)

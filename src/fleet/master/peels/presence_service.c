@@ -310,7 +310,7 @@ static void on_first_presence_written(void *self, const struct nats_error *error
     service->writes--;
     service->has_begun = !error;
     if (!error)
-        log_info("presence of peels is recorded from now on");
+        log_info("started recording the presence of peels");
 }
 
 /* Once in the life of a fleet: those that are there are recorded without events. */

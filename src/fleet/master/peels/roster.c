@@ -363,7 +363,7 @@ static int parse_roster_target(struct arena *arena, const struct roster_question
     const char *nearest = NULL;
 
     if (type[0] && !target_type_find(str_from(type), &kind, &nearest))
-        return err_set(err, ERR_INVALID, "'%s' is not a kind of target%s%s%s", type,
+        return err_set(err, ERR_INVALID, "unknown target type '%s'%s%s%s", type,
                        nearest ? " (did you mean '" : "", nearest ? nearest : "",
                        nearest ? "'?)" : "");
     return target_read(arena, str_from(question->expr), kind, &options, ret_target, err);

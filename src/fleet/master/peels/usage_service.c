@@ -96,7 +96,7 @@ static void on_metered_purged(void *self, const struct nats_error *error)
 {
     (void)self;
     if (error && error->fault != NATS_FAULT_CANCELED)
-        log_warning("what a peel wrote cannot be removed error=%s", error->text);
+        log_warning("cannot remove the data of a peel error=%s", error->text);
 }
 
 /* `below` 0: all of it. */
@@ -114,7 +114,7 @@ static void purge_peel(struct peel_usage *peel_usage, enum usage_place place, co
     if (nats_stream_purge(&peel_usage->master->js, rows[place].stream,
                           &(struct nats_purge){ .subject = buf_text(&pattern), .below = below },
                           on_metered_purged, NULL, &err) < 0)
-        log_warning("what a peel wrote cannot be removed peel=%s error=%s", peel, err.text);
+        log_warning("cannot remove the data of a peel peel=%s error=%s", peel, err.text);
 }
 
 static void end_removal(struct removal *removal)
@@ -130,7 +130,7 @@ static void on_usage_revoked(void *self, enum admission_status status,
     struct removal *removal = self;
 
     if (status != ADMISSION_OK)
-        log_error("a peel that floods the bus is not revoked peel=%s error=%s", removal->peel,
+        log_error("cannot revoke a peel that floods the bus peel=%s error=%s", removal->peel,
                   reply->err);
     else
         purge_peel(removal->peel_usage, removal->place, removal->peel, 0);
@@ -145,7 +145,7 @@ static void on_metered_enrollment(void *self, const struct nats_error *error,
 
     if (error) {
         if (error->fault != NATS_FAULT_CANCELED)
-            log_error("a peel that floods the bus is not revoked peel=%s error=%s", removal->peel,
+            log_error("cannot revoke a peel that floods the bus peel=%s error=%s", removal->peel,
                       error->text);
         end_removal(removal);
         return;
@@ -194,8 +194,7 @@ static void send_usage_event(struct peel_usage *peel_usage, const char *peel, co
                        &(struct announcement){ .tag = arena_printf(&arena, "peel/%s/flood", peel),
                                                .data = data },
                        &err) < 0)
-        log_warning("event of a peel that writes too much was not sent peel=%s error=%s", peel,
-                    err.text);
+        log_warning("cannot send the event about a flooding peel peel=%s error=%s", peel, err.text);
 }
 
 /* Once in a minute for each place, and once more when it is revoked. */
@@ -209,7 +208,7 @@ static void report_peel(struct peel_usage *peel_usage, enum usage_place place,
                    (long long)(bytes >> 20), rows[place].name, is_revoked ? ": revoked" : "");
     peel_usage->problem_until = clock_after(clock_now(), USAGE_WINDOW_NS);
     log_warning("a peel writes more than its share%s peel=%s place=%s bytes=%lld",
-                is_revoked ? ", and is revoked" : "; what it wrote before is removed", peel->id,
+                is_revoked ? ", and is revoked" : "; its earlier data is removed", peel->id,
                 rows[place].name, (long long)bytes);
     metrics_add(peel_usage->master->metrics, MASTER_PEEL_OVERUSE, 1, peel->id, rows[place].name);
     send_usage_event(peel_usage, peel->id, rows[place].name, bytes, is_revoked);
@@ -299,7 +298,7 @@ static void on_reading_failed(void *self, const struct nats_error *error)
     struct metered *place = self;
 
     if (error->fault != NATS_FAULT_CANCELED)
-        log_warning("what peels write cannot be counted stream=%s error=%s",
+        log_warning("cannot count the writes of peels stream=%s error=%s",
                     rows[place->number].stream, error->text);
     end_usage_reading(place);
 }

@@ -140,7 +140,7 @@ bool reactor_was_sent_again(const struct nats_stored *msg)
 
 static void leave_to_operators(struct reactor_again *again)
 {
-    log_info("event was sent again before, and is left to operators id=%s key=%s", again->id,
+    log_info("event was already sent again, leaving it to operators id=%s key=%s", again->id,
              again->key);
     end_again(again, NULL, 0);
 }
@@ -267,7 +267,7 @@ static void on_outcome_record(void *self, const struct nats_error *error,
 
     if (error) {
         answer_retry(retry, error->fault == NATS_FAULT_NOT_FOUND
-                                ? "nothing is recorded about the event"
+                                ? "no outcome recorded for the event"
                                 : error->text);
     } else if (record_decode(&retry->arena, &outcome_type, 0, entry->value, &outcome, &err) < 0) {
         answer_retry(retry, err.text);

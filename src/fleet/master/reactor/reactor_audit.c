@@ -118,7 +118,7 @@ static void on_block_stored(void *self, const struct nats_error *error, uint64_t
     block->is_writing = false;
     block->is_dirty |= error != NULL;
     if (error && error->fault != NATS_FAULT_CANCELED)
-        log_debug("acknowledged events are not stored yet: %s", error->text);
+        log_debug("cannot store acknowledged events yet: %s", error->text);
     free(write);
 }
 
@@ -166,7 +166,7 @@ static void on_checked_stored(void *self, const struct nats_error *error, uint64
 
     (void)revision;
     if (error && error->fault != NATS_FAULT_CANCELED)
-        log_debug("an audit of events is not stored: %s", error->text);
+        log_debug("cannot store the event audit: %s", error->text);
     end_audit(audit);
 }
 
@@ -230,7 +230,7 @@ static void on_salvaged(void *self, const char *problem)
 
     if (is_audit_over(audit) || problem) { /* the next audit begins at the same place */
         if (problem)
-            log_info("an audit of events will be done again: %s", problem);
+            log_info("event audit failed, trying again: %s", problem);
         end_audit(audit);
         return;
     }
@@ -258,8 +258,7 @@ static void find_missing_events(struct reactor_audit *audit)
             beyond++;
     }
     if (beyond > 0)
-        log_error("%zu events were acknowledged by nobody, and are not looked at: more than %d",
-                  beyond, MISSING_MAX);
+        log_error("%zu unacknowledged events are not audited: more than %d", beyond, MISSING_MAX);
 }
 
 static void read_audit_blocks(struct reactor_audit *audit);

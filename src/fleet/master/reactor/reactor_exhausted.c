@@ -152,7 +152,7 @@ static void end_salvage(struct salvage *salvage, const char *problem)
         return;
     }
     if (problem)
-        log_warning("an event that was given up is not recorded yet: %s", problem);
+        log_warning("cannot record an event that was given up yet: %s", problem);
     if (!engine->is_stopping && engine->exhausted) {
         if (problem)
             (void)nats_nak(engine->master->js.conn, salvage->reply, TRY_AGAIN_NS, &err);
@@ -173,7 +173,7 @@ static void on_sent_again(void *self, const char *problem, uint64_t seq)
     struct salvage *salvage = self;
 
     if (problem)
-        log_warning("an event that was given up was not sent again: %s", problem);
+        log_warning("cannot send an event again that was given up: %s", problem);
     if (seq == 0)
         report_exhausted(salvage->engine, &salvage->outcome);
     end_salvage(salvage, NULL);
@@ -274,7 +274,7 @@ static void count_unreadable(struct salvage *salvage)
 {
     if (salvage->fn)
         return; /* a gate drops what cannot be read */
-    log_error("an event was given up and cannot be read seq=%llu",
+    log_error("cannot read an event that was given up seq=%llu",
               (unsigned long long)salvage->poison.stream_seq);
     metrics_add(salvage->engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
 }

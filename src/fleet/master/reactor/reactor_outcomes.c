@@ -28,7 +28,7 @@ struct keeping {
 static void end_keeping(struct keeping *keeping, const char *problem)
 {
     if (problem)
-        log_warning("an outcome was not kept: %s", problem);
+        log_warning("cannot store an outcome: %s", problem);
     if (keeping->fn)
         keeping->fn(keeping->self);
     arena_done(&keeping->arena);

@@ -122,7 +122,7 @@ static void acknowledge_event(struct reactor_engine *engine, struct str reply, u
     struct err err;
 
     if (nats_ack(engine->master->js.conn, reply, &err) < 0)
-        log_warning("an event was not acknowledged and will come again: %s", err.text);
+        log_warning("cannot acknowledge an event, it will be redelivered: %s", err.text);
     else if (seq > 0)
         reactor_note_ack(engine, seq);
 }
@@ -202,7 +202,7 @@ static void on_reaction_end(void *user, struct reaction_run *reaction_run,
     if (end->verdict == REACTION_RUN_ACK)
         acknowledge_event(engine, delivery->reply, delivery->seq);
     else if (nats_nak(engine->master->js.conn, delivery->reply, PIPELINE_NAK_NS, &err) < 0)
-        log_warning("an event was not given back: %s", err.text);
+        log_warning("cannot return an event: %s", err.text);
     crash_point("event-acknowledged");
     end_delivery(delivery);
 }
@@ -625,7 +625,7 @@ static enum health_status check_engine(void *self, char message[static HEALTH_TE
         return HEALTH_DEGRADED;
     }
     if (engine->pipeline.breaker.open > 0) {
-        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu rules are stopped: they fired too often",
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu rules are suspended: they fired too often",
                        engine->pipeline.breaker.open);
         return HEALTH_DEGRADED;
     }

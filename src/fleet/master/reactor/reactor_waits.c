@@ -193,7 +193,7 @@ static void on_wait_watch_failed(void *self, const struct nats_error *error)
 static void on_overdue(struct timer *timer)
 {
     fail_reactor_wait(container_of(timer, struct reactor_wait, timer),
-                      "the job has no end on record");
+                      "the end of the job is not recorded");
 }
 
 static struct reactor_wait *add_wait(struct reactor_engine *engine,

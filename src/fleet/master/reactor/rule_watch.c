@@ -66,7 +66,7 @@ static struct rule_set *load_published_rules(const struct rule_watch *watch, str
     if (!rules)
         (void)diags_to_err(&diags, err);
     else if (tree_trust_note(&watch->options.trust, &offer, &unnoted) < 0)
-        log_warning("it is not remembered which rules were accepted: %s", unnoted.text);
+        log_warning("cannot record which rules were accepted: %s", unnoted.text);
     return rules;
 }
 

@@ -174,7 +174,7 @@ int backend_pick(const struct backend *backend, struct arena *arena, struct str 
     struct value doc;
 
     if (json_decode_lenient(arena, text, &doc, err) < 0 || doc.kind != VALUE_MAP)
-        return err_set(err, ERR_INVALID, "it is not a JSON map, so that it has no field '%.*s'",
+        return err_set(err, ERR_INVALID, "not a JSON map, so it has no field '%.*s'",
                        STR_ARG(field));
     found = find_secret_field(backend, &doc, field);
     if (!found || found->kind == VALUE_NULL)

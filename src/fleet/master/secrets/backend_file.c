@@ -16,7 +16,7 @@
 /* clang-format off */
 static const struct param rows[] = {
     BACKEND_ROWS,
-    PARAM("folder", PATH, struct backend, folder, "where its files are, which nobody else may read", .flags = PARAM_REQUIRED),
+    PARAM("folder", PATH, struct backend, folder, "folder of the files, which others must not be able to read", .flags = PARAM_REQUIRED),
     { 0 },
 };
 /* clang-format on */
@@ -33,7 +33,7 @@ static int check_secret_folder(int fd, struct err *err)
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "cannot stat a folder");
     if (!is_own_file(&st) || (st.st_mode & 0022))
-        return err_set(err, ERR_UNSAFE, "others may write to a folder on the way");
+        return err_set(err, ERR_UNSAFE, "a parent folder is writable by others");
     return 0;
 }
 
@@ -44,11 +44,11 @@ static int check_secret_file(int fd, struct err *err)
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "cannot stat the file");
     if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_INVALID, "it is not a regular file");
+        return err_set(err, ERR_INVALID, "not a regular file");
     if (!is_own_file(&st) || (st.st_mode & 0077))
-        return err_set(err, ERR_UNSAFE,
-                       "others may use the file: its owner must be root or this user, its mode "
-                       "0600 or 0400");
+        return err_set(
+            err, ERR_UNSAFE,
+            "unsafe permissions: the owner must be root or this user, the mode 0600 or 0400");
     return 0;
 }
 

@@ -20,7 +20,7 @@ static const struct param rows[] = {
     PARAM("url",          STR,  struct backend, url, "what comes before the path: https://HOST:PORT/v1/secret/data", .kind_text = "URL", .flags = PARAM_REQUIRED),
     PARAM("token_file",   PATH, struct backend, token_file, "its first line is sent as the token; read for each request"),
     PARAM("token_header", STR,  struct backend, token_header, "the header that has it; as a bearer token in `Authorization`", .default_text = "X-Vault-Token"),
-    PARAM("ca",           PATH, struct backend, ca, "certificates that the server is verified with"),
+    PARAM("ca",           PATH, struct backend, ca, "CA certificates for the server"),
     PARAM("insecure",     BOOL, struct backend, insecure, "allow http:// to other machines", .default_text = "false"),
     { 0 },
 };

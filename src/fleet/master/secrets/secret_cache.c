@@ -145,9 +145,9 @@ static void note_secret_failure(struct secret_cache *cache, struct secret *secre
     metrics_add(cache->options.metrics, MASTER_SECRET_FAILURES, 1,
                 backend ? backend->name : "unknown", NULL);
     if (secret->failures == 0)
-        log_warning("a secret cannot be got, %s secret=%s error=%s",
+        log_warning("cannot fetch a secret, %s secret=%s error=%s",
                     secret->text.p ? "the last value stays published"
-                                   : "settings with it stay as they are",
+                                   : "settings with it are unchanged",
                     secret->key, problem);
     secret->failures++;
     secret->due = backend ? clock_after(clock_now(), pause < refresh ? pause : refresh) : NEVER;
@@ -323,7 +323,7 @@ bool secret_cache_want(struct secret_cache *cache, const char *key, uint64_t ver
 
     if (!secret && map_count(&cache->secrets) >= SECRET_CACHE_MAX) {
         if (!cache->is_full)
-            log_error("more than %d secrets of back-ends are needed, others are left out",
+            log_error("more than %d back-end secrets are needed, ignoring the others",
                       SECRET_CACHE_MAX);
         cache->is_full = true;
         return false;
@@ -489,7 +489,7 @@ int secret_needs_fetch(void *self, const struct secret_ref *ref, const char *pee
     note_need(needs, key);
     look_up_secret(needs, key, &text, &problem);
     if (problem)
-        return err_set(err, ERR_NOT_FOUND, "secret '%s' cannot be got: %s", key, problem);
+        return err_set(err, ERR_NOT_FOUND, "cannot fetch secret '%s': %s", key, problem);
     if (!text.p) {
         needs->is_waiting = true;
         *ret_text = STR(SECRETS_MASK);

@@ -47,7 +47,7 @@ struct secret_cache_options {
 };
 
 struct secret_cache *secret_cache_new(const struct secret_cache_options *options, struct err *err);
-/* Cancels pending fetches; `changed` is not called any more. NULL is fine. */
+/* Cancels pending fetches; `changed` is no longer called. NULL is fine. */
 void secret_cache_stop(struct secret_cache *cache);
 /* Only when no worker uses it. NULL is fine. */
 void secret_cache_free(struct secret_cache *cache);

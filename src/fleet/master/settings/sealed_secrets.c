@@ -325,7 +325,7 @@ static void report_sealing_problem(struct sealed_secret *sealed, const char *pro
         sha256_hex(problem, strlen(problem), sum);
     if (problem && strcmp(sum, sealed->problem) != 0)
         log_error(
-            "settings of a peel cannot be made, its secrets stay as they are peel=%s error=%s",
+            "cannot render the settings of a peel, its secrets are unchanged peel=%s error=%s",
             sealed->peel, problem);
     memcpy(sealed->problem, sum, sizeof(sum));
 }
@@ -679,7 +679,7 @@ void sealed_secrets_show(struct sealed_secrets *sealed_secrets, const char *peel
     struct viewing *viewing;
 
     if (!facts) {
-        fn(self, NULL, "no facts of this peel are known");
+        fn(self, NULL, "no facts known for this peel");
         return;
     }
     viewing = mem_zalloc(sizeof(*viewing));

@@ -90,8 +90,7 @@ static void on_settings_wait_timeout(struct timer *timer)
     struct settings_wait *wait = container_of(timer, struct settings_wait, timer);
 
     wait->is_late = true;
-    end_settings_wait(wait,
-                      "this master is still working out the settings of the peels; try again");
+    end_settings_wait(wait, "this master is still rendering the settings of the peels; try again");
 }
 
 /* --- settings pages ----------------------------------------------------------------------------
@@ -210,7 +209,7 @@ static void keep_item(struct settings_cache *cache, const struct item *item)
     struct peel_settings *peel_settings = get_peel_settings(cache, str_from(item->peel));
 
     if (!item->bytes.p && !peel_settings->is_broken)
-        log_warning("settings of a peel cannot be made, so I@ and J@ do not mean it peel=%s",
+        log_warning("cannot render the settings of a peel, so I@ and J@ do not match it peel=%s",
                     peel_settings->peel);
     peel_settings->is_broken = !item->bytes.p;
     set_shared_settings(cache, peel_settings, item->bytes);

@@ -46,7 +46,7 @@ static void on_view_request(void *self, const struct nats_msg *msg)
         return;
     if (record_decode(&arena, &question_settings_type, 1, arena_str(&arena, msg->payload),
                       &question, &err) < 0) {
-        log_warning("a request to show settings cannot be read: %s", err.text);
+        log_warning("invalid request to show settings: %s", err.text);
         arena_done(&arena);
         return;
     }

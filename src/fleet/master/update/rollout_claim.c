@@ -29,7 +29,7 @@ static void end_claim(struct claim *claim, const char *error)
 
 static void refuse_claim(struct claim *claim, const char *other)
 {
-    end_claim(claim, arena_printf(&claim->arena, "rollout '%s' of %s is under way", other,
+    end_claim(claim, arena_printf(&claim->arena, "rollout '%s' of %s is in progress", other,
                                   claim->component));
 }
 

@@ -138,9 +138,9 @@ static void on_released(void *self, const struct nats_error *error, uint64_t rev
 
     (void)revision;
     if (error)
-        log_warning("rollout could not be given up, another master waits for our silence id=%s "
-                    "error=%s",
-                    drive->options.id, error->text);
+        log_warning(
+            "cannot release a rollout, another master takes it over after a timeout id=%s error=%s",
+            drive->options.id, error->text);
     drive->pending--;
     end_drive(drive);
 }
@@ -164,7 +164,7 @@ static void on_rollout_stored(void *self, const struct nats_error *error, uint64
 
     drive->pending--;
     if (error) {
-        log_info("rollout record was not stored, letting go id=%s error=%s", drive->options.id,
+        log_info("rollout record not stored, releasing it id=%s error=%s", drive->options.id,
                  error->text);
         end_drive(drive);
         return;
@@ -386,8 +386,9 @@ static void send_update_calls(struct rollout_drive *drive)
 
     drive->phase = PHASE_TELLING;
     VEC_EACH (&drive->steps.list, step) {
-        log_info("telling a node id=%s node=%s command=%s version=%s", drive->options.id,
-                 step->node, update_verb_name(step->verb), drive->record.config.version);
+        log_info("sending a command to a node id=%s node=%s command=%s version=%s",
+                 drive->options.id, step->node, update_verb_name(step->verb),
+                 drive->record.config.version);
         if (send_update_call(drive, make_update_call(drive, 0, step->node, step->verb), on_told,
                              &err) == 0)
             drive->pending++;

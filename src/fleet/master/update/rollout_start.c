@@ -76,7 +76,7 @@ static void on_rollout_created(void *self, const struct nats_error *error, uint6
 
     (void)revision; /* the watch brings it */
     if (error && error->fault == NATS_FAULT_CONFLICT)
-        answer_start(request, arena_printf(&request->arena, "there is a rollout '%s' already",
+        answer_start(request, arena_printf(&request->arena, "rollout '%s' already exists",
                                            request->rollout.id));
     else
         answer_start(request, error ? error->text : NULL);
@@ -186,8 +186,7 @@ static int choose_nodes(struct rollout_request *request, struct param_strs *ret,
     }
     *ret = (struct param_strs){ chosen.list.n, chosen.list.p };
     if (chosen.list.n == 0)
-        return err_set(err, ERR_NOT_FOUND,
-                       "target '%s' matches no %s whose watchdog reports and is not degraded",
+        return err_set(err, ERR_NOT_FOUND, "target '%s' matches no %s with a healthy watchdog",
                        request->start.config.target,
                        update_component_name(request->start.config.component));
     return 0;
@@ -204,7 +203,7 @@ static int check_others(struct rollout_request *request, struct err *err)
                           arena_str(&request->arena, stored->bytes), &other, err) == 0 &&
             !update_rollout_is_over(other.state) &&
             other.config.component == request->start.config.component)
-            return err_set(err, ERR_BUSY, "rollout '%s' of %s is under way", other.id,
+            return err_set(err, ERR_BUSY, "rollout '%s' of %s is in progress", other.id,
                            update_component_name(other.config.component));
     }
     return 0;
@@ -238,9 +237,8 @@ static int make_rollout(struct rollout_request *request, struct err *err)
         return err_set(err, ERR_INVALID, "'%s' is not a valid rollout id: it begins with '%s'",
                        rollout->id, ID_PREFIX);
     if (str_starts(str_from(rollout->id), STR(AUTO_ROLLOUT_PREFIX)))
-        return err_set(err, ERR_INVALID,
-                       "'%s': ids that begin with '%s' are for automatic rollouts", rollout->id,
-                       AUTO_ROLLOUT_PREFIX);
+        return err_set(err, ERR_INVALID, "'%s': the prefix '%s' is reserved for automatic rollouts",
+                       rollout->id, AUTO_ROLLOUT_PREFIX);
     request->nodes = (int32_t)nodes.n;
     return rollout_plan(&request->arena, rollout, &nodes, time, err);
 }

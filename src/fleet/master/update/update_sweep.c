@@ -165,7 +165,7 @@ static void remove_orphans(struct update_sweep *sweep)
     struct err err;
 
     VEC_EACH (&sweep->orphans.list, name) {
-        log_info("removing a binary of no version object=%s", *name);
+        log_info("removing an unreferenced binary object=%s", *name);
         if (nats_object_delete(&objects, *name, on_object_removed, sweep, &err) < 0)
             log_warning("binary could not be removed error=%s", err.text);
     }

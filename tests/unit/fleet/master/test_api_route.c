@@ -173,8 +173,8 @@ TEST(a_token_of_an_operator_ends_with_the_operator)
 
     CHECK(api_may_begin(&ann, API_ACT_READ_JOBS, 100, &why) == 0);
     CHECK(api_may_begin(&ann, API_ACT_PAUSE_ENROLLMENT, 100, &why) < 0);
-    CHECK_STR(why.text, "'ann' may not do this: it needs admin.creds, or a token with the role "
-                        "'admin' of its own");
+    CHECK_STR(why.text, "permission denied: 'ann' requires admin.creds, or a token with its "
+                        "own 'admin' role");
     CHECK(api_may_begin(&ann, API_ACT_READ_JOBS, 200, &why) < 0);
     CHECK_STR(why.text, "the credentials of operator 'ann' have expired");
     policy.removed = true;

@@ -111,9 +111,9 @@ TEST(a_token_has_the_policy_of_an_operator_or_its_own)
                           "- {username: d, token_file: d, target: '(web*'}\n",
                           &tokens),
               "1: 'operator': 'admin' is the name of whoever has admin.creds\n"
-              "2: 'role': the policy of 'operator' counts, and nothing beside it\n"
-              "2: 'target': the policy of 'operator' counts, and nothing beside it\n"
-              "3: 'functions': it limits jobs, and the role runs none\n"
+              "2: 'role': not allowed with 'operator', whose policy applies\n"
+              "2: 'target': not allowed with 'operator', whose policy applies\n"
+              "3: 'functions': has no effect: the role cannot run jobs\n"
               "4: 'target': target:1:1: this parenthesis is never closed");
 }
 

@@ -140,10 +140,10 @@ TEST(files_are_read_inside_of_their_folder_and_only_when_nobody_else_may_read_th
     CHECK_HAS(get_text(&arena, a, "away/main"), "error: ");
     CHECK_HAS(get_text(&arena, a, "../x"), "error: the path has a part");
     CHECK_HAS(get_text(&arena, a, "/etc/hostname"), "error: the path has a part");
-    CHECK_HAS(get_text(&arena, a, "loose"), "error: others may use the file");
-    CHECK_HAS(get_text(&arena, a, "open/x"), "error: others may write to a folder");
-    CHECK_STR(get_text(&arena, a, "pipe"), "error: it is not a regular file");
-    CHECK_STR(get_text(&arena, a, "db"), "error: it is not a regular file");
+    CHECK_HAS(get_text(&arena, a, "loose"), "error: unsafe permissions");
+    CHECK_HAS(get_text(&arena, a, "open/x"), "error: a parent folder is writable by others");
+    CHECK_STR(get_text(&arena, a, "pipe"), "error: not a regular file");
+    CHECK_STR(get_text(&arena, a, "db"), "error: not a regular file");
     CHECK_STR(get_text(&arena, a, "empty"), "error: the value is empty");
     CHECK_STR(get_text(&arena, a, "bytes"), "error: the value is not text");
     backends_drop(backends);
@@ -227,8 +227,8 @@ TEST(a_field_is_taken_from_a_document_and_no_error_quotes_it)
     CHECK_STR(pick_text(&arena, a, doc, "none"), "error: it has no field 'none'");
     CHECK_STR(pick_text(&arena, a, doc, "empty"), "error: the value is empty");
     CHECK_STR(pick_text(&arena, a, "hunter2", "user"),
-              "error: it is not a JSON map, so that it has no field 'user'");
+              "error: not a JSON map, so it has no field 'user'");
     CHECK_STR(pick_text(&arena, a, "[\"hunter2\"]", "user"),
-              "error: it is not a JSON map, so that it has no field 'user'");
+              "error: not a JSON map, so it has no field 'user'");
     backends_drop(backends);
 }

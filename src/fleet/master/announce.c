@@ -34,7 +34,7 @@ static struct nats_publisher *get_event_publisher(struct master *master)
     return master->events;
 }
 
-/* The stream takes an id once, and reactions to it are the same ones however often it comes. */
+/* The stream stores an id once, so a repeated announcement has the same reactions. */
 static void print_announcement_id(const struct announcement *announcement, int64_t now,
                                   char text[static KSUID_SIZE])
 {

@@ -1,6 +1,5 @@
 /*
- * The service "audit": what operators did without a master (fleet/wire/audit_notice.h) is a line in
- * the log of one.
+ * The service "audit": logs operator actions that bypass masters (fleet/wire/audit_notice.h).
  */
 #include <stdlib.h>
 

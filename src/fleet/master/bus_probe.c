@@ -20,9 +20,9 @@
 
 #define KEY "probe.%s"
 
-/* It outlives the probe that made it. */
+/* Outlives its probe. */
 struct bus_probe_call {
-    struct bus_probe *probe; /* NULL: it was stopped */
+    struct bus_probe *probe; /* NULL: stopped */
     int64_t sent, stored;    /* clock_now */
     unsigned items;          /* that were looked at */
     bool is_unheard;         /* nobody took the entry: is there a bucket? */

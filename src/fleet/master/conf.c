@@ -93,7 +93,7 @@ static const struct param rows[] = {
     { 0 },
 };
 
-/* Keys whose values are used once, at the start. */
+/* Keys that are read only at the start. */
 static const struct {
     const char *key;
     size_t offset;
@@ -135,7 +135,7 @@ static void check_address(const char *address, const char *key, const struct val
         (void)value_diag(diags, value_point(given, key), "'%s': %s", key, err.text);
 }
 
-/* Peels elsewhere can reach it, and nobody on the way can read. */
+/* Must be reachable from other machines, and encrypted. */
 static void check_advertised(struct arena *arena, const char *url, const struct value *given,
                              struct diags *diags)
 {
@@ -157,7 +157,7 @@ static void check_advertised(struct arena *arena, const char *url, const struct 
                              url);
 }
 
-/* Every group, with those that it names. */
+/* Check every group, including groups that it names. */
 static void check_peel_groups(struct arena *arena, const struct value *groups, struct diags *diags)
 {
     for (size_t i = 0; groups && i < groups->map->count; i++) {
@@ -183,7 +183,7 @@ static void check_component(const char *name, const struct value *given, struct 
             "'update_auto_components': '%s' is not a component: " UPDATE_COMPONENT_WORDS, name);
 }
 
-/* Masters of another fleet on this machine must not find what this one keeps, such as which trees
+/* Masters of another fleet on this machine must not share this one's state, such as which trees
  * were signed. Fleets have different keys. */
 static void place_kept(struct arena *arena, struct master_conf *conf)
 {

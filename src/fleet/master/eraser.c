@@ -17,9 +17,9 @@
 /* A cluster that has lost a server finds a new leader within seconds. */
 #define PAUSE_NS CLOCK_SECOND
 
-/* A key or a pattern that must go. */
+/* A key or pattern to remove. */
 struct erasure {
-    struct eraser *eraser; /* NULL: freed, while the bus was asked */
+    struct eraser *eraser; /* NULL: freed during a request */
     struct erasure *next, **back;
     struct nats_kv kv;
     struct timer timer;
@@ -179,7 +179,7 @@ void eraser_free(struct eraser *eraser)
     for (struct erasure *erasure = eraser->first; erasure; erasure = next) {
         next = erasure->next;
         unlink_erasure(erasure);
-        if (!erasure->is_asked) /* else its answer frees it */
+        if (!erasure->is_asked) /* otherwise its answer frees it */
             free(erasure);
     }
     free(eraser);

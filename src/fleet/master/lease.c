@@ -14,12 +14,12 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
-/* A margin between what we believe and what the bucket does. */
+/* Safety margin to the bucket's own TTL. */
 #define MARGIN_NS (2 * CLOCK_SECOND)
 
-/* A call outlives the lease that made it. */
+/* A call may outlive its lease. */
 struct lease_call {
-    struct lease *lease; /* NULL: it was stopped */
+    struct lease *lease; /* NULL: stopped */
     int64_t sent;        /* clock_now */
     void (*fn)(void *self);
     void *self;
@@ -27,8 +27,8 @@ struct lease_call {
 
 static struct nats_kv get_lease_bucket(const struct lease *lease)
 {
-    /* of several who find the mark of one that was given up, one gets it; and renewals need no
-     * more than the comparison, since only creates stand against them */
+    /* of several masters that find a released lease, one gets it; and renewals need only the
+     * comparison, since only creates compete with them */
     return (struct nats_kv){ .js = lease->js,
                              .bucket = store_bucket_name(STORE_LEASES),
                              .settled = lease->revision == 0 };
@@ -71,7 +71,7 @@ static void hold_lease(struct lease *lease, uint64_t revision, int64_t sent)
         lease->got(lease);
 }
 
-/* The call of a lease that was not stopped meanwhile; NULL: it was. */
+/* Ends a call; NULL: its lease was stopped meanwhile. */
 static struct lease *end_lease_call(struct lease_call *call)
 {
     struct lease *lease = call->lease;
@@ -98,8 +98,8 @@ static void leave_to_other(struct lease *lease)
     wait_for_next(lease);
 }
 
-/* In place of something that is not an entry. The holder writes its own again. Others wait as long
- * as a holder that is alive needs to do so at the most. */
+/* Replaces a damaged entry. The holder does so at once; others wait as long as a live holder may
+ * need. */
 static void replace_damage(struct lease *lease, uint64_t revision)
 {
     const int64_t now = clock_now();
@@ -115,7 +115,7 @@ static void replace_damage(struct lease *lease, uint64_t revision)
     arm_lease(lease, 0);
 }
 
-/* What is there in place of what was expected. */
+/* The current entry, after an unexpected one. */
 static void on_lease_read(void *self, const struct nats_error *error,
                           const struct nats_kv_entry *entry)
 {
@@ -206,7 +206,7 @@ static void on_lease_given_up(void *self, const struct nats_error *error, uint64
 {
     struct lease_call *call = self;
 
-    (void)error; /* it ends by itself, then */
+    (void)error; /* then it expires */
     (void)revision;
     if (call->fn)
         call->fn(call->self);

@@ -54,7 +54,7 @@ static void retry_master_start(struct master *master)
               on_master_retry);
 }
 
-/* In order: one that cannot start yet holds up those after it, which may need it. */
+/* In order: a service that cannot start delays the later ones, which may need it. */
 static void start_master_services(struct master *master)
 {
     for (size_t i = 0; i < master->service_count; i++) {
@@ -101,7 +101,7 @@ void *master_find(const struct master *master, const struct master_service *serv
     for (size_t i = 0; i < master->service_count; i++)
         if (master->services[i].service == service)
             return master->services[i].self;
-    assert(false); /* a service is in the table, before those that ask for it */
+    assert(false); /* services come before their users in the table */
     return NULL;
 }
 
@@ -170,7 +170,7 @@ static void on_store_ensured(void *self, const struct store_result *result)
 
 static void stop_master(struct master *master);
 
-/* The streams begin again, and so do we. */
+/* The streams were recreated: restart from nothing. */
 static void restart_services(struct master *master)
 {
     log_error("the bus has lost its data: restarting, to recreate and publish it");
@@ -180,7 +180,7 @@ static void restart_services(struct master *master)
     stop_master(master);
 }
 
-/* It can be written to: from now on its clock counts, too. */
+/* The bus is writable: its clock is valid from now on. */
 static void note_bus_writable(struct master *master)
 {
     if (master->refusal[0])
@@ -212,7 +212,7 @@ static void on_bus_probed(struct bus_probe *probe, const char *problem, bool is_
     }
 }
 
-/* At every connection: a server may have lost what it kept in memory. */
+/* At every connection: a server may have lost its memory storage. */
 static void ensure_store(struct master *master)
 {
     struct err err;
@@ -276,7 +276,7 @@ static void on_master_bus_event(struct nats_listener *listener, const struct nat
     }
 }
 
-/* What two masters send once has the same id from both, and one that no peel can guess. */
+/* Masters derive the same ids, which no peel can guess. */
 static int derive_id_secret(struct master *master, struct err *err)
 {
     struct nats_nkey account;
@@ -383,7 +383,7 @@ static void on_master_flushed(void *self, const struct nats_error *error)
 {
     struct master *master = self;
 
-    (void)error; /* a connection that broke has nothing left to send */
+    (void)error; /* a broken connection has nothing left to send */
     loop_stop(master->loop);
 }
 
@@ -403,7 +403,7 @@ static void stop_master(struct master *master)
     bus_probe_stop(&master->probe);
     timer_set(loop_timers(master->loop), &master->deadline,
               clock_after(clock_now(), MASTER_STOP_NS), on_stop_deadline);
-    master_hold(master); /* until all of them have begun to stop */
+    master_hold(master); /* until all services have begun to stop */
     stop_master_services(master);
     master_release(master);
 }

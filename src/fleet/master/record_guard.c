@@ -17,21 +17,20 @@
 #include "fleet/wire/cluster_info.h"
 #include "fleet/wire/job.h"
 
-/* Keys that are known only because something damaged is there; what is beyond waits for a restart.
- */
+/* Limit for keys known only from damaged entries; further ones wait for a restart. */
 #define STRANGERS_MAX 4096
-/* Repairs under way at once. */
+/* Maximum concurrent repairs. */
 #define WINDOW   64
 #define RETRY_NS (5 * CLOCK_SECOND)
-/* Lines in the log, each minute; beyond them, the metric goes on. */
+/* Log lines per minute; the metric counts all. */
 #define LINES_MAX 60
 
-/* Records of masters and operators that nothing else writes again, or not soon. */
+/* Records of masters and operators that are not rewritten soon otherwise. */
 static const struct {
     enum store_bucket bucket;
-    const char *pattern; /* of keys; NULL: all */
-    /* WARD_READS: too many or too large to keep, the history has them. WARD_READS_NEW: they are not
-     * read at the start, either. */
+    const char *pattern; /* key pattern; NULL: all */
+    /* WARD_READS: too many or too large to keep; restored from the history. WARD_READS_NEW: also
+     * not read at the start. */
     enum { WARD_KEEPS, WARD_COUNTS, WARD_READS, WARD_READS_NEW } way;
 } guarded[] = {
     { STORE_ENROLLMENTS, NULL, WARD_KEEPS },
@@ -52,27 +51,27 @@ static const struct {
 
 struct record_guard;
 
-/* A bucket. */
+/* A watched bucket. */
 struct watched_bucket {
     struct record_guard *guard;
     struct nats_kv kv;
     struct nats_kv_watch *watch;
     struct map records; /* by key; values are struct record */
-    size_t strangers;   /* of them, those without a value */
+    size_t strangers;   /* records without a value */
     bool only_counts;
-    bool only_reads; /* the history; nothing is kept here */
+    bool only_reads; /* restore from the history; keep no values */
     bool is_of_jobs;
     int64_t ttl; /* 0: entries stay */
 };
 
-/* What is known of a key. */
+/* A key. */
 struct record {
     struct watched_bucket *watched;
-    char *value; /* the last good one; NULL: none is known */
+    char *value; /* last good value; NULL: unknown */
     size_t size;
-    uint64_t revision; /* of that, or of its removal */
+    uint64_t revision; /* of the value, or of its removal */
     int64_t time;
-    uint64_t damaged; /* the revision that must go; 0: none */
+    uint64_t damaged; /* damaged revision to replace; 0: none */
     bool is_busy;
 
     /* the look at the history that is under way */
@@ -95,7 +94,7 @@ struct record_guard {
 
 static void begin_repair(struct record *record);
 
-/* --- words ---------------------------------------------------------------------------- */
+/* --- log -------------------------------------------------------------------------------- */
 
 static void count_damage(const struct watched_bucket *watched, const char *result)
 {
@@ -103,7 +102,7 @@ static void count_damage(const struct watched_bucket *watched, const char *resul
                 result);
 }
 
-/* Not so many that somebody could fill the disk with them. */
+/* Limited, so that an attacker cannot fill the disk. */
 static bool may_log(struct record_guard *guard)
 {
     const int64_t now = clock_now();
@@ -139,7 +138,7 @@ static void drop_value(struct record *record)
     record->size = 0;
 }
 
-/* A key without a value is nothing to keep. */
+/* Drop a key without a value. */
 static void forget_record(struct record *record)
 {
     if (record->value || record->is_busy || record->damaged)
@@ -149,7 +148,7 @@ static void forget_record(struct record *record)
     free(record);
 }
 
-/* What is older than what is known is ignored. */
+/* Older revisions are ignored. */
 static void note_good(struct record *record, const struct nats_kv_entry *entry)
 {
     if (entry->revision < record->revision)
@@ -165,7 +164,7 @@ static void note_good(struct record *record, const struct nats_kv_entry *entry)
     record->watched->strangers--;
 }
 
-/* Entries of a bucket that forgets are gone without a word. */
+/* Entries with a TTL expire silently. */
 static bool is_record_expired(const struct record *record)
 {
     return record->watched->ttl && bus_time() - record->time >= record->watched->ttl;
@@ -186,7 +185,7 @@ static void forget_expired_records(struct watched_bucket *watched)
     }
 }
 
-/* --- putting it right ------------------------------------------------------------------- */
+/* --- repairs ---------------------------------------------------------------------------- */
 
 static void on_guard_retry(struct timer *timer)
 {
@@ -204,7 +203,7 @@ static void arm_guard_retry(struct record_guard *guard)
                   clock_after(clock_now(), RETRY_NS), on_guard_retry);
 }
 
-/* More may have come meanwhile. */
+/* More damage may have arrived meanwhile. */
 static void end_repair(struct record *record, bool is_done)
 {
     struct record_guard *guard = record->watched->guard;
@@ -239,7 +238,7 @@ static void on_guarded_record_written(void *self, const struct nats_error *error
         end_repair(record, false);
         return;
     }
-    if (!error) { /* or another master was faster */
+    if (!error) { /* otherwise another master was faster */
         count_damage(watched, is_restored ? "restored" : "removed");
         if (may_log(watched->guard))
             log_warning("record was overwritten with a server's answer: %s; the credentials of a "
@@ -250,7 +249,7 @@ static void on_guarded_record_written(void *self, const struct nats_error *error
     end_repair(record, true);
 }
 
-/* Nothing good is left of it: neither here nor in the history. */
+/* No good value is left, neither here nor in the history. */
 static void report_lost(struct record *record)
 {
     count_damage(record->watched, "lost");
@@ -261,8 +260,7 @@ static void report_lost(struct record *record)
     end_repair(record, true);
 }
 
-/* The record of a job that has not ended is written again by the master that has the job, and must
- * not change before. */
+/* The owner of a running job restores its record; it must not change before. */
 static bool is_of_its_master(const struct record *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -302,7 +300,7 @@ static void repair_record(struct record *record)
         end_repair(record, false);
 }
 
-/* What another has written since is in the history, too, and later than what is known here. */
+/* The history also has later writes of other masters. */
 static void on_history(void *self, const struct nats_error *error,
                        const struct nats_kv_entry *entry)
 {

@@ -22,7 +22,7 @@ static bool is_loopback(struct str host)
     return inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
-/* Between the scheme and the port; a NULL view: there is none. */
+/* The host between scheme and port; a NULL view: none. */
 static struct str find_host(struct str rest)
 {
     const size_t end = strcspn(rest.p, "/?#");

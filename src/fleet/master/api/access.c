@@ -2,12 +2,12 @@
 
 #include "core/base/err.h"
 
-/* What a request is over the bus: a stream that is read, or a subject that is asked. Those with
- * neither have no subject there, since whoever has admin.creds writes to the bucket. */
+/* The equivalent on the bus: a stream to read, or a subject to request. Actions with neither have
+ * none, since holders of admin.creds write to the bucket. */
 static const struct {
     const char *name;
-    const char *stream;     /* NULL: it does not read */
-    enum subject_kind kind; /* of those that do not */
+    const char *stream;     /* NULL: not a read */
+    enum subject_kind kind; /* for other actions */
     bool is_direct;
 } acts[API_ACTS] = {
     [API_ACT_READ_JOBS] = { "job.read", .stream = "KV_jobs" },
@@ -45,7 +45,7 @@ static int check_stream(const struct api_asker *asker, const char *stream, struc
                    policy->name, stream, operator_role_name(policy->role));
 }
 
-/* As with admin.creds: no name gives it. */
+/* As with admin.creds: no role grants it. */
 static int check_direct(const struct api_asker *asker, struct err *why)
 {
     if (!asker->is_named && asker->policy->role == OPERATOR_ADMIN)

@@ -13,10 +13,10 @@
 #include "fleet/nats/publisher.h"
 #include "core/sys/clock.h"
 
-/* An event that the stream does not take within this is given up. */
+/* Time limit for storing an event. */
 #define EVENT_GIVE_UP_NS (10 * CLOCK_SECOND)
 
-/* --- who is it? --------------------------------------------------------------------- */
+/* --- authentication ----------------------------------------------------------------- */
 
 static void refuse_address(struct api_call *call, int64_t wait)
 {
@@ -32,8 +32,8 @@ static void refuse_token(struct api_call *call, const char *reason)
     api_fail(call, API_UNAUTHORIZED, "%s", reason);
 }
 
-/* NULL: it is answered. Guesses cost a token of the address, and without one nothing is compared.
- */
+/* NULL: already answered. A wrong guess costs a token of the address; without one nothing is
+ * compared. */
 static const struct api_token *find_call_token(struct api_call *call)
 {
     const struct str remote = str_from(call->request->remote);
@@ -56,7 +56,7 @@ static const struct api_token *find_call_token(struct api_call *call)
     return token;
 }
 
-/* --- what does it ask for? ---------------------------------------------------------- */
+/* --- parameters --------------------------------------------------------------------- */
 
 static bool find_call_route(struct api_call *call)
 {
@@ -119,7 +119,7 @@ static bool has_free_call(struct api_call *call)
     return false;
 }
 
-/* Whoever asks may do it, as far as that is known by now. */
+/* Authorized, as far as known by now. */
 static void handle_call(struct api_call *call)
 {
     if (read_call_params(call) && (call->route->is_open || has_free_call(call)))

@@ -94,7 +94,7 @@ static void on_approval_decided(void *self, enum approvals_outcome outcome, cons
     }
 }
 
-/* Whoever asked for a job does not decide about it: not with another token of theirs either. */
+/* The requester of a job cannot decide about it, not even with another of their tokens. */
 static void judge_call_approval(struct api_call *call, const struct param_strs *inside)
 {
     const struct api_decision_body *body = call->body;

@@ -34,12 +34,12 @@ static int64_t get_policy_time(void)
 
 struct search {
     struct arena *arena;
-    const char *name, *token; /* of the operator; copies, since the configuration may change */
+    const char *name, *token; /* operator and token; copies, since the configuration may change */
     asker_fn *fn;
     void *self;
 };
 
-/* Whoever the record says that it is. */
+/* Reads the policy in the record. */
 static int read_operator_policy(struct arena *arena, const char *name, struct str record,
                                 struct api_asker *ret, struct err *why)
 {
@@ -74,7 +74,7 @@ static void on_operator_policy(void *self, const struct nats_error *error,
     }
 }
 
-/* A copy of the token's own policy: the configuration may be read again meanwhile. */
+/* Copies the token's own policy: the configuration may be reloaded meanwhile. */
 static struct param_strs copy_token_globs(struct arena *arena, const struct param_strs *texts)
 {
     const char **copy = ARENA_ARRAY(arena, const char *, texts->n + 1);
@@ -113,7 +113,7 @@ void asker_find(struct api *api, struct arena *arena, const struct api_token *to
         fn(self, ASKER_FOUND, copy_asker(arena, token), NULL);
         return;
     }
-    kv.indirect = true; /* the last word, not that of a server which is behind */
+    kv.indirect = true; /* from the leader, not from a server that lags */
     search = ARENA_NEW(arena, struct search);
     *search = (struct search){ .arena = arena,
                                .name = arena_strdup(arena, token->operator_name),
@@ -124,12 +124,12 @@ void asker_find(struct api *api, struct arena *arena, const struct api_token *to
         fn(self, ASKER_LATER, NULL, err.text);
 }
 
-/* --- streams ---------------------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------------------- */
 
-/* Whether a stream may go on, being asked. */
+/* A pending check whether a stream may continue. */
 struct asker_check {
     struct arena arena;
-    struct api_stream *stream; /* NULL: it is gone */
+    struct api_stream *stream; /* NULL: gone */
 };
 
 static void end_refused_stream(struct api_stream *stream, const char *problem)
@@ -172,7 +172,7 @@ bool asker_check_stream(struct api_stream *stream)
         return false;
     }
     if (stream->check)
-        return true; /* the one before is not answered yet */
+        return true; /* the previous check is pending */
     check = ARENA_NEW(&arena, struct asker_check);
     check->stream = stream;
     stream->check = check;
@@ -188,7 +188,7 @@ void asker_forget_stream(struct api_stream *stream)
     stream->check = NULL;
 }
 
-/* The n-th stream that this operator has opened; NULL: there are no more. */
+/* The n-th open stream of this operator; NULL: no more. */
 static struct api_stream *find_stream(const struct api *api, const char *name, size_t n)
 {
     VEC_EACH (&api->streams, stream)
@@ -197,7 +197,7 @@ static struct api_stream *find_stream(const struct api *api, const char *name, s
     return NULL;
 }
 
-/* The message is the record, which a get might not see yet. */
+/* Use the record in the message: a get might not see it yet. */
 static void on_operator_changed(void *self, const struct nats_msg *msg)
 {
     struct api *api = self;

@@ -17,9 +17,9 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/job.h"
 
-/* For the settings that a target asks for. */
+/* Time limit for settings that a target needs. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
-/* For a client, before it tries again. */
+/* Retry-After of answers. */
 #define RETRY_SECONDS  2
 #define REQUEST_ID_MAX 128
 
@@ -72,7 +72,7 @@ void api_answer(struct api_call *call, enum api_status status, const struct valu
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct err err;
 
-    /* as the command line prints it: what a peel sent need not be UTF-8 */
+    /* printed like the command line: data from peels need not be UTF-8 */
     if (json_print(&text, body, JSON_STYLE_TEXT, &err) < 0) {
         api_fail(call, API_BROKEN, "cannot encode the answer: %s", err.text);
         return;
@@ -223,7 +223,7 @@ struct resolution {
     struct settings_wait wait;
     struct api_call *call;
     const char *expr;
-    bool is_limit; /* of whoever asks, not of the request */
+    bool is_limit; /* limits the caller; not part of the request */
     api_resolved_fn *fn;
 };
 
@@ -236,7 +236,7 @@ static struct roster_question make_target_question(const struct resolution *reso
                                      .with_settings = with_settings };
 }
 
-/* What cannot be decided is refused. */
+/* Refuse what cannot be decided. */
 static void refuse_limit(const struct resolution *resolution, struct err *err)
 {
     err_wrap(err, "the target '%.128s' of operator '%s'", resolution->expr,

@@ -1,4 +1,4 @@
-/* Enrollments: list, approve, reject, revoke; pause all of it. */
+/* Enrollments: list, approve, reject, revoke, pause. */
 #include <string.h>
 
 #include "core/base/buf.h"

@@ -136,7 +136,7 @@ static void fail_event_stream(struct watching *watching, const char *text)
     end_watching(watching);
 }
 
-/* The server has the subscription: the client sees every event from now on. */
+/* Subscribed: the client sees every event after this. */
 static void on_events_subscribed(void *self, const struct nats_error *error)
 {
     static const struct api_stream_kind kind = { .closed = on_event_stream_closed };

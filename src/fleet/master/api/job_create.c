@@ -1,5 +1,5 @@
-/* POST /jobs: from a body to a job that is under way. It does not depend on the request: the client
- * may leave as soon as it has sent it. */
+/* POST /jobs: dispatches a job from a request body. The job does not depend on the request: the
+ * client may disconnect after sending it. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ const struct param api_job_body[] = {
 };
 /* clang-format on */
 
-/* Metadata that masters act on have keys of their own. */
+/* Reserved metadata, with the key to use instead. */
 static const struct {
     const char *key, *instead; /* NULL: nothing */
 } reserved[] = {
@@ -115,7 +115,7 @@ static void check_job_target(struct arena *arena, const struct api_job_body *bod
     check_job_names(body, diags);
 }
 
-/* The key that means nothing without a batch; NULL: none. */
+/* Returns a key that requires a batch; NULL: none. */
 static const char *find_batch_key(const struct fleet_rollout *rollout)
 {
     if (rollout->pause > 0)
@@ -157,7 +157,7 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
 
 /* --- the job ------------------------------------------------------------------------ */
 
-/* What was asked for, with what is known before the targets are. */
+/* Makes the job, before its targets are known. */
 static struct job *make_created_job(struct api_call *call)
 {
     const struct api_job_body *body = call->body;
@@ -228,7 +228,7 @@ static void on_created_job_dispatched(void *self, enum dispatch_outcome outcome,
     }
 }
 
-/* --- may it be done? ---------------------------------------------------------------- */
+/* --- authorization ------------------------------------------------------------------ */
 
 static void on_job_kept_for_approval(void *self, const char *error)
 {
@@ -303,7 +303,7 @@ static void send_created_job(struct api_call *call, const struct param_strs *pee
 
 /* --- names -------------------------------------------------------------------------- */
 
-/* Sorted, each once. */
+/* Sorted, without duplicates. */
 static struct param_strs encode_names(struct api_call *call)
 {
     const struct api_job_body *body = call->body;
@@ -324,7 +324,7 @@ static struct param_strs encode_names(struct api_call *call)
     return (struct param_strs){ n, ids };
 }
 
-/* A name that is misspelt is an error, not a machine that never answers. */
+/* A misspelt name is an error, not a peel that never answers. */
 static bool check_known(struct api_call *call, const struct param_strs *peels)
 {
     const struct roster *roster = master_roster(call->master);
@@ -340,7 +340,7 @@ static bool check_known(struct api_call *call, const struct param_strs *peels)
     return false;
 }
 
-/* How the record shows whom it was for. */
+/* The target as shown in the record. */
 static const char *print_target_names(struct api_call *call, const struct param_strs *peels)
 {
     AUTO_BUF struct buf out = BUF_INIT(TARGET_TEXT_MAX);

@@ -15,7 +15,7 @@ struct nats_kv api_bucket(const struct master *master, enum store_bucket bucket)
     return (struct nats_kv){ .js = master->js, .bucket = store_bucket_name(bucket) };
 }
 
-/* It may wait for a second person, or have been rejected. */
+/* The job may await approval, or have been rejected. */
 static void on_approval(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
 {
@@ -67,7 +67,7 @@ void api_job_read_id(struct api_call *call, const char *jid, api_job_fn *fn)
     struct job_lookup *lookup = ARENA_NEW(&call->arena, struct job_lookup);
     struct err err;
 
-    kv.indirect = true; /* what was just dispatched is seen */
+    kv.indirect = true; /* sees jobs dispatched just now */
     *lookup = (struct job_lookup){ call, jid, fn };
     if (nats_kv_get(&kv, jid, on_job_record_read, lookup, &err) < 0)
         api_fail_later(call, err.text);

@@ -1,9 +1,9 @@
 /*
- * GET /jobs/{jid}/stream: the returns of a job as they come, then its status.
+ * GET /jobs/{jid}/stream: streams the returns of a job, then its status.
  *
- * Returns are heard on the bus, and read from their bucket: at the start, for those that came
- * before; at the end, since a job has its status only when all its returns are stored; and now and
- * then, for what was said while the connection was down.
+ * Returns arrive on the bus. They are also read from their bucket: at the start, for earlier ones;
+ * at the end, since a job gets its status only when all returns are stored; and at intervals, for
+ * those missed while disconnected.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ const struct param api_job_stream_query[] = {
 };
 /* clang-format on */
 
-/* What was sent of a peel. */
+/* The last return sent for a peel. */
 enum told { TOLD_NOTHING, TOLD_MADE_UP, TOLD_REAL };
 
 struct peel_told {
@@ -41,13 +41,13 @@ struct job_stream {
     struct master *master;
     struct api_call *call; /* NULL: it is answered */
     const char *jid;
-    const char *keys;   /* of its returns */
+    const char *keys;   /* keys of its returns */
     struct map by_peel; /* struct peel_told */
     struct nats_sub *returns, *status;
     bool with_results;
     bool is_closed; /* freed when nothing is under way */
     unsigned pending;
-    bool is_reading, is_due_again; /* the store is read; and once more */
+    bool is_reading, is_due_again; /* reading the store; and again */
     bool has_ended;                /* `final` is the job */
     struct value final;
 };
@@ -74,7 +74,7 @@ static void on_job_stream_closed(struct api_stream *stream)
     close_job_stream(container_of(stream, struct job_stream, stream));
 }
 
-/* Something has called back. False: nobody is interested. */
+/* Ends a pending read. False: the client is gone. */
 static bool end_stream_read(struct job_stream *job)
 {
     job->pending--;
@@ -84,7 +84,7 @@ static bool end_stream_read(struct job_stream *job)
     return false;
 }
 
-/* Before there is a stream. */
+/* Fails before the stream is open. */
 static void fail_job_stream(struct job_stream *job, const char *text)
 {
     api_fail_later(job->call, text);
@@ -166,7 +166,7 @@ static void on_streamed_stored_return(void *self, const struct nats_error *error
     }
     if (!end_stream_read(job))
         return;
-    job->has_ended = job->has_ended && !error; /* then the next look finds it */
+    job->has_ended = job->has_ended && !error; /* else the next read finds it */
     finish_reading(job);
 }
 
@@ -205,7 +205,7 @@ static void on_streamed_record(void *self, const struct nats_error *error,
     finish_reading(job);
 }
 
-/* The record first: when it says that the job has ended, all returns are stored. */
+/* Reads the record first: when the job has ended, all returns are stored. */
 static void read_job_stream_store(struct job_stream *job)
 {
     struct nats_kv kv = api_bucket(job->master, STORE_JOBS);
@@ -242,7 +242,7 @@ static void on_job_stream_beat(struct api_stream *stream)
 static const struct api_stream_kind kind = { .beat = on_job_stream_beat,
                                              .closed = on_job_stream_closed };
 
-/* The server has the subscriptions: from here on nothing is missed. */
+/* Subscribed: no return is missed after this. */
 static void on_job_stream_subscribed(void *self, const struct nats_error *error)
 {
     struct job_stream *job = self;

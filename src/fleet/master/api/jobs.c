@@ -12,7 +12,7 @@
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"
 
-/* Bytes of records and returns that an answer is made of. */
+/* Maximum bytes of records and returns in an answer. */
 #define RECORDS_MAX ((size_t)8 << 20)
 
 /* --- list --------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static void on_cancel_flushed(void *self, const struct nats_error *error)
         api_answer(call, API_ACCEPTED, &body);
 }
 
-/* An operator, or a token with a policy of its own; NULL: somebody else. */
+/* The operator, or the token with its own policy; NULL: another user. */
 static const char *find_job_owner(const struct job *job)
 {
     if (str_starts(str_from(job->user), STR(API_USER_PREFIX)))

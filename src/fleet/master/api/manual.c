@@ -14,7 +14,7 @@
 
 #define OPENAPI_VERSION "3.0.3"
 
-/* What goes wrong is the same for all calls. */
+/* Errors shared by all calls. */
 static const struct {
     enum api_status status;
     const char *words;
@@ -48,7 +48,7 @@ static struct value new_map(struct arena *arena)
     return value_map(value_map_new(arena, 4));
 }
 
-/* The type of each kind as JSON Schema has it. */
+/* The JSON Schema type of each kind. */
 static const char *find_schema_type(enum param_kind kind)
 {
     switch (kind) {

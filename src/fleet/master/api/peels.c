@@ -1,4 +1,4 @@
-/* Peels: list, facts, settings, who a target means. */
+/* Peels: list, facts, settings, target resolution. */
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "fleet/bus/bus_time.h"
@@ -18,7 +18,7 @@
 #define SETTINGS struct api_settings_query
 #define TARGETS  struct api_targets_query
 
-/* For the master that publishes to work them out. */
+/* Time limit for the publishing master to render settings. */
 #define SETTINGS_NS (15 * CLOCK_SECOND)
 
 /* clang-format off */
@@ -54,7 +54,7 @@ static bool has_roster(struct api_call *call)
 
 /* --- list --------------------------------------------------------------------------- */
 
-/* A page of peels, and what is read of them: one bucket after the other. */
+/* A page of peels; their data is read from one bucket after the other. */
 struct listing {
     struct fleet_peels peels;
     size_t total, bucket;
@@ -82,7 +82,7 @@ static void add_peel_name(void *self, struct str peel, int64_t seen)
 {
     struct seen_names *names = self;
 
-    (void)seen; /* heartbeats say it as people read it */
+    (void)seen; /* taken from heartbeats, in readable form */
     VEC_PUSH_IN(names->arena, &names->list, arena_str(names->arena, peel).p);
 }
 
@@ -215,7 +215,7 @@ static void on_shown(void *self, const struct nats_error *error, const struct na
         answer_settings(call, &shown);
 }
 
-/* The master that publishes answers, and writes the line in the audit. */
+/* The publishing master answers, and writes the audit line. */
 void api_show_settings(struct api_call *call)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);

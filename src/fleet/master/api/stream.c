@@ -24,7 +24,7 @@ static void close_api_stream(struct api_stream *stream)
     stream->kind->closed(stream);
 }
 
-/* The client is gone, or reads too slowly, or the master stops. */
+/* The client is gone or too slow, or the master stops. */
 static void on_api_stream_closed(void *self)
 {
     close_api_stream(self);

@@ -41,7 +41,7 @@ static bool is_token_name(const char *text)
     return n > 0 && n <= API_TOKEN_NAME_MAX && strspn(text, letters) == n;
 }
 
-/* Keys that say what jobs of a policy may be. */
+/* Keys that limit the jobs of a policy. */
 static const char *const limits[] = { "target", "functions", "approvals" };
 
 static void refuse_limits(const struct value *item, const char *why, struct diags *diags)
@@ -91,7 +91,7 @@ static void check_token_target(struct arena *arena, const struct value *item, co
     (void)value_diag(diags, value_point(item, "target"), "'target': %s", err.text);
 }
 
-/* As an operator has it who is added with the same words. */
+/* Completes the policy, as 'zester operator add' does. */
 static void complete_policy(struct arena *arena, const struct value *item, struct api_token *token,
                             struct diags *diags)
 {
@@ -191,7 +191,7 @@ struct secret {
     struct fs_info info;
 };
 
-/* A file that is not there has an empty secret. */
+/* A missing file has an empty secret. */
 static int read_token_secret(const char *path, struct secret *ret, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -229,7 +229,7 @@ const struct api_token *api_tokens_find(const struct api_tokens *tokens, const c
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct api_token *found = NULL;
 
-    /* To the end, so that the time does not tell whose it is. */
+    /* Compare all, so that the time reveals nothing. */
     for (size_t i = 0; i < tokens->n; i++) {
         struct secret secret;
         struct err err;

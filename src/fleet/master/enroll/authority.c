@@ -37,7 +37,7 @@ static void use_leaf(struct authority *authority, const struct leaf *leaf)
 
 static void on_renewal_timer(struct timer *timer);
 
-/* When the certificate is due, and every hour: the clock may be set, and files may change. */
+/* At renewal time, and every hour: the clock may be set, and files may change. */
 static void check_later(struct authority *authority)
 {
     const struct leaf *leaf = &authority->leaf;
@@ -89,7 +89,7 @@ static void reload_authority(void *self)
 
 /* --- signing keys ------------------------------------------------------------------- */
 
-/* What is missing may be on its way: a rotation takes a moment. */
+/* A missing key may arrive soon: a rotation takes a moment. */
 static void on_key_time(struct timer *timer)
 {
     struct authority *authority = container_of(timer, struct authority, key_timer);
@@ -100,7 +100,7 @@ static void on_key_time(struct timer *timer)
     authority->has_warned = authority->signing.problem[0] != '\0';
 }
 
-/* Credentials of peels are issued by the account that the claims on disk leave them to. */
+/* Peel credentials are issued by the account in the claims on disk. */
 static void check_local_accounts(struct authority *authority)
 {
     struct identity_issuer *issuer = &authority->registry.policy.issuer;
@@ -223,9 +223,9 @@ struct tree_trust authority_trust(struct master *master, const char *reader)
     return trust;
 }
 
-/* --- orders of operators ------------------------------------------------------------ */
+/* --- operator requests -------------------------------------------------------------- */
 
-/* The policy on the bus is not asked: a server could bring an older one back. */
+/* The policy on the bus is not used: a server could restore an older one. */
 static bool is_operator_key_revoked(void *self, const char *key, int64_t issued)
 {
     const struct revocation *revocation = master_find(self, &revocation_service);

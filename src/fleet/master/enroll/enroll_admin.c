@@ -42,13 +42,13 @@ struct enroll_admin {
 
 /* --- decisions ---------------------------------------------------------------------- */
 
-/* A decision under way. */
+/* A decision in progress. */
 struct decision_request {
     struct arena arena; /* the decision request is in it */
     struct enroll_admin *admin;
     enum admission_decision decision;
     struct enrollment_request request;
-    struct enrollment_reply done; /* while servers are notified */
+    struct enrollment_reply done; /* kept while servers are notified */
     enroll_admin_fn *fn;
     void *self;
 };
@@ -62,7 +62,7 @@ static void end_decision_request(struct decision_request *request, enum admissio
     arena_done(&arena);
 }
 
-/* Servers have confirmed, or the operator is warned. */
+/* Servers have confirmed, or the answer has a warning. */
 static void on_revocation_enforced(void *self, const char *warning)
 {
     struct decision_request *request = self;
@@ -71,7 +71,7 @@ static void on_revocation_enforced(void *self, const char *warning)
     end_decision_request(request, ADMISSION_OK, &request->done);
 }
 
-/* The record is the registry's. */
+/* Copied, since the registry owns the record. */
 static struct value copy_enrollment(struct arena *arena, const struct enrollment *record)
 {
     const struct value value = record_value(arena, &enrollment_type, record);
@@ -133,7 +133,7 @@ void enroll_admin_decide(struct master *master, enum admission_decision decision
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* Where the answer to an operator goes. */
+/* The destination of an answer. */
 struct answer {
     struct master *master;
     size_t size;

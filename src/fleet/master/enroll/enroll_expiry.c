@@ -1,10 +1,9 @@
 /*
- * The service "enroll-expiry": an enrollment that nobody decides about is rejected after
- * `enroll.pending_expires`. Until then it holds its name against every other key, so one that was
- * forgotten, or sent to squat names, would hold it for ever.
+ * The service "enroll-expiry": rejects undecided enrollments after `enroll.pending_expires`. A
+ * pending enrollment blocks its name for other keys, so a forgotten or malicious one would block it
+ * forever.
  *
- * Every master does this; the record changes by compare-and-swap, and an approval that was faster
- * stays.
+ * Every master does this; the record changes by compare-and-swap, so a faster approval wins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +20,14 @@
 #include "core/sys/loop.h"
 
 #define TICK_NS CLOCK_SECOND
-/* A decision that could not be stored is made again after this. */
+/* Retry interval for a decision that could not be stored. */
 #define RETRY_NS (60 * CLOCK_SECOND)
-/* Decisions of one look; the others follow with the next. */
+/* Decisions per tick; the rest follow with the next one. */
 #define DECISIONS_MAX 64
 #define DECIDED_BY    "expiry"
 #define REASON        "nobody decided about it in time"
 
-/* An enrollment that waits. */
+/* A pending enrollment. */
 struct candidate {
     int64_t created;    /* seconds since 1970 */
     int64_t not_before; /* clock_now */
@@ -68,7 +67,7 @@ static void on_expiry_decided(void *self, const struct registry_verdict *verdict
     (void)self;
     if (verdict->error)
         log_debug("pending enrollment not rejected error=%s",
-                  verdict->error); /* somebody was faster */
+                  verdict->error); /* decided meanwhile */
     else
         audit_log(&(struct audit){ .action = "enroll.reject",
                                    .by = DECIDED_BY,
@@ -77,7 +76,7 @@ static void on_expiry_decided(void *self, const struct registry_verdict *verdict
                                    .reason = REASON });
 }
 
-/* It goes when the enrollment cache has the record that follows. */
+/* The candidate is freed when the enrollment cache sees the new record. */
 static void reject_candidate(struct expiry *expiry, struct candidate *candidate)
 {
     const struct authority *authority = master_find(expiry->master, &authority_service);
@@ -89,7 +88,7 @@ static void reject_candidate(struct expiry *expiry, struct candidate *candidate)
                     on_expiry_decided, expiry);
 }
 
-/* The candidates of this look: deciding may change the map. */
+/* The candidates of this tick: deciding may change the map. */
 static size_t find_expired(const struct expiry *expiry, struct candidate **ret)
 {
     const int64_t before =

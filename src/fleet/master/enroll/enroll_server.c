@@ -26,7 +26,7 @@
 
 struct enroll_server;
 
-/* A machine that waits for a decision. */
+/* A machine that awaits a decision. */
 struct waiter {
     struct enroll_server *server;
     struct http_stream *stream;
@@ -47,15 +47,15 @@ struct enroll_server {
     struct token_cache *tokens;
     struct waiter *waiters;
     size_t waiter_count;
-    bool is_open; /* the bus is there */
+    bool is_open; /* connected to the bus */
 };
 
-/* A call under way. */
+/* A call in progress. */
 struct enroll_call {
     struct enroll_server *server;
     struct http_request *request;
-    char *id;      /* of creds and streams */
-    char *sponsor; /* "token:<id>": approves what was created; or NULL */
+    char *id;      /* for creds and streams */
+    char *sponsor; /* "token:<id>": approves the new enrollment; or NULL */
 };
 
 static struct enroll_call *new_enroll_call(struct enroll_server *server,
@@ -85,7 +85,7 @@ static struct str get_bearer_token(struct http_request *request)
     return str_from(text ? text : "");
 }
 
-/* Who has a token is known, and is not limited. False: the request is answered. */
+/* Valid tokens are exempt from limits. False: the request is answered. */
 static bool admit_enroll_request(struct enroll_server *server, struct rate *rate,
                                  struct http_request *request)
 {
@@ -130,7 +130,7 @@ static void announce_pending(struct enroll_server *server, const struct enrollme
         log_warning("event of a new enrollment was not sent id=%s error=%s", record->id, err.text);
 }
 
-/* Approved by its token, or still pending, when the machine trusts somebody else. */
+/* Approved by its token; or still pending, when the machine trusts another CA. */
 static void on_sponsored(void *self, const struct registry_verdict *verdict)
 {
     const struct enrollment *record = verdict->record;
@@ -216,7 +216,7 @@ static void on_nonce(void *self, struct http_request *request)
                        new_enroll_call(server, request, ""));
 }
 
-/* The token of a body, and the peel that it is for; empty ones when there are none. */
+/* Reads the token of a body, and its peel; empty when there are none. */
 static void read_token(struct arena *arena, struct http_request *request, struct str *ret_token,
                        struct str *ret_peel)
 {
@@ -232,7 +232,7 @@ static void read_token(struct arena *arena, struct http_request *request, struct
     *ret_peel = value_get_view(&body, "peel_id");
 }
 
-/* Which token approves this machine? NULL: none; freed by the caller. */
+/* The token that approves this machine; NULL: none. Freed by the caller. */
 static char *find_sponsor(struct enroll_server *server, struct http_request *request)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -251,8 +251,8 @@ static bool admit_body(struct enroll_server *server, struct http_request *reques
     return (sponsor && server->is_open) || admit_enroll_request(server, &server->rate, request);
 }
 
-/* Why no more machines of this address may wait for a decision; NULL: they may. So nobody fills the
- * store with names, nor the list that operators read. */
+/* Why no more machines of this address may be pending; NULL: they may. This keeps an attacker from
+ * flooding the store, and the operators' list. */
 static const char *find_crowd(const struct enroll_server *server, const char *address)
 {
     const struct master_conf *conf = &server->master->conf;
@@ -269,7 +269,7 @@ static const char *find_crowd(const struct enroll_server *server, const char *ad
     return NULL;
 }
 
-/* Tokens are known now. */
+/* The tokens have been read. */
 static void submit_enroll_call(void *self)
 {
     struct enroll_call *call = self;
@@ -330,7 +330,7 @@ static void on_creds_request(void *self, struct http_request *request)
 
     if (!admit_enroll_request(server, &server->rate, request))
         return;
-    authority_look_at_keys(server->authority); /* one that is no longer accepted is of no use */
+    authority_look_at_keys(server->authority); /* a retired key is useless */
     registry_creds(&server->authority->registry, request->name,
                    str_from(authorization ? authorization : ""), on_creds_answer,
                    new_enroll_call(server, request, request->name));
@@ -406,7 +406,7 @@ static void notify_enroll_waiters(struct enroll_server *server, const char *id,
     }
 }
 
-/* What the enrollment cache told before the waiter was there. */
+/* State changes from before the waiter was registered. */
 static void on_state_again(void *self, const struct admission_answer *answer)
 {
     struct enroll_call *call = self;
@@ -615,7 +615,7 @@ static int start_enroll_server(void *self, struct err *err)
     return 0;
 }
 
-/* Calls that are under way are answered into nothing when the connection goes. */
+/* Answers of pending calls are dropped when the connection closes. */
 static void stop_enroll_server(void *self)
 {
     struct enroll_server *server = self;

@@ -13,18 +13,18 @@
 #include "fleet/master/enroll/authority.h"
 #include "fleet/nats/kv.h"
 
-/* What is known of one peel. */
+/* One peel. */
 struct enrolled_peel {
     char *peel;
-    char *id;        /* its current enrollment, by the index; "" before there is one */
-    char *curve_key; /* of that enrollment; NULL: not read yet */
+    char *id;        /* current enrollment, from the index; "": none yet */
+    char *curve_key; /* curve key of that enrollment; NULL: not read yet */
     enum enrollment_state state;
     bool has_facts;
 };
 
 /* A machine without a join token that waits for a decision. */
 struct waiting {
-    char *id; /* of its enrollment */
+    char *id; /* enrollment id */
     char *address;
 };
 
@@ -34,7 +34,7 @@ struct enrollment_cache {
     struct map waiting;   /* struct waiting by id */
     struct nats_kv_watch *records, *facts;
     struct enrollment_cache_listener *listeners;
-    char *pause; /* why no new machine is admitted; NULL: they are */
+    char *pause; /* why enrollment is paused; NULL: not paused */
     bool is_complete;
     char problem[HEALTH_TEXT_MAX];
 };
@@ -61,7 +61,7 @@ static struct enrolled_peel *take_enrolled_peel(struct enrollment_cache *cache, 
     return enrolled_peel;
 }
 
-/* --- what follows ------------------------------------------------------------------- */
+/* --- consequences ------------------------------------------------------------------- */
 
 static void on_activated(void *self, const struct registry_verdict *verdict)
 {
@@ -114,8 +114,8 @@ static void judge_enrolled_peel(struct enrollment_cache *cache,
 
 /* --- watching ----------------------------------------------------------------------- */
 
-/* An index is written once its record is there, and a record only changes after that. So whatever
- * matters here comes after the index. */
+/* An index is written after its record, and only the record changes later. So every relevant change
+ * comes after the index. */
 static void note_index(struct enrollment_cache *cache, struct str peel, struct str id)
 {
     struct enrolled_peel *enrolled_peel = take_enrolled_peel(cache, peel);

@@ -13,7 +13,7 @@
 #define CERT_FILE "enroll.crt"
 #define KEY_FILE  "enroll.key"
 #define CA_FOLDER "ca"
-/* What peels try when nobody told them where a master is. */
+/* The host name that peels try by default. */
 #define CONVENTIONAL_NAME "zester"
 
 int64_t leaf_renewal(int64_t made, int64_t ends)
@@ -21,7 +21,7 @@ int64_t leaf_renewal(int64_t made, int64_t ends)
     return made + (ends - made) / 3 * 2;
 }
 
-/* --- our own authority -------------------------------------------------------------- */
+/* --- issued by the CA --------------------------------------------------------------- */
 
 static int check_leaf_ca(struct leaf *leaf, const struct certificate *root, struct err *err)
 {
@@ -78,7 +78,7 @@ static int read_leaf_file(struct leaf *leaf, const char *path, struct str *ret, 
     return 0;
 }
 
-/* Whom peels trust on the bus is said apart from the endpoint's certificate. */
+/* The CA bundle for the bus is separate from the endpoint's certificate. */
 static int read_leaf_bundle(const struct master_conf *conf, struct leaf *leaf, struct err *err)
 {
     const char *path = conf->nats_ca && conf->nats_ca[0]

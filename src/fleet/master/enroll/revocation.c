@@ -33,16 +33,16 @@
 #define JWT_MAX     CLAIMS_PUSH_MAX
 #define SYSTEM_NAME "zester-master-sys"
 
-/* Servers that are remembered. */
+/* Maximum number of remembered servers. */
 #define SERVERS_MAX 1000
-/* After the first login to a server: others come at the same time. */
+/* Delay after the first login to a server: others follow. */
 #define NEW_SERVER_NS (CLOCK_SECOND / 4)
 
 struct known_server {
-    struct lru_item item; /* by its id, which is another after each start */
+    struct lru_item item; /* by server id, which changes at each start */
 };
 
-/* Who waits for servers to confirm. */
+/* A waiter for confirmation by the servers. */
 struct follower {
     revocation_fn *fn;
     void *self;
@@ -61,16 +61,17 @@ struct revocation {
     struct nats_sub *connects[ACCOUNT_ROLES], *updates[ACCOUNT_ROLES];
     struct timer timer;
     struct claims_push *push;
-    bool is_listed, has_enrollments, has_operators; /* all records are read; those of one kind */
-    bool is_pushing, is_due;                        /* due: again, since something has changed */
-    int64_t pushed_at;                              /* `iat` of the claims; never twice the same */
-    struct lru servers;                             /* that somebody has logged in to */
+    bool is_listed, has_enrollments,
+        has_operators;       /* all records are read; and those of each kind */
+    bool is_pushing, is_due; /* is_due: push again, because of a change */
+    int64_t pushed_at;       /* `iat` of the claims; never twice the same */
+    struct lru servers;      /* servers with at least one login */
     bool has_new_server;
-    struct accounts_border border; /* of the claims that are known */
-    int64_t all_before;            /* CLAIMS_ALL of them */
-    struct follower *followers;    /* of the push under way */
-    struct follower *waiting;      /* of the next one */
-    struct eraser *eraser;         /* of what revoked peels leave on the bus */
+    struct accounts_border border; /* from the known claims */
+    int64_t all_before;            /* their CLAIMS_ALL */
+    struct follower *followers;    /* waiting for the current push */
+    struct follower *waiting;      /* waiting for the next push */
+    struct eraser *eraser;         /* removes the data of revoked peels */
     char problem[HEALTH_TEXT_MAX];
 };
 
@@ -79,7 +80,7 @@ bool revocation_has(const struct revocation *revocation, const char *key, int64_
     return revoked_list_has(&revocation->list, key, issued);
 }
 
-/* For peels, once all records are read. */
+/* Publish for peels, once all records are read. */
 static void publish_operators(const struct revocation *revocation)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -109,7 +110,7 @@ static struct authority *find_authority(const struct revocation *revocation)
     return master_find(revocation->master, &authority_service);
 }
 
-/* Signing keys of a later decision than that of these claims; NULL: theirs stay. */
+/* Signing keys newer than those in the claims; NULL: keep theirs. */
 static const struct keyring *find_newer_keys(const struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -121,7 +122,7 @@ static const struct keyring *find_newer_keys(const struct revocation *revocation
                                                                                              : NULL;
 }
 
-/* Servers that compare two claims keep the later one: ours come after all that we know of. */
+/* Servers keep the later of two claims: ours must be later than all known ones. */
 static void note_issue(struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -133,8 +134,8 @@ static void note_issue(struct revocation *revocation, struct str jwt)
         revocation->pushed_at = claims.head.iat;
 }
 
-/* The account's claims with the list in them, checked as a server ought to: one that takes claims
- * of a foreign operator locks everybody out at its next start. */
+/* Makes account claims with the list, and validates them as a server should: one that accepts
+ * claims of a foreign operator locks out all clients at its next start. */
 static int make_account_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
                                struct err *err)
 {
@@ -162,8 +163,7 @@ static int make_account_claims(struct revocation *revocation, struct arena *aren
     return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
 }
 
-/* On disk as well, when something has changed: a bus that has lost its records and its claims gets
- * them from here. */
+/* Also save changes on disk: a bus that has lost its records and claims gets them from here. */
 static void keep_account_claims(const struct revocation *revocation, struct arena *arena,
                                 struct str jwt)
 {
@@ -204,9 +204,8 @@ static void notify_followers(struct revocation *revocation, const char *warning)
 }
 
 /* Accounts import from each other. A server that loads them for several clients at once, as after
- * its first start, may bind an import to a copy of the other account that nobody uses, so that
- * messages across the border go nowhere (2.9.10). Claims that are given to it anew are bound to
- * what is used. */
+ * its first start, may bind an import to an unused copy of the other account, so that messages
+ * between accounts are lost (2.9.10). Pushing the claims again binds them to the right copy. */
 static void note_new_server(struct revocation *revocation)
 {
     revocation->has_new_server = revocation->border.version > 0;
@@ -260,7 +259,7 @@ static int make_push(void *self, struct buf *out, struct err *err)
     return 0;
 }
 
-/* From claims that the operator has signed. True: something is new. */
+/* Read claims signed by the operator. True: something changed. */
 static bool learn_account_border(struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -286,8 +285,8 @@ static bool learn_account_border(struct revocation *revocation, struct str jwt)
     return true;
 }
 
-/* Somebody else decided about signing keys, or moved peels to an account of their own: from now on
- * it stands in our own claims. */
+/* Another master rotated signing keys, or moved peels to a separate account: adopt it in our
+ * claims. */
 static bool learn_signing_keys(struct revocation *revocation, struct str jwt)
 {
     struct authority *authority = find_authority(revocation);
@@ -308,7 +307,7 @@ static bool learn_signing_keys(struct revocation *revocation, struct str jwt)
 
 static void on_claims_found(void *self, struct str jwt)
 {
-    note_issue(self, jwt); /* a server that gets what it has does nothing */
+    note_issue(self, jwt); /* a server ignores identical claims */
     (void)learn_signing_keys(self, jwt);
 }
 
@@ -346,7 +345,7 @@ static void push_claims(struct revocation *revocation)
         end_push(revocation, err.text, 0);
 }
 
-/* --- when --------------------------------------------------------------------------- */
+/* --- intervals ---------------------------------------------------------------------- */
 
 static int64_t get_sync_interval(const struct revocation *revocation)
 {
@@ -355,7 +354,7 @@ static int64_t get_sync_interval(const struct revocation *revocation)
     return interval == 0 ? REVOCATION_SYNC_DEFAULT_NS : interval;
 }
 
-/* Is there anything that servers may not know? */
+/* Are there revocations that servers may not have? */
 static bool has_unpushed_revocations(const struct revocation *revocation)
 {
     return revoked_list_count(&revocation->list) > 0 || revocation->has_new_server ||
@@ -397,7 +396,7 @@ static void on_revocation_changed(struct enrollment_cache_listener *listener,
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
 
-/* A list that lacks somebody would let them in again. */
+/* An incomplete list would admit revoked keys again. */
 static void begin_pushing(struct revocation *revocation)
 {
     revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
@@ -464,7 +463,7 @@ static void on_system_event(struct nats_listener *listener, const struct nats_ev
                     event->error ? event->error->text : "");
 }
 
-/* A server that lets a revoked key in does not know better. */
+/* A server that accepts a revoked key has an outdated list. */
 static void on_connect(void *self, const struct nats_msg *msg)
 {
     struct revocation *revocation = self;
@@ -484,7 +483,7 @@ static void on_connect(void *self, const struct nats_msg *msg)
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
 
-/* Do these claims let somebody in whom we know to be revoked, or lack a signing key? */
+/* Do these claims lack a known revocation, or a signing key? */
 static bool are_claims_incomplete(const struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -501,7 +500,7 @@ static bool are_claims_incomplete(const struct revocation *revocation, struct st
     return revoked_list_has_more(&revocation->list, &claims, bus_time_seconds());
 }
 
-/* Other accounts have what the fleet's claims say. */
+/* Other accounts are described by the fleet's claims. */
 static bool is_fleet_claims(const struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -581,7 +580,7 @@ static void free_revocation(void *self)
     free(revocation);
 }
 
-/* All that a push needs must be there at the start, not when it is urgent. */
+/* Everything that a push needs must exist at the start, not when it is urgent. */
 static int check_push_files(struct revocation *revocation, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -663,7 +662,7 @@ static struct nats_sub *listen_to_servers(struct revocation *revocation, const c
         &(struct nats_sub_options){ .subject = subject, .message = fn, .self = revocation }, err);
 }
 
-/* Who logs in to each account, and claims that are pushed. */
+/* Listen to logins of each account, and to pushed claims. */
 static int listen_to_accounts(struct revocation *revocation, struct err *err)
 {
     const struct accounts *accounts = &find_authority(revocation)->accounts;
@@ -710,7 +709,7 @@ static int start_revocation(void *self, struct err *err)
     return 0;
 }
 
-/* A master that cannot revoke now still works. */
+/* A master that cannot revoke at the moment is only degraded. */
 static enum health_status check_revocation(void *self, char message[static HEALTH_TEXT_MAX])
 {
     const struct revocation *revocation = self;

@@ -12,7 +12,7 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/revoked.h"
 
-/* A list on its way. */
+/* A list being published. */
 struct posting {
     struct arena arena; /* it is in it */
     struct master *master;
@@ -33,7 +33,7 @@ static struct nats_kv get_revoked_list_bucket(const struct posting *posting)
                              .indirect = true };
 }
 
-/* Another master may have written it; the next time both agree. */
+/* Another master may have written it; they agree next time. */
 static void on_revoked_list_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct posting *posting = self;
@@ -46,7 +46,7 @@ static void on_revoked_list_written(void *self, const struct nats_error *error, 
     end_posting(posting);
 }
 
-/* Those that have not expired; the second list adds what the first does not have. */
+/* Merges unexpired keys; the second list adds those missing in the first. */
 static struct value merge_keys(struct arena *arena, const struct value *ours,
                                const struct value *published)
 {
@@ -129,5 +129,5 @@ void revoked_board_publish(struct master *master, const struct value *keys)
     posting->arena = arena;
     kv = get_revoked_list_bucket(posting);
     if (nats_kv_get(&kv, REVOKED_KEY, on_revoked_list_published, posting, &err) < 0)
-        end_posting(posting); /* with the next push */
+        end_posting(posting); /* retried with the next push */
 }

@@ -12,7 +12,7 @@
 struct revoked_key {
     char *key;
     int64_t since;   /* credentials issued until then; seconds since 1970 */
-    int64_t expires; /* when the credentials would have ended; 0: not known */
+    int64_t expires; /* expiry of the credentials; 0: unknown */
     bool is_operator;
 };
 
@@ -74,7 +74,7 @@ bool revoked_list_add_operator(struct revoked_list *list, const struct operator_
     VEC_EACH (&policy->keys.list, key) {
         if (key->revoked.seconds == 0)
             continue;
-        /* a key belongs to one JWT: whenever that was issued, it was before its end */
+        /* a key has one JWT, which was issued before its expiry */
         add_revoked_key(list, key->public_key,
                         key->expires.seconds > key->revoked.seconds ? key->expires.seconds
                                                                     : key->revoked.seconds,
@@ -85,8 +85,8 @@ bool revoked_list_add_operator(struct revoked_list *list, const struct operator_
     return is_any;
 }
 
-/* The bus may have lost its records. What was issued until then has ended after the life of
- * credentials. */
+/* The bus may have lost its records. Credentials issued until then expire after their maximum
+ * lifetime. */
 void revoked_list_add_claims(struct revoked_list *list, const struct claims_account *claims)
 {
     const struct value *revocations = &claims->revocations;
@@ -101,7 +101,7 @@ void revoked_list_add_claims(struct revoked_list *list, const struct claims_acco
     }
 }
 
-/* Credentials that have expired need no entry. */
+/* Expired credentials need no entry. */
 static bool is_needed(const struct revoked_key *revoked, int64_t now)
 {
     return revoked->expires == 0 || revoked->expires + REVOCATION_SLACK_SECONDS > now;

@@ -70,7 +70,7 @@ static void take_key(struct signing *signing)
     nats_nkey_done(&key);
 }
 
-/* Is a key there that not every server knows yet? */
+/* Is there a key that not every server has yet? */
 static bool has_next(const struct signing *signing)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -107,7 +107,7 @@ void signing_look(struct signing *signing)
     judge_key(signing);
 }
 
-/* --- what others say ---------------------------------------------------------------- */
+/* --- claims of servers -------------------------------------------------------------- */
 
 bool signing_learn(struct signing *signing, struct str jwt)
 {
@@ -133,7 +133,7 @@ bool signing_learn(struct signing *signing, struct str jwt)
     return true;
 }
 
-/* --- asking ------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------ */
 
 const struct keyring *signing_ring(const struct signing *signing)
 {

@@ -15,7 +15,7 @@ static struct nats_kv get_signing_key_bucket(const struct master *master)
                              .indirect = true };
 }
 
-/* Another master may have written it; the next time both agree. */
+/* Another master may have written it; they agree next time. */
 static void on_signing_key_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
@@ -26,7 +26,7 @@ static void on_signing_key_written(void *self, const struct nats_error *error, u
         log_warning("signing key is not published for peels error=%s", error->text);
 }
 
-/* Is what is there signed, and of this generation or a later one? */
+/* Is the published notice signed, and of this generation or later? */
 static bool is_good(const struct authority *authority, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -84,5 +84,5 @@ void signing_board_publish(struct master *master)
 
     if (signing_is_current(&authority->signing))
         (void)nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_signing_key_published, master,
-                          &err); /* else later */
+                          &err); /* otherwise retried later */
 }

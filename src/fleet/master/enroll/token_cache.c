@@ -13,7 +13,7 @@
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
 
-/* In its own arena. */
+/* Lives in its own arena. */
 struct cached_token {
     struct arena arena;
     struct token_record record;
@@ -120,7 +120,7 @@ const struct token_record *token_cache_find(const struct token_cache *cache, str
     return &cached_token->record;
 }
 
-/* A look into the bucket that is under way. */
+/* A pending read of the bucket. */
 struct fetch {
     struct token_cache *cache;
     token_cache_fn *fn;

@@ -26,10 +26,10 @@
 #include "core/sys/post.h"
 
 #define PROGRESS_NS (FEED_ACK_WAIT_NS / 3)
-/* Between attempts to make the consumer. */
+/* Retry interval for creating the consumer. */
 #define ENSURE_NS (5 * CLOCK_SECOND)
 
-/* A record that waits, or is on its way. */
+/* A queued record, or one being sent. */
 struct export_item {
     struct export_item *next;
     struct arena arena;
@@ -39,7 +39,7 @@ struct export_item {
     struct export_record record;
 };
 
-/* A request in a worker. It may outlive its feed's start. */
+/* A request in a worker. It may outlive the feed. */
 struct export_post {
     struct background_task background_task;
     struct export_feed *feed;
@@ -74,7 +74,7 @@ static struct timers *get_export_timers(const struct export_feed *feed)
     return loop_timers(nats_conn_loop(feed->options.js.conn));
 }
 
-/* Something that was begun has ended. False: nobody waits for it. */
+/* A pending call has ended. False: the feed is stopped. */
 static bool end_export_request(struct export_feed *feed)
 {
     feed->under_way--;
@@ -86,7 +86,7 @@ static bool end_export_request(struct export_feed *feed)
 
 static void advance_export(struct export_feed *feed);
 
-/* --- what waits ------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------- */
 
 static struct export_item *find_export_item(const struct export_feed *feed, uint64_t seq)
 {
@@ -115,12 +115,12 @@ static void finish_message(struct export_feed *feed, struct str reply, unsigned 
 {
     struct err err;
 
-    (void)nats_ack(feed->options.js.conn, reply, &err); /* else it comes again */
+    (void)nats_ack(feed->options.js.conn, reply, &err); /* otherwise it is redelivered */
     if (feed->puller && generation == feed->generation)
         nats_puller_done(feed->puller, 1);
 }
 
-/* The receiver has them, or will not have them. */
+/* The receiver has accepted them, or refused them for good. */
 static void finish_items(struct export_feed *feed, size_t count)
 {
     for (size_t i = 0; i < count && feed->first; i++) {
@@ -133,7 +133,7 @@ static void finish_items(struct export_feed *feed, size_t count)
     }
 }
 
-/* Back to the server, in their order, for the next master. */
+/* Return them to the server in order, for the next master. */
 static void return_items(struct export_feed *feed)
 {
     struct err err;
@@ -194,7 +194,7 @@ static void note_success(struct export_feed *feed, size_t count)
     feed->limit = 0;
 }
 
-/* One line for each outage. */
+/* Log one line per outage. */
 static void note_export_failure(struct export_feed *feed, const struct export_post *post_)
 {
     metrics_add(feed->options.metrics, MASTER_EXPORT_FAILED, 1, feed->options.name, NULL);
@@ -314,7 +314,7 @@ static void begin_post(struct export_feed *feed, size_t count)
                           on_posted);
 }
 
-/* Send what waits, unless something is on its way or a pause is not over. */
+/* Send queued records, unless a request or a pause is in progress. */
 static void advance_export(struct export_feed *feed)
 {
     size_t count = (size_t)feed->conf->batch;
@@ -327,7 +327,7 @@ static void advance_export(struct export_feed *feed)
         begin_post(feed, count);
 }
 
-/* --- messages that are missing ---------------------------------------------------------- */
+/* --- missing messages ------------------------------------------------------------------- */
 
 static void on_patience(struct timer *timer)
 {
@@ -337,14 +337,14 @@ static void on_patience(struct timer *timer)
     advance_export(feed);
 }
 
-/* As long as the server may take to bring them again. */
+/* Wait as long as the server may take to redeliver them. */
 static void wait_for_missing(struct export_feed *feed)
 {
     timer_set(get_export_timers(feed), &feed->patience,
               clock_after(clock_now(), FEED_ACK_WAIT_NS + CLOCK_SECOND), on_patience);
 }
 
-/* What was delivered, is not acknowledged, and is not here. */
+/* Counts messages that were delivered and not acknowledged, but are not here. */
 static void count_missing(struct export_feed *feed, const struct nats_consumer_info *info)
 {
     const size_t pending = info->ack_pending > 0 ? (size_t)info->ack_pending : 0;
@@ -367,7 +367,7 @@ static void note_arrival(struct export_feed *feed, uint64_t seq)
     timer_clear(get_export_timers(feed), &feed->patience);
 }
 
-/* By the order of the stream, behind what is on its way. */
+/* In stream order, after the records being sent. */
 static void insert_item(struct export_feed *feed, struct export_item *item)
 {
     struct export_item **at = &feed->first;
@@ -383,7 +383,7 @@ static void insert_item(struct export_feed *feed, struct export_item *item)
 
 /* --- the consumer ----------------------------------------------------------------------- */
 
-/* One that we hold or have sent: only its newest delivery can be acknowledged. */
+/* A message that is queued or sent: only its newest delivery can be acknowledged. */
 static bool take_again(struct export_feed *feed, const struct nats_msg *msg,
                        const struct nats_delivery *delivery)
 {
@@ -587,7 +587,7 @@ void export_feed_stop(struct export_feed *feed)
     timer_clear(get_export_timers(feed), &feed->ensure);
     timer_clear(get_export_timers(feed), &feed->patience);
     if (feed->post)
-        cancel_raise(&feed->post->cancel); /* what is on its way comes again */
+        cancel_raise(&feed->post->cancel); /* records being sent are redelivered */
     feed->post = NULL;
     return_items(feed);
     nats_puller_free(feed->puller);

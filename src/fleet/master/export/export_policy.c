@@ -6,7 +6,7 @@ static bool is_temporary_failure(const struct export_attempt *attempt)
            attempt->status == 425 || attempt->status == 429;
 }
 
-/* Between half and all of a pause that doubles: masters and exporters do not come at once. */
+/* A doubling pause with jitter (half to all), so that masters and exporters spread out. */
 static int64_t find_pause(const struct export_attempt *attempt)
 {
     int64_t pause = EXPORT_PAUSE_MIN, asked = attempt->has_answer ? attempt->retry_after : 0;

@@ -13,7 +13,7 @@
 #include "fleet/wire/job.h"
 #include "fleet/wire/peel_id.h"
 
-/* Of an id that somebody else chose. */
+/* Maximum length of foreign ids. */
 #define ID_MAX 128
 
 const char *export_kind_name(enum export_kind kind)
@@ -27,7 +27,7 @@ const char *export_kind_name(enum export_kind kind)
     return names[kind];
 }
 
-/* It goes into a header: a peel must not add others. */
+/* The id goes into a header: a peel must not inject others. */
 static bool is_plain_header_value(const char *id)
 {
     const size_t n = strlen(id);
@@ -36,7 +36,7 @@ static bool is_plain_header_value(const char *id)
            strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:") == n;
 }
 
-/* A peel chooses the ids of its events, and of no others. */
+/* A peel chooses only the ids of its own events. */
 static bool describe_exported_event(struct arena *arena, const struct export_conf *conf,
                                     const struct export_message *message, const char **ret_id,
                                     struct value *ret)
@@ -90,7 +90,7 @@ static bool describe_job(struct arena *arena, const struct export_message *messa
     return true;
 }
 
-/* What it holds has no form as JSON, or is too large: it is announced all the same. */
+/* The content is not valid JSON, or too large: export the record without it. */
 static void print_rest(struct arena *arena, struct value *v, struct buf *json)
 {
     static const char *const contents[] = { "data", "return_data", "args", "metadata" };

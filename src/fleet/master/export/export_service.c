@@ -1,9 +1,9 @@
 /*
- * The service "export": events and results of jobs go to webhooks, as the key `export` says.
+ * The service "export": sends events and job results to webhooks, as configured by `export`.
  *
- * Each exporter has a lease, whose holder pulls from its consumers; other masters take over. An
- * exporter that is no longer configured has no consumers: they are deleted when the configuration
- * is read again, and by the next master that finds some that no other one uses.
+ * Each exporter has a lease, whose holder pulls from its consumers; other masters take over. The
+ * consumers of a removed exporter are deleted at the reload, or by the next master that finds
+ * unused ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
-/* Each feed waits for its receiver alone. There are no more threads than feeds that wait. */
+/* Each feed waits only for its own receiver. There are at most as many threads as waiting feeds. */
 #define WORKERS (EXPORTERS_MAX * EXPORT_KINDS)
 #define TICK_NS (5 * CLOCK_SECOND)
-/* Masters that have an exporter hold its lease by then. */
+/* By then, masters with an exporter hold its lease. */
 #define ORPHANS_NS (20 * CLOCK_SECOND)
-/* A receiver that is away for that long is a problem of this master. */
+/* A receiver down for this long makes the master degraded. */
 #define FAILING_NS (60 * CLOCK_SECOND)
 
 struct exporter {
@@ -50,7 +50,7 @@ struct export_service {
     struct background_tasks background_tasks;
     struct arena arena; /* of the configuration */
     struct export_confs confs;
-    struct exporter *first; /* gone ones included, until nothing of them is under way */
+    struct exporter *first; /* including removed ones with pending calls */
     struct nats_listener bus;
     struct timer tick, orphans;
     bool is_started;
@@ -189,7 +189,7 @@ static void end_exporter(struct exporter *exporter)
     exporter->is_gone = true;
 }
 
-/* It may be freed with the call. */
+/* May free the exporter. */
 static void remove_exporter(struct exporter *exporter)
 {
     end_exporter(exporter);
@@ -208,7 +208,7 @@ static const struct exporter *find_exporter(const struct export_service *service
     return NULL;
 }
 
-/* Requests that are on their way have copies of what they need. */
+/* Requests in progress have copies of their data. */
 static void change_exporter(struct exporter *exporter, const struct export_conf *conf)
 {
     const bool is_held = lease_is_held(&exporter->lease);
@@ -269,7 +269,7 @@ static void reload_export_service(void *self)
     service->confs = confs;
 }
 
-/* --- consumers that nobody configures ----------------------------------------------------- */
+/* --- unused consumers ------------------------------------------------------------------- */
 
 /* A consumer without an exporter here; another master may have it. */
 struct orphan {
@@ -350,7 +350,7 @@ static void on_orphans(struct timer *timer)
     }
 }
 
-/* --- what is said of it ------------------------------------------------------------------- */
+/* --- health and metrics ----------------------------------------------------------------- */
 
 static void on_export_tick(struct timer *timer)
 {

@@ -1,19 +1,19 @@
 /*
- * An operator tries a revision of the states on some machines before all others get it.
+ * Canary: an operator tests a revision of the states on some peels first.
  *
- * The record in the bucket (fleet/wire/canary.h) is the truth: as long as it is there, what is in
- * the folder is published to those that it means, and all others keep the base. Each act is a chain
- * of steps, and the record says how far it has come. So whoever publishes next goes on with it when
- * this master is ended at any of them:
+ * The record in the bucket (fleet/wire/canary.h) is authoritative: while it exists, the folder is
+ * published to the matching peels, and all others keep the base. Each act is a chain of steps, and
+ * the record holds its progress. So the next publishing master resumes it when this one dies at any
+ * step:
  *
  *     begin      publish the folder to all, then to the canary; write the record
  *     promote    record: promoting; publish the folder to all; record: ended; remove it
  *     abort      publish and record the folder; record: aborting; bring the folder back to the
  *                base; remove the record
  *
- * Machines look again when the number of the bucket rises, so each change of the record that
- * concerns them is followed by a new number, and they go back to the base as soon as the record
- * says so. Only the holder of the lease writes the record, each time in place of the one it knows.
+ * Peels check again when the bucket's number rises, so each relevant change of the record is
+ * followed by a new number, and peels return to the base as soon as the record says so. Only the
+ * holder of the lease writes the record, by CAS.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,10 +46,10 @@ struct files_service_act {
     struct arena arena;
     enum canary_act act;
     const char *operator;
-    struct str subject; /* of the answer; empty: it goes on after a restart */
-    struct canary next; /* the record that is being written */
+    struct str subject; /* of the answer; empty: resumed after a restart */
+    struct canary next; /* the record being written */
     struct canary_reply reply;
-    struct publisher_cause cause; /* of the round that is recorded */
+    struct publisher_cause cause; /* of the recorded round */
     bool has_turned;              /* the rounds of the act have begun */
     bool is_restoring, is_dropped;
 };
@@ -61,7 +61,7 @@ static struct files_service_branch *get_states_branch(struct files_service *serv
 
 /* --- the answer ---------------------------------------------------------------------- */
 
-/* Peels that it means, and those of them that have the newest revision. */
+/* Counts the matching peels, and those with the newest revision. */
 static void count_canary_peels(struct files_service *service, struct canary_reply *reply)
 {
     const struct canary *record = &service->canary.record;
@@ -126,7 +126,7 @@ static void answer_act(struct files_service_act *act, const char *error)
     master_answer(service->master, act->subject, &canary_reply_type, &act->reply);
 }
 
-/* The end of a canary that failed is tried again soon; until then nothing is published. */
+/* A failed end of a canary is retried soon; until then nothing is published. */
 static void end_canary_act(struct files_service_act *act, const char *error)
 {
     struct files_service *service = act->files_service;
@@ -140,7 +140,7 @@ static void end_canary_act(struct files_service_act *act, const char *error)
                                      error ? error : "a canary is ending");
         files_service_retry_canary(service);
     } else if (!is_over) {
-        files_service_advance(service); /* what waited for it */
+        files_service_advance(service); /* continue waiting work */
     }
     arena_done(&act->arena);
     free(act);
@@ -148,9 +148,9 @@ static void end_canary_act(struct files_service_act *act, const char *error)
 
 static void continue_canary(struct files_service_act *act);
 
-/* --- steps that several acts have ---------------------------------------------------- */
+/* --- shared steps -------------------------------------------------------------------- */
 
-/* Why the act cannot go on; NULL: it can. */
+/* Why the act cannot continue; NULL: it can. */
 static const char *find_canary_end(const struct files_service_act *act)
 {
     crash_point(CRASH_POINT);
@@ -159,7 +159,7 @@ static const char *find_canary_end(const struct files_service_act *act)
     return lease_is_held(&act->files_service->lease) ? NULL : "this master no longer publishes";
 }
 
-/* A round of the act has ended; `error` is why the act cannot go on, or NULL. */
+/* A round of the act has ended; returns why the act cannot continue, or NULL. */
 static const char *read_outcome(struct files_service_act *act,
                                 const struct publisher_outcome *outcome)
 {
@@ -172,8 +172,8 @@ static const char *read_outcome(struct files_service_act *act,
                              : "there are no states to publish";
 }
 
-/* The first round comes after what git does to the folder, when that is the case; nothing changes
- * it from then on until the act ends, so that all rounds of it publish the same. */
+/* The first round waits for git, if the tree uses it; after that the folder is unchanged until the
+ * act ends, so that all its rounds publish the same files. */
 static void begin_round_for(struct files_service_act *act, publisher_fn *fn,
                             const struct publisher_cause *cause)
 {
@@ -192,7 +192,7 @@ static void begin_canary_round(struct files_service_act *act, publisher_fn *fn)
     begin_round_for(act, fn, NULL);
 }
 
-/* One that is recorded as what the operator did. */
+/* A round recorded as the operator's action. */
 static void begin_noted_round(struct files_service_act *act, const char *what, publisher_fn *fn)
 {
     act->cause = (struct publisher_cause){ .by = act->operator,
@@ -201,7 +201,7 @@ static void begin_noted_round(struct files_service_act *act, const char *what, p
     begin_round_for(act, fn, &act->cause);
 }
 
-/* The same of a new number alone. */
+/* The same for a new number only. */
 static const char *read_tell(struct files_service_act *act, const struct publisher_outcome *outcome)
 {
     const char *why = find_canary_end(act);
@@ -229,7 +229,7 @@ static void write_canary_record(struct files_service_act *act, nats_kv_revision_
     }
 }
 
-/* The record of the act was written, or not; false: the act has ended. */
+/* The record was written, or not; false: the act has ended. */
 static bool take_canary_record(struct files_service_act *act, const struct nats_error *error,
                                uint64_t revision)
 {
@@ -248,7 +248,7 @@ static bool take_canary_record(struct files_service_act *act, const struct nats_
     return false;
 }
 
-/* The record says it: go on with what is left to do in this phase. */
+/* Recorded: continue with the rest of this phase. */
 static void on_phase(void *self, const struct nats_error *error, uint64_t revision)
 {
     if (take_canary_record(self, error, revision))
@@ -284,7 +284,7 @@ static void remove_record(struct files_service_act *act)
         end_canary_act(act, err.text);
 }
 
-/* The last step, unless something went wrong before it. */
+/* The last step, unless an earlier one failed. */
 static void remove_or_end(struct files_service_act *act, const char *why)
 {
     if (why)
@@ -299,7 +299,7 @@ static void on_begin_told(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
 
-    (void)outcome; /* the next round tells it, too */
+    (void)outcome; /* the next round reports it as well */
     end_canary_act(act, find_canary_end(act));
 }
 
@@ -313,7 +313,7 @@ static void on_canary_begun(void *self, const struct nats_error *error, uint64_t
     publisher_tell(get_states_branch(act->files_service)->publisher, on_begin_told, act);
 }
 
-/* A canary has a set before it has a record, so that whoever follows it finds one. */
+/* The set is published before the record, so that followers find it. */
 static void on_copied(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
@@ -345,7 +345,7 @@ static void on_base(void *self, const struct publisher_outcome *outcome)
     begin_canary_round(act, on_copied);
 }
 
-/* Peels match it, with their facts; so groups go with it when it names some. */
+/* Peels match the target themselves, so the groups that it names are added. */
 static const char *read_canary_target(struct files_service_act *act, const char *text)
 {
     const struct value *groups = act->files_service->master->conf.nodegroups;
@@ -414,7 +414,7 @@ static void publish_to_all(struct files_service_act *act)
     begin_noted_round(act, "promoted", on_promoted);
 }
 
-/* All get what was tried, so edits that nobody has tried yet are published to the canary first. */
+/* All peels get exactly the tested files, so untested edits are published to the canary first. */
 static void on_tried(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
@@ -476,13 +476,13 @@ static void on_abort_told(void *self, const struct publisher_outcome *outcome)
     standby_restore(branch->standby, act->next.base, on_canary_folder_restored);
 }
 
-/* Those that follow it go back now, whatever becomes of the folder. */
+/* Its peels return to the base now, independent of the folder. */
 static void log_canary_abort(struct files_service_act *act)
 {
     publisher_tell(get_states_branch(act->files_service)->publisher, on_abort_told, act);
 }
 
-/* Who but this master decides what is in the folder, and what to do; NULL: nobody. */
+/* Who else controls the folder, and what to do; NULL: no one. */
 static const char *find_folder_owner(struct files_service_act *act)
 {
     struct files_service_branch *branch = get_states_branch(act->files_service);
@@ -496,7 +496,7 @@ static const char *find_folder_owner(struct files_service_act *act)
     return NULL;
 }
 
-/* What is in the folder is recorded, so that it can be brought back, unless nothing is. */
+/* The folder was recorded, so that it can be restored, unless it is empty. */
 static void on_canary_folder_recorded(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_act *act = self;
@@ -533,7 +533,7 @@ static struct files_service_act *new_act(struct files_service *service, enum can
     return act;
 }
 
-/* The next record of a canary begins as the one that is there. */
+/* The next record starts as a copy of the current one. */
 static void copy_canary_record(struct files_service_act *act)
 {
     const struct canary *record = &act->files_service->canary.record;
@@ -545,7 +545,7 @@ static void copy_canary_record(struct files_service_act *act)
     act->next.manifest = arena_strdup(&act->arena, record->manifest);
 }
 
-/* Why it cannot be; NULL: it can. */
+/* Why it is not possible; NULL: it is. */
 static const char *find_canary_obstacle(struct files_service *service, enum canary_act kind,
                                         struct arena *arena)
 {
@@ -623,9 +623,9 @@ void files_service_on_canary(void *self, const struct nats_msg *msg)
         begin_canary_act(service, msg->reply, &request);
 }
 
-/* --- a master that was ended meanwhile ----------------------------------------------- */
+/* --- resuming after a crash ---------------------------------------------------------- */
 
-/* What is left to do in each phase. */
+/* The remaining work of each phase. */
 static const struct {
     enum canary_act act;
     void (*go_on)(struct files_service_act *act);

@@ -1,5 +1,5 @@
-/* What a master knows of the canary of the states: its record in the bucket (fleet/wire/canary.h),
- * as it was seen last, and for the holder of the lease as it was read after it got that. */
+/* The canary record of the states (fleet/wire/canary.h), as last seen; for the holder of the lease,
+ * as read after it got the lease. */
 #include "core/base/err.h"
 #include "core/base/log.h"
 #include "core/data/record.h"
@@ -11,7 +11,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
-/* After a record could not be read, or the end of a canary has failed. */
+/* Retry interval after a failed read, or a failed end of a canary. */
 #define RETRY_NS (INT64_C(2) * 1000000000)
 
 struct nats_kv files_service_canary_bucket(const struct files_service *service)
@@ -43,7 +43,7 @@ void files_service_set_canary(struct files_service *service, struct str record, 
                   err.text);
 }
 
-/* Which of both sets the folder is published to. */
+/* Selects the set that the folder is published to. */
 void files_service_aim_publisher(struct files_service *service)
 {
     const struct files_service_canary *canary = &service->canary;
@@ -61,7 +61,7 @@ void files_service_note_canary(void *self, struct str record, uint64_t revision)
     files_service_set_canary(branch->files_service, record, revision);
     if (was_there && !branch->files_service->canary.is_there &&
         lease_is_held(&branch->files_service->lease))
-        files_service_advance(branch->files_service); /* which removes what it left behind */
+        files_service_advance(branch->files_service); /* removes leftovers of the canary */
 }
 
 static void on_canary_retry(struct timer *timer)
@@ -103,7 +103,7 @@ static void on_canary_record_read(void *self, const struct nats_error *error,
     files_service_advance(service);
 }
 
-/* What the watch has told may be old: this master may have been without a connection. */
+/* The watch may be outdated: this master may have been disconnected. */
 void files_service_read_canary(struct files_service *service)
 {
     const struct nats_kv kv = files_service_canary_bucket(service);

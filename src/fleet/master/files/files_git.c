@@ -1,13 +1,13 @@
 /*
- * The tree of states has folders that come from git remotes (`gitfs.remotes`).
+ * Folders of the state tree that come from git remotes (`gitfs.remotes`).
  *
- * Such a tree is published in turns: a worker pulls the remotes when that is due, or else looks
- * whether somebody edited a checkout, and reverts that; then the tree is published; then the next
- * turn may begin. So nothing of the folders changes while they are read.
+ * Such a tree is published in turns: a worker pulls the remotes when due, or otherwise reverts
+ * local edits of the checkouts; then the tree is published; then the next turn may begin. So the
+ * folders do not change while they are read.
  *
  * Only the holder of the lease does this. A checkout may be old when a master gets the lease, so it
- * publishes nothing of the tree before it has pulled every remote once: what is published stays.
- * After that, a remote that fails keeps its folder as it is, and the others go on.
+ * publishes nothing until it has pulled every remote once. After that, a failing remote keeps its
+ * folder, and the others continue.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,18 +29,18 @@
 
 /* How long an operator waits for git; the command gives up after 35 s. */
 #define PATIENCE_NS (25 * CLOCK_SECOND)
-/* After a failure, as long as nothing may be published. */
+/* Retry interval after a failure, while nothing may be published. */
 #define RETRY_NS    (10 * CLOCK_SECOND)
 #define COMMIT_SIZE 72
 #define SHORT_ID    12
 
-/* What is known of a remote. */
+/* The state of a remote. */
 struct remote_state {
-    const char *name, *shown; /* the second is its URL */
+    const char *name, *shown; /* name and URL */
     char commit[COMMIT_SIZE]; /* "": none */
-    char before[COMMIT_SIZE]; /* that was published when `is_news` was set */
+    char before[COMMIT_SIZE]; /* published commit when `is_news` was set */
     char error[ERR_TEXT_SIZE];
-    bool is_local; /* the error is that of the folder, not of the remote */
+    bool is_local; /* the error concerns the folder, not the remote */
     bool is_news;  /* the commit is not published yet */
 };
 
@@ -50,7 +50,7 @@ struct files_service_git {
     struct background_tasks background_tasks;
     struct background_task background_task;
     struct cancel cancel;
-    bool is_given_up; /* a pull that was canceled for new remotes */
+    bool is_given_up; /* pull canceled for new remotes */
     struct timer due, patience;
 
     struct arena arena; /* of the configuration in use */
@@ -61,7 +61,7 @@ struct files_service_git {
     enum { TURN_NONE, TURN_GIT, TURN_PUBLISHING } turn;
     bool is_open, is_reloaded, is_ready;
     int64_t next_pull;           /* clock_now */
-    char problem[ERR_TEXT_SIZE]; /* that no remote could be tried; "": none */
+    char problem[ERR_TEXT_SIZE]; /* why no remote could be tried; "": none */
     VEC(struct files_service_round) waiters, served;
 
     /* of the worker */
@@ -83,7 +83,7 @@ static bool is_leading_git(const struct files_service_git *git)
     return git->is_open && lease_is_held(&git->files_service->lease);
 }
 
-/* --- what is known -------------------------------------------------------------------- */
+/* --- remotes -------------------------------------------------------------------------- */
 
 static struct remote_state *find_remote_state(struct files_service_git *git, const char *name)
 {
@@ -98,7 +98,7 @@ static void copy_remote_text(char *to, size_t size, const char *text)
     (void)snprintf(to, size, "%s", text ? text : "");
 }
 
-/* The first remote that fails; NULL: none does. */
+/* The first failing remote; NULL: none. */
 static const struct remote_state *find_failing(const struct files_service_git *git)
 {
     VEC_EACH (&git->states, state)
@@ -124,7 +124,7 @@ static void print_commits(const struct files_service_git *git, struct buf *out)
                    state->commit[0] ? state->commit : "nothing");
 }
 
-/* Those that wait are those of the turn. */
+/* Move the waiters into the turn. */
 static void serve_waiters(struct files_service_git *git)
 {
     VEC_EACH (&git->waiters, waiter)
@@ -191,7 +191,7 @@ static void on_git_tree_published(void *self, const struct publisher_outcome *ou
     end_turn(git, outcome);
 }
 
-/* --- what git said -------------------------------------------------------------------- */
+/* --- results of git ------------------------------------------------------------------- */
 
 static void log_result(const struct sync_result *result, const struct remote_state *state)
 {
@@ -230,7 +230,7 @@ static void note_result(struct files_service_git *git, const struct sync_result 
                     : report->is_changed ? "changed"
                                          : "unchanged",
                     NULL);
-    /* a look without the remote does not say that it works again */
+    /* a check without the remote does not prove that it works again */
     if (git->job.pulls || result->error || state->is_local) {
         copy_remote_text(state->error, sizeof(state->error), result->error);
         state->is_local = !git->job.pulls;
@@ -274,7 +274,7 @@ static bool has_pulled_all(const struct files_service_git *git)
     return git->job.results.n == git->remotes.list.n && !find_failing(git);
 }
 
-/* The folders have what their commits have, and nothing else. */
+/* The folders match their commits exactly. */
 static bool is_checkout_valid(const struct files_service_git *git)
 {
     VEC_EACH (&git->job.results, result)
@@ -300,7 +300,7 @@ static void schedule_pull(struct files_service_git *git)
     timer_set(loop_timers(git->files_service->master->loop), &git->due, git->next_pull, on_git_due);
 }
 
-/* What those of the turn want together. */
+/* Publish with the combined wishes of the turn. */
 static void publish_turn(struct files_service_git *git)
 {
     struct publisher_wish wish = { .fn = on_git_tree_published, .self = git };
@@ -370,7 +370,7 @@ static void begin_git(struct files_service_git *git)
                                   .remotes = &git->remotes,
                                   .timeout = git->files_service->master->conf.gitfs_timeout,
                                   .pulls = is_pull_due(git) };
-    if (!git->is_ready && !git->job.pulls) { /* it failed a moment ago */
+    if (!git->is_ready && !git->job.pulls) { /* it has just failed */
         AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
 
         print_problem(git, &why);
@@ -393,7 +393,7 @@ static void begin_git_turn(struct files_service_git *git)
     begin_git(git);
 }
 
-/* Those that wait for git hear that it takes longer; it goes on. */
+/* Tell waiters that git takes longer; it continues. */
 static void on_impatient(struct timer *timer)
 {
     struct files_service_git *git = container_of(timer, struct files_service_git, patience);
@@ -454,7 +454,7 @@ const char *files_service_describe_git(struct arena *arena,
     return arena_strdup(arena, buf_text(&text));
 }
 
-/* What is known of a remote that stays is kept. */
+/* Keeps the state of a remote that is still configured. */
 static void add_remote_state(struct files_service_git *git, const struct remote *remote,
                              const struct remote_state *before, size_t count)
 {
@@ -477,7 +477,7 @@ void files_service_git_configure(struct files_service *service)
 
     git->is_reloaded = git->turn != TURN_NONE; /* the turn uses the old ones */
     if (git->is_reloaded && git->turn == TURN_GIT && git->job.pulls) {
-        git->is_given_up = true; /* the one that hangs may be gone from the list */
+        git->is_given_up = true; /* the hanging remote may no longer be listed */
         cancel_raise(&git->cancel);
     }
     if (git->is_reloaded || !git->is_open)

@@ -1,6 +1,6 @@
 /*
  * The service "publisher-lease": one master at a time publishes the trees of states, settings and
- * rules: when it gets the lease, when a file changes, every so often, and when an operator asks.
+ * rules: when it gets the lease, when a file changes, at intervals, and on request.
  */
 #include "fleet/master/files/files_service.h"
 
@@ -106,7 +106,7 @@ void files_service_note_round(struct files_service_branch *branch,
         standby_note(branch->standby, outcome->manifest);
 }
 
-/* The publisher has logged what came of it. */
+/* The publisher has logged the result. */
 static void on_round(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_branch *branch = self;
@@ -180,7 +180,7 @@ static bool is_free_of_canary(const struct files_service *service)
     return service->canary.is_known && !service->canary.is_there;
 }
 
-/* What was interrupted comes before everything else. While there is a canary, that is its end. */
+/* Interrupted work comes first; with a canary, that is its end. */
 static void advance_branch(struct files_service_branch *branch, bool holds)
 {
     struct files_service *service = branch->files_service;
@@ -206,7 +206,7 @@ void files_service_advance(struct files_service *service)
         publish_branch(&service->branches[i]);
 }
 
-/* A sync that failed is tried again at the next interval, or attempt to get the lease. */
+/* A failed sync is retried at the next interval, or attempt to get the lease. */
 static void on_folder_synced(void *self, const char *error)
 {
     struct files_service_branch *branch = self;
@@ -254,7 +254,7 @@ static void on_folder_changed(struct filewatch *watch, const char *path)
         publish_branch(&branch->files_service->branches[FILES_SERVICE_SEALED]);
 }
 
-/* --- who leads ---------------------------------------------------------------------- */
+/* --- the lease ---------------------------------------------------------------------- */
 
 static void write_status(struct files_service *service, bool leads)
 {
@@ -346,7 +346,7 @@ static void watch_folder(struct files_service *service, size_t kind)
 static void close_files_service(struct files_service *service)
 {
     timer_clear(loop_timers(service->master->loop), &service->again);
-    files_service_close_canary(service); /* before those that tell it that they end */
+    files_service_close_canary(service); /* before the publishers that report to it */
     files_service_git_stop(service);
     files_service_sweep_stop(service);
     nats_sub_free(service->updates);

@@ -1,15 +1,14 @@
 /*
- * Large files that no tree has any longer are removed from the bus.
+ * Removes unused large files from the bus.
  *
- * A large file is an object that is named by its sum; trees share it. It is needed as long as a
- * manifest names it: that of a published set, or of a revision that is kept. One that no manifest
- * names is marked (FILESET_UNUSED in the bucket of history, where every master sees it), and
- * removed when the mark is `files_keep_unused` old: a peel may be in the middle of fetching the set
- * that had it. One that is named again loses its mark. Chunks that a killed master left behind are
- * treated in the same way.
+ * A large file is an object named by its sum and shared by trees. It is needed while a manifest of
+ * a published set or a kept revision names it. An unnamed one is marked (FILESET_UNUSED in the
+ * history bucket, visible to every master), and removed when the mark is `files_keep_unused` old: a
+ * peel may still be fetching the old set. One that is named again loses its mark. Chunks left by a
+ * killed master are treated the same way.
  *
- * Only the holder of the lease does this, and nothing is published meanwhile: a round that finds
- * a file on the bus does not send it again.
+ * Only the holder of the lease does this, and nothing is published meanwhile: a round that finds a
+ * file on the bus does not send it again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +31,9 @@
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
 
-/* How often, unless files are kept for a shorter time than four times that. */
+/* Interval, unless files are kept for less than four times this. */
 #define SWEEP_NS (600 * CLOCK_SECOND)
-/* When a round was under way. */
+/* Delay when a round is in progress. */
 #define LATER_NS CLOCK_SECOND
 
 enum act_kind { ACT_MARK, ACT_UNMARK, ACT_ERASE, ACT_PURGE };
@@ -49,12 +48,12 @@ struct files_service_sweep {
     struct timer timer;
     bool is_open, is_under_way, has_failed;
 
-    /* of the sweep under way */
+    /* of the current sweep */
     struct arena arena;
     struct map objects;    /* by name */
     struct map ids, owned; /* of chunks; and those of objects */
     struct map marks;      /* int64_t, bus_time of the mark, by name */
-    struct map named;      /* sums that a manifest has */
+    struct map named;      /* sums named by a manifest */
     size_t waiting;        /* manifests */
     VEC(struct act) acts;
     size_t next;
@@ -82,7 +81,7 @@ static void pause_publishers(struct files_service *service)
         publisher_pause(service->branches[i].publisher);
 }
 
-/* Those of a master that is shutting down are gone. */
+/* A master that shuts down has no publishers any longer. */
 static void resume_swept_publishers(struct files_service_sweep *sweep)
 {
     for (size_t i = 0; sweep->is_open && i < FILES_SERVICE_KINDS; i++)
@@ -109,7 +108,7 @@ static bool is_leading_sweep(const struct files_service_sweep *sweep)
     return sweep->is_open && lease_is_held(&sweep->files_service->lease);
 }
 
-/* --- doing it ------------------------------------------------------------------------- */
+/* --- acts ----------------------------------------------------------------------------- */
 
 static void end_sweep_act(struct files_service_sweep *sweep, const struct nats_error *error)
 {
@@ -127,7 +126,7 @@ static void on_act(void *self, const struct nats_error *error)
 static void on_sweep_mark_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
-    /* another master may have marked it a moment before it lost the lease */
+    /* the previous holder of the lease may have marked it */
     end_sweep_act(self, error && error->fault != NATS_FAULT_CONFLICT ? error : NULL);
 }
 
@@ -166,14 +165,14 @@ static void do_next_act(struct files_service_sweep *sweep)
         fail_sweep(sweep, err.text);
 }
 
-/* --- deciding ------------------------------------------------------------------------- */
+/* --- decisions ------------------------------------------------------------------------ */
 
 static void add_act(struct files_service_sweep *sweep, enum act_kind kind, const char *name)
 {
     VEC_PUSH_IN(&sweep->arena, &sweep->acts, (struct act){ kind, name });
 }
 
-/* Nothing has it: removed when it was marked long enough, which `kind` does. */
+/* Unused: act with `kind` when it was marked long enough ago. */
 static void judge_unused(struct files_service_sweep *sweep, enum act_kind kind, struct str name)
 {
     const int64_t *since = map_remove(&sweep->marks, name);
@@ -194,12 +193,12 @@ static void decide_all(struct files_service_sweep *sweep)
     MAP_EACH (&sweep->ids, entry)
         if (!map_has(&sweep->owned, entry->key))
             judge_unused(sweep, ACT_PURGE, entry->key);
-    MAP_EACH (&sweep->marks, entry) /* of what is used again, or gone */
+    MAP_EACH (&sweep->marks, entry) /* of files used again, or gone */
         add_act(sweep, ACT_UNMARK, entry->key.p);
     do_next_act(sweep);
 }
 
-/* --- what is needed ------------------------------------------------------------------- */
+/* --- needed files --------------------------------------------------------------------- */
 
 static void add_kept_object(struct files_service_sweep *sweep, struct map *map, struct str name)
 {
@@ -207,7 +206,7 @@ static void add_kept_object(struct files_service_sweep *sweep, struct map *map, 
         (void)map_set(map, arena_str(&sweep->arena, name), sweep);
 }
 
-/* What cannot be read may name anything. */
+/* An unreadable manifest may name any file. */
 static void add_manifest_objects(struct files_service_sweep *sweep, struct str manifest)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -285,7 +284,7 @@ static void read_manifests(struct files_service_sweep *sweep)
     end_manifests(sweep, NULL);
 }
 
-/* --- what is there -------------------------------------------------------------------- */
+/* --- existing files ------------------------------------------------------------------- */
 
 static void note_mark(struct files_service_sweep *sweep, const struct nats_kv_entry *entry)
 {
@@ -365,7 +364,7 @@ static void begin_sweep(struct files_service_sweep *sweep)
         fail_sweep(sweep, err.text);
 }
 
-/* --- when ----------------------------------------------------------------------------- */
+/* --- intervals ------------------------------------------------------------------------ */
 
 static bool is_publishing_files(const struct files_service *service)
 {

@@ -13,14 +13,14 @@
 #include "fleet/nats/conn.h"
 #include "fleet/wire/fileset.h"
 
-/* An update that somebody waits for. */
+/* An update with a waiting operator. */
 struct update {
     struct files_service *files_service;
     struct arena arena;
     struct fileset_update_reply reply;
     size_t waiting, reply_size;
     const char *operator;
-    const char *error; /* of the first set that was not published; "": none */
+    const char *error; /* of the first set that failed; "": none */
     char subject[];
 };
 
@@ -30,7 +30,7 @@ struct files_service_one_update {
     const struct publisher_kind *kind;
 };
 
-/* For whom it was published, and what. */
+/* Describes the publication for the history. */
 static const char *format_update_note(const struct files_service_one_update *one)
 {
     const struct files_service_canary *canary = &one->update->files_service->canary;
@@ -65,7 +65,7 @@ static int compare_outcomes(const void *a, const void *b)
                   ((const struct fileset_outcome *)b)->name);
 }
 
-/* Whichever was ready first. */
+/* Restore the order, since any may finish first. */
 static void sort_outcomes(struct update *update)
 {
     if (update->reply.sets.list.n > 1)
@@ -125,7 +125,7 @@ void files_service_on_update(void *self, const struct nats_msg *msg)
     update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
     update->error = "";
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
-        service->branches[i].leads |= question.force; /* this folder counts */
+        service->branches[i].leads |= question.force; /* this folder wins */
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {
         struct files_service_one_update *one =
             ARENA_NEW(&update->arena, struct files_service_one_update);

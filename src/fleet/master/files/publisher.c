@@ -27,7 +27,7 @@
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
 
-/* Writes under way at once. */
+/* Maximum concurrent writes. */
 #define WINDOW 32
 
 enum step {
@@ -52,9 +52,9 @@ struct publisher {
     struct tree_signer signer;
     uint64_t number;            /* of the last change */
     uint64_t canary;            /* the revision of its set */
-    struct str manifest, plain; /* of the round, as it is published now, and to all */
+    struct str manifest, plain; /* of the round, as published now, and for all */
 
-    /* what this master recorded last, while it held the lease that it got then */
+    /* last sum recorded during the current lease */
     char recorded[SHA256_HEX_SIZE];
     int64_t recorded_since;
     uint64_t revision;
@@ -63,13 +63,13 @@ struct publisher {
     struct background_task background_task;
     enum step step;
     struct arena arena;
-    struct tree_set set, sent; /* as it is in the folder, and as it is published */
+    struct tree_set set, sent; /* as in the folder, and as published */
     struct tree_sums sums;     /* of the worker while it reads */
     struct err err;
     bool has_failed, has_written, was_read, is_canary, is_new;
     struct round_wishes wishes;   /* the cause is that below */
-    struct publisher_cause cause; /* a copy: who gave it may be gone before what is recorded is */
-    bool is_begun;                /* the step, when it is a single write */
+    struct publisher_cause cause; /* a copy: the caller may be gone before the recording ends */
+    bool is_begun;                /* of a step with a single write */
     size_t next, pending;
     VEC(const char *) removed;
     struct round_queue queue;
@@ -79,7 +79,7 @@ static void advance_publisher(struct publisher *publisher);
 static void begin_publisher_round(struct publisher *publisher);
 static void begin_folder_reading(struct publisher *publisher);
 
-/* --- what the bucket has ------------------------------------------------------------- */
+/* --- the bucket --------------------------------------------------------------------- */
 
 /* Decimal digits; anything else ends them. */
 static uint64_t read_tree_number(struct str text)
@@ -155,7 +155,7 @@ static void fail_publisher_round(struct publisher *publisher, const char *text)
     publisher->has_failed = true;
 }
 
-/* What a canary publishes is recorded only when it ends. */
+/* A canary is recorded only when it ends. */
 static bool is_unrecorded(const struct publisher *publisher)
 {
     return publisher->wishes.only_tells || (publisher->is_canary && !publisher->wishes.cause);
@@ -197,7 +197,7 @@ static void finish_publisher_round(struct publisher *publisher)
         begin_publisher_round(publisher);
 }
 
-/* A write has come back. False: the publisher is gone. */
+/* A write has ended. False: the publisher is gone. */
 static bool end_publisher_write(struct publisher *publisher, const char *error)
 {
     publisher->pending--;
@@ -235,7 +235,7 @@ static void begin_file_write(struct publisher *publisher, const struct tree_set_
     publisher->has_written = publisher->has_written || !file->is_large;
 }
 
-/* Of a file that is not large. A canary never touches what all others have. */
+/* For a small file. A canary never changes the general set. */
 static bool is_write_needed(const struct publisher *publisher, const struct tree_set_file *file)
 {
     if (publisher->wishes.is_forced &&
@@ -348,7 +348,7 @@ static int make_manifest(struct publisher *publisher, const struct tree_set *set
     return tree_set_manifest(&publisher->arena, set, publisher->options.kind->is_bare, ret, err);
 }
 
-/* Has the bucket the manifest of the round? */
+/* Does the bucket have the manifest of the round? */
 static bool has_manifest(const struct publisher *publisher)
 {
     char sum[SHA256_HEX_SIZE];
@@ -357,7 +357,7 @@ static bool has_manifest(const struct publisher *publisher)
     return tree_keys_has(&publisher->keys, get_manifest_key(publisher), sum);
 }
 
-/* That of a canary has its revision, too: the number that is written after it. */
+/* A canary manifest also has its revision: the number written after it. */
 static int renew_canary(struct publisher *publisher, struct err *err)
 {
     if (!publisher->is_canary)
@@ -388,7 +388,7 @@ static void put_tree_manifest(struct publisher *publisher)
         fail_publisher_round(publisher, err.text);
 }
 
-/* Only readers that see a number after the manifest know that it is whole. */
+/* A number later than the manifest tells readers that it is complete. */
 static bool is_number_needed(const struct publisher *publisher)
 {
     return publisher->has_written || publisher->wishes.must_tell ||
@@ -396,9 +396,9 @@ static bool is_number_needed(const struct publisher *publisher)
                tree_keys_revision(&publisher->keys, get_manifest_key(publisher));
 }
 
-/* Also what a master that signs nothing has published. The set of all is signed for its number, so
- * its first round after a canary, which made that rise, makes it later than all that the canary
- * had. A canary has its revision in its manifest. */
+/* Also signs publications of a master that signs nothing. The general set is signed for its number,
+ * so its first round after a canary, which raised the number, is later than the canary's. A canary
+ * manifest contains its revision. */
 static void put_tree_signature(struct publisher *publisher)
 {
     const struct tree_signer *signer = &publisher->signer;
@@ -428,7 +428,7 @@ static void write_number(struct publisher *publisher)
 
 /* --- history ------------------------------------------------------------------------ */
 
-/* Files that were not read, because they have not changed, are not in the history: read all. */
+/* The history lacks unchanged files that were not read: read all. */
 static void reread_folder(struct publisher *publisher)
 {
     tree_sums_forget(&publisher->sums);
@@ -456,8 +456,8 @@ static void on_history_recorded(void *self, const struct tree_history_result *re
         advance_publisher(publisher);
 }
 
-/* After it was published, since only what is published is kept; a round that did not come so far is
- * made up for by the next one. */
+/* After the publication, since only publications are recorded; the next round makes up for an
+ * aborted one. */
 static void record_revision(struct publisher *publisher)
 {
     const struct publisher_options *options = &publisher->options;
@@ -564,7 +564,7 @@ static bool is_populated(const struct publisher *publisher)
     return tree_keys_next_file(&publisher->keys, NULL) != NULL;
 }
 
-/* Must a file be written that was not read, because it has not changed? The bucket has lost it. */
+/* Must an unread file be written, because the bucket has lost it? */
 static bool lacks_published_bytes(const struct publisher *publisher)
 {
     VEC_EACH (&publisher->sent.files, file)
@@ -598,7 +598,7 @@ static void on_folder_read(struct background_task *background_task)
     } else if (publisher->set.files.n == 0 && is_populated(publisher)) {
         fail_publisher_round(publisher, "folder is empty: the published tree is unchanged");
     } else if (publisher->set.files.n == 0 && !publisher->set.refused.n) {
-        publisher->step = STEP_IDLE; /* nothing is there, and nothing was */
+        publisher->step = STEP_IDLE; /* empty before and after */
         finish_publisher_round(publisher);
         return;
     }
@@ -634,7 +634,7 @@ static void begin_folder_reading(struct publisher *publisher)
                           read_publisher_folder, on_folder_read);
 }
 
-/* The files stay as they are. */
+/* Publish only a new number. */
 static void begin_telling(struct publisher *publisher)
 {
     arena_clear(&publisher->arena);
@@ -780,7 +780,7 @@ void publisher_free(struct publisher *publisher)
                           &(struct publisher_outcome){ .error = "this master is shutting down" });
     }
     if (publisher->pending > 0)
-        return; /* what is under way frees it */
+        return; /* pending calls free it */
     tree_keys_done(&publisher->keys);
     vec_done(&publisher->removed);
     round_queue_done(&publisher->queue);

@@ -31,11 +31,11 @@
 #define BASE_MAX    ((size_t)64 << 20)
 #define SEALED_MAX  (FILESET_INLINE_MAX * 2)
 
-/* What becomes of a file of the folder. */
+/* An action on a file of the folder. */
 struct act {
     const char *path;
-    const struct tree_file *file; /* NULL: it goes */
-    bool is_kept;                 /* the version that is here goes aside first */
+    const struct tree_file *file; /* NULL: remove it */
+    bool is_kept;                 /* save the local version first */
 };
 
 struct standby {
@@ -45,22 +45,22 @@ struct standby {
     const char *base, *staging, *lock_file, *journal;
     struct tree_fetch *fetch;
     bool is_leading;
-    standby_restored_fn *restored; /* of a restore under way */
+    standby_restored_fn *restored; /* of the current restore */
     uint64_t restoring;
-    char noted[SHA256_HEX_SIZE]; /* of the manifest that was noted last */
-    char problem[ERR_TEXT_SIZE]; /* that was logged last */
+    char noted[SHA256_HEX_SIZE]; /* of the last noted manifest */
+    char problem[ERR_TEXT_SIZE]; /* last logged problem */
 
     struct lock lock; /* of the worker: held while this master publishes from the folder */
 
-    /* of the worker, between choosing and finishing */
+    /* used by the worker, between choosing and finishing */
     struct arena plan;
     VEC(struct act) acts;
-    size_t edits; /* files that were changed here only */
+    size_t edits; /* locally changed files */
     bool has_base, is_foreign;
     struct tree_sums sums;
 };
 
-/* --- three versions ------------------------------------------------------------------ */
+/* --- three versions ---------------------------------------------------------------------- */
 
 /* Hash by path. */
 struct version {
@@ -77,7 +77,7 @@ static bool is_same_path(const char *a, const char *b)
     return a && b && strcasecmp(a, b) == 0;
 }
 
-/* A key is the prefix of its kind and the path; other paths stand as they are. */
+/* A key is the prefix of its kind and the path; other paths are unchanged. */
 static const char *get_standby_path(const struct standby *standby, const struct tree_file *file)
 {
     return file->path == file->key ? file->key + strlen(standby->options.kind->prefix) : file->path;
@@ -116,7 +116,7 @@ static int read_standby_base(struct standby *standby, struct version *ret, struc
 
     if (fs_read(&standby->plan, standby->base, BASE_MAX, &manifest, err) < 0)
         return -1;
-    /* what a rollback did that was interrupted is nobody's edit */
+    /* changes by an interrupted rollback are not edits */
     standby->has_base = manifest.p && access(standby->journal, F_OK) < 0 &&
                         tree_files_parse(&standby->plan, manifest, &files, err) == 0;
     for (size_t i = 0; standby->has_base && i < files.n; i++)
@@ -124,7 +124,7 @@ static int read_standby_base(struct standby *standby, struct version *ret, struc
     return 0;
 }
 
-/* --- what must be done ---------------------------------------------------------------- */
+/* --- planning ---------------------------------------------------------------------------- */
 
 static void plan_published(struct standby *standby, struct tree_file *file,
                            const struct version *here, const struct version *base)
@@ -170,7 +170,7 @@ static void plan_all(struct standby *standby, const struct tree_files *files,
             plan_unpublished(standby, entry->key.p, entry->value, base);
 }
 
-/* Another master of this machine publishes from the folder: they share it. */
+/* Another master on this machine publishes from the same folder. */
 static bool is_shared(const struct standby *standby)
 {
     pid_t holder = 0;
@@ -212,7 +212,7 @@ static int choose_standby_files(void *self, struct tree_files *files, struct err
     return 0;
 }
 
-/* --- doing it ---------------------------------------------------------------------------- */
+/* --- acting ------------------------------------------------------------------------------ */
 
 static int keep_aside(const struct standby *standby, const char *path, struct err *err)
 {
@@ -260,7 +260,7 @@ static int write_base(const struct standby *standby, struct str manifest, struct
     return fs_keep(standby->base, manifest, &options, err);
 }
 
-/* What goes makes room for folders of its name. */
+/* Removals come first: a folder may replace a file of the same name. */
 static int do_acts(const struct standby *standby, struct err *err)
 {
     if (standby->acts.n && fs_mkdirs(standby->options.folder, 0755, err) < 0)
@@ -286,7 +286,7 @@ static int finish_files(void *self, const struct tree_files *files, struct err *
     if (fs_mkdirs(standby->options.folder, 0755, err) < 0 ||
         write_base(standby, files->manifest, err) < 0)
         return -1;
-    return fs_unlink(standby->journal, err); /* of a rollback: others have published since */
+    return fs_unlink(standby->journal, err); /* of a rollback: superseded by other publications */
 }
 
 static void report_sync(struct standby *standby, const char *error)
@@ -352,7 +352,7 @@ int standby_check(const struct standby *standby, struct err *err)
     return 0;
 }
 
-/* Whatever differs. What was here was recorded before. */
+/* All differences. The local files were recorded before. */
 static int choose_restored(void *self, struct tree_files *files, struct err *err)
 {
     struct standby *standby = self;
@@ -374,8 +374,8 @@ static int choose_restored(void *self, struct tree_files *files, struct err *err
     return standby->acts.n ? standby_check(standby, err) : 0;
 }
 
-/* The journal is there until all is done, so a master that was killed meanwhile finishes it before
- * it publishes anything. */
+/* The journal exists until everything is done, so a killed master finishes the rollback before it
+ * publishes anything. */
 static int finish_restored(void *self, const struct tree_files *files, struct err *err)
 {
     const struct fs_replace_options options = { .attr = { 0600, FS_KEEP, FS_KEEP } };
@@ -400,7 +400,7 @@ static void on_standby_restored(void *self, const char *error, const struct tree
 
     standby->fetch = NULL;
     standby->noted[0] = '\0';
-    if (!error && !files) { /* nobody can finish what was begun with it, then */
+    if (!error && !files) { /* then the rollback cannot be finished */
         buf_printf(&text, "revision %" PRIu64 " is not recorded", standby->restoring);
         (void)fs_unlink(standby->journal, &err);
     }
@@ -415,7 +415,7 @@ void standby_restore(struct standby *standby, uint64_t revision, standby_restore
     struct tree_trust trust = *standby->options.trust;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    trust.seen = NULL; /* it is older than what is published, and meant to be */
+    trust.seen = NULL; /* older than the published tree on purpose */
     standby->restored = fn;
     standby->restoring = revision;
     standby->fetch = tree_fetch_begin(&(struct tree_fetch_options){
@@ -449,7 +449,7 @@ bool standby_is_busy(const struct standby *standby)
     return standby->fetch != NULL;
 }
 
-/* --- what was published from here -------------------------------------------------------- */
+/* --- own publications -------------------------------------------------------------------- */
 
 struct note {
     struct background_task background_task;
@@ -496,7 +496,7 @@ void standby_note(struct standby *standby, struct str manifest)
                           on_standby_noted);
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- life -------------------------------------------------------------------------------- */
 
 struct standby *standby_new(const struct standby_options *options, struct err *err)
 {

@@ -21,7 +21,7 @@
 #include "fleet/wire/fileset.h"
 #include "fleet/wire/signature.h"
 
-/* Requests under way at once. */
+/* Maximum concurrent requests. */
 #define WINDOW 32
 
 struct known {
@@ -36,14 +36,14 @@ struct recording {
     struct nats_kv kv;
     struct arena arena;
     char sum[SHA256_HEX_SIZE]; /* of the manifest */
-    VEC(struct known) known;   /* revisions that are there, in order; ours is the last */
+    VEC(struct known) known;   /* existing revisions, in order; ours is the last */
     struct fileset_revision revision;
-    VEC(const struct tree_set_file *) blobs; /* that the history does not have */
-    struct map named;                        /* sums of files that a revision to keep has */
-    VEC(const char *) unwanted;              /* keys that go */
+    VEC(const struct tree_set_file *) blobs; /* missing in the history */
+    struct map named;                        /* sums of files in kept revisions */
+    VEC(const char *) unwanted;              /* keys to remove */
     size_t next, pending;
-    void (*go_on)(struct recording *recording); /* more of the step */
-    void (*then)(struct recording *recording);  /* the step after it */
+    void (*go_on)(struct recording *recording); /* continues the step */
+    void (*then)(struct recording *recording);  /* the next step */
     bool has_failed;
     char problem[ERR_TEXT_SIZE];
 };
@@ -68,7 +68,7 @@ static void end_recorded(struct recording *recording)
                                  .revision = recording->known.p[recording->known.n - 1].number });
 }
 
-/* The step ends with this when all that is under way has come back. */
+/* Note a problem; the step fails when all its requests have ended. */
 static void note_history_problem(struct recording *recording, const char *text)
 {
     const struct str part = str_slice(str_from(text), 0, sizeof(recording->problem) - 1);
@@ -80,8 +80,8 @@ static void note_history_problem(struct recording *recording, const char *text)
     recording->problem[part.n] = '\0';
 }
 
-/* A request of a step with many has come back; `text` NULL: all is well. The step after it begins
- * when the last one has. */
+/* One of the requests of a step has ended; `text` NULL: success. The next step begins after the
+ * last one. */
 static void end_request(struct recording *recording, const char *text)
 {
     recording->pending--;
@@ -105,7 +105,7 @@ static void begin_history_step(struct recording *recording,
     recording->go_on = go_on;
     recording->then = then;
     recording->next = 0;
-    recording->pending = 1; /* ours: nothing ends before all have begun */
+    recording->pending = 1; /* our own, so that the step cannot end early */
     end_request(recording, NULL);
 }
 
@@ -119,7 +119,7 @@ static const char *make_history_key(struct recording *recording, uint64_t number
     return arena_printf(&recording->arena, FILESET_PAST_MANIFEST, recording->now.tree, number);
 }
 
-/* The part of a key after "<tree>.<what>."; the rest of one that is not such a key is empty. */
+/* Returns the part of a key after "<tree>.<what>."; empty for other keys. */
 static struct str get_history_key_rest(const struct recording *recording, struct str key,
                                        const char *what)
 {
@@ -128,7 +128,7 @@ static struct str get_history_key_rest(const struct recording *recording, struct
     return str_slice(key, head, key.n);
 }
 
-/* --- what is no longer kept --------------------------------------------------------- */
+/* --- expiry ------------------------------------------------------------------------- */
 
 static void on_history_purged(void *self, const struct nats_error *error)
 {
@@ -203,7 +203,7 @@ static void add_history_files(struct recording *recording, struct str manifest)
     struct err err;
 
     if (tree_files_parse(&arena, manifest, &files, &err) < 0)
-        return; /* nobody can bring it back */
+        return; /* cannot be restored */
     for (size_t i = 0; i < files.n; i++) {
         const struct str sum = str_from(files.p[i].sha256);
 
@@ -212,7 +212,7 @@ static void add_history_files(struct recording *recording, struct str manifest)
     }
 }
 
-/* Its signature goes before it, so that none is left behind. */
+/* Removes the signature first, so that none is left behind. */
 static void drop_manifest(struct recording *recording, const char *key)
 {
     VEC_PUSH_IN(&recording->arena, &recording->unwanted, signature_key(&recording->arena, key));
@@ -234,7 +234,7 @@ static void on_history_manifest(void *self, const struct nats_error *error,
         drop_manifest(recording, arena_strndup(&recording->arena, entry->key.p, entry->key.n));
 }
 
-/* What a master that was killed meanwhile left behind is found here, too. */
+/* Also finds leftovers of a killed master. */
 static void list_manifests(struct recording *recording)
 {
     struct err err;
@@ -246,7 +246,7 @@ static void list_manifests(struct recording *recording)
         fail_recording(recording, err.text);
 }
 
-/* Revisions first, so that one that is listed is whole. */
+/* Removes revisions first, so that listed ones are complete. */
 static void expire_revisions(struct recording *recording)
 {
     const size_t keep = recording->now.keep < 1 ? 1 : (size_t)recording->now.keep;
@@ -303,7 +303,7 @@ static void on_signed(void *self, const struct nats_error *error, uint64_t revis
         write_revision(self);
 }
 
-/* A revision that is brought back is published, and signed, as a new one: so it must be ours. */
+/* A restored revision is published and signed as a new one, so it must be our own. */
 static struct str sign_manifest(struct recording *recording, const char *key)
 {
     const struct ed25519_pair pair = nats_nkey_pair(recording->now.account);
@@ -347,7 +347,7 @@ static void put_history_manifest(struct recording *recording)
 
 static void on_blob(void *self, const struct nats_error *error, uint64_t revision)
 {
-    /* what is there under the sum is the same file */
+    /* an existing file with this sum is the same */
     const bool is_there = !error || error->fault == NATS_FAULT_CONFLICT;
 
     (void)revision;
@@ -372,7 +372,7 @@ static void write_blobs(struct recording *recording)
     }
 }
 
-/* --- what differs from the last one ------------------------------------------------- */
+/* --- changes since the last revision ------------------------------------------------ */
 
 static void add_history_change(struct recording *recording, uint64_t *count, const char *change,
                                const char *path)
@@ -389,7 +389,7 @@ static int compare_changes(const void *a, const void *b)
                   ((const struct fileset_change *)b)->path);
 }
 
-/* The path of a file whose key is its path. */
+/* The path, for a file whose key is its path. */
 static const char *strip_key_prefix(const struct recording *recording, const char *key)
 {
     const size_t n = strlen(recording->now.prefix);
@@ -477,14 +477,14 @@ static void on_last(void *self, const struct nats_error *error, const struct nat
         fail_recording(recording, error->text);
         return;
     }
-    /* one that cannot be read counts as none */
+    /* an unreadable one counts as missing */
     if (!error && tree_files_parse(&recording->arena, arena_str(&recording->arena, entry->value),
                                    &last, &err) < 0)
         last = (struct tree_files){ 0 };
     record_changes(recording, &last);
 }
 
-/* --- what is there ------------------------------------------------------------------ */
+/* --- existing revisions ------------------------------------------------------------- */
 
 static int compare_known(const void *a, const void *b)
 {
@@ -521,7 +521,7 @@ static void note_known(struct recording *recording, const struct nats_kv_entry *
 
     if (record_decode(&arena, &fileset_revision_type, 1, entry->value, &revision, &err) < 0 ||
         strlen(revision.manifest) >= sizeof(known.manifest))
-        return; /* it is not one */
+        return; /* not a revision */
     known.number = revision.revision;
     memcpy(known.manifest, revision.manifest, strlen(revision.manifest) + 1);
     VEC_PUSH_IN(&recording->arena, &recording->known, known);

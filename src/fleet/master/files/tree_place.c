@@ -16,13 +16,13 @@
 #define FOLDER_MODE 0755
 #define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* The folder that the last part of a path is in. */
+/* The parent folder of a path. */
 struct parent {
     int fd;
     struct str name; /* the last part, of the path */
 };
 
-/* One step down; `makes` a folder that is not there. */
+/* One step down; `makes` creates a missing folder. */
 static int open_subfolder(int above, const char *name, bool makes)
 {
     const int fd = openat(above, name, OPEN_FOLDER);
@@ -56,7 +56,7 @@ static int open_parent(const char *folder, const char *path, bool makes, struct 
     return 0;
 }
 
-/* A file in the making. */
+/* A file being written. */
 struct placing {
     struct parent parent;
     struct site site;
@@ -83,7 +83,7 @@ static int open_file_draft(struct placing *placing, mode_t mode, struct err *err
     return draft_open_at(&placing->draft, &placing->site, &options, err);
 }
 
-/* On failure there is nothing to end. */
+/* On failure, nothing to clean up. */
 static int begin_placing(struct placing *placing, const char *folder, const char *path, mode_t mode,
                          struct err *err)
 {
@@ -134,7 +134,7 @@ int tree_place_copy(const char *folder, const char *path, const char *from, mode
     return rc;
 }
 
-/* The folders on the way to the file, from the last one up, as long as they are empty. */
+/* Remove empty parent folders, bottom up. */
 static void remove_empty_folders(const char *folder, const char *path)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -21,7 +21,7 @@
 #include "core/sys/tree.h"
 #include "fleet/wire/fileset.h"
 
-#define MADE_KEY "=" /* begins a key that is made from a path */
+#define MADE_KEY "=" /* prefix of keys derived from paths */
 
 struct walk {
     struct arena *arena;
@@ -88,7 +88,7 @@ static size_t find_longest_marker(const char *const *markers)
     return longest;
 }
 
-/* NULL: none is in it. */
+/* NULL: none found. */
 static const char *find_marker(const char *const *markers, struct str text)
 {
     for (; markers && *markers; markers++)
@@ -97,7 +97,7 @@ static const char *find_marker(const char *const *markers, struct str text)
     return NULL;
 }
 
-/* The sum and the size of a file, and which marker is in it: also across two parts. */
+/* Computes the sum and size of a file, and finds markers, also across two blocks. */
 static int sum_large(int fd, const char *const *markers, struct tree_set_file *file,
                      const char **ret_marker, struct err *err)
 {
@@ -129,11 +129,11 @@ static int sum_large(int fd, const char *const *markers, struct tree_set_file *f
     return 0;
 }
 
-/* A file while it is read. */
+/* A file being read. */
 struct file_reading {
     int64_t began;              /* wall time */
-    struct fs_info info, after; /* what it was before and after */
-    const char *marker;         /* that is in it; NULL: none is */
+    struct fs_info info, after; /* before and after the reading */
+    const char *marker;         /* marker found in it; NULL: none */
 };
 
 static int read_open_file(struct walk *walk, int fd, const char *name, struct tree_set_file *file,
@@ -163,7 +163,7 @@ static int read_tree_file(struct walk *walk, const struct tree_entry *entry,
     return 0;
 }
 
-/* --- what is known ------------------------------------------------------------------ */
+/* --- remembered sums ---------------------------------------------------------------- */
 
 static bool find_sum(const struct walk *walk, const struct tree_entry *entry,
                      struct tree_set_file *file)
@@ -179,7 +179,7 @@ static bool find_sum(const struct walk *walk, const struct tree_entry *entry,
     return true;
 }
 
-/* Not what was changed while it was read. */
+/* Unless it changed during the reading. */
 static void keep_sum(const struct walk *walk, const struct tree_set_file *file,
                      const struct file_reading *reading)
 {
@@ -192,7 +192,7 @@ static void keep_sum(const struct walk *walk, const struct tree_set_file *file,
     tree_sums_keep(walk->options->sums, file->file, &reading->info, reading->began, &sum);
 }
 
-/* What is published instead of what was read. */
+/* Transforms the content for publication. */
 static int prepare_file(struct walk *walk, const char *below, const char *marker,
                         struct tree_set_file *file, struct err *why)
 {

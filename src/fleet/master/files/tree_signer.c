@@ -10,7 +10,7 @@
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
 
-/* Of each of the places. */
+/* The keys of each place. */
 static const struct {
     const char *manifest, *signature;
 } keys[] = {
@@ -36,7 +36,7 @@ static bool check_stored(const struct tree_signer *signer, size_t at, const char
                                 str_bytes(place->stored, place->size), ret_mark, &err) == 0;
 }
 
-/* What is too long is not a signature. */
+/* Too long for a signature. */
 static void keep_stored(struct tree_signer_place *place, struct str value, uint64_t revision)
 {
     if (revision < place->stamp)

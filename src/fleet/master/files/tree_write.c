@@ -31,7 +31,7 @@ static void on_tree_value_put(void *self, const struct nats_error *error, uint64
     end_write(self, error ? error->text : NULL, revision);
 }
 
-/* Does the object have the content that its name says? */
+/* Does the content of the object match its name? */
 static bool is_object_of(const struct nats_object_info *info, const struct tree_set_file *file)
 {
     char sum[SHA256_HEX_SIZE];
@@ -46,7 +46,7 @@ static void on_tree_object_put(void *self, const struct nats_error *error,
     struct write *write = self;
     const char *text = error ? error->text : NULL;
 
-    /* the next round finds that it differs, and replaces it */
+    /* the next round replaces it */
     if (!error && !is_object_of(info, write->file))
         text = "a file changed while it was published";
     (void)close(write->fd);

@@ -1,6 +1,6 @@
 /*
- * The service "dispatch": takes jobs from operators, shows that this master lives, and takes over
- * the jobs of masters that do not.
+ * The service "dispatch": accepts jobs from operators, sends the heartbeat of this master, and
+ * takes over jobs of dead masters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +30,15 @@
 #include "fleet/wire/subject.h"
 
 #define BEAT_NS (5 * CLOCK_SECOND)
-/* After one that was not stored: others count on it as soon as the bucket has a leader again. */
+/* Retry after a failed heartbeat: other masters rely on it as soon as the bucket has a leader
+ * again. */
 #define BEAT_AGAIN_NS (1 * CLOCK_SECOND)
 #define SCAN_NS       (5 * CLOCK_SECOND)
-/* An owner must be missing in so many scans, one after the other. */
+/* Consecutive scans in which an owner must be missing. */
 #define SCANS_MISSING 2
 #define ACTIVE_KEYS   "active.*"
 
-/* A job whose owner was not seen. */
+/* A job without a live owner. */
 struct orphan {
     unsigned scans;
     unsigned last_scan;
@@ -69,13 +70,12 @@ struct dispatcher *master_dispatcher(const struct master *master)
     return ((struct dispatch_service *)master_find(master, &master_dispatch_service))->dispatcher;
 }
 
-/* --- dispatch requests -------------------------------------------------------------------------
- */
+/* --- dispatch requests -------------------------------------------------------------- */
 
 struct dispatch_request {
     struct dispatch_service *service;
     struct arena arena;
-    struct audit audit; /* what it asks for */
+    struct audit audit; /* describes the job */
     size_t reply_size;
     char reply[];
 };
@@ -131,7 +131,7 @@ static void on_dispatch_request(void *self, const struct nats_msg *msg)
         on_request_dispatched(request, DISPATCH_INVALID, err.text);
         return;
     }
-    if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
+    if (job_is_orchestration(&job)) { /* orchestrations come only from reactions */
         on_request_dispatched(request, DISPATCH_INVALID, "use 'zester orchestrate' instead");
         return;
     }
@@ -154,7 +154,7 @@ static void on_cancel_request(void *self, const struct nats_msg *msg)
             .action = "job.kill", .by = cancel.operator, .id = arena_str(&arena, names.jid).p });
 }
 
-/* Any master has dispatched a job. */
+/* A job was dispatched, by any master. */
 static void on_dispatched_job(void *self, const struct nats_msg *msg)
 {
     struct dispatch_service *service = self;
@@ -168,11 +168,11 @@ static void on_dispatched_job(void *self, const struct nats_msg *msg)
         dispatcher_note_job(service->dispatcher, &job);
 }
 
-/* --- signs of life ------------------------------------------------------------------ */
+/* --- heartbeat ---------------------------------------------------------------------- */
 
 static void on_heartbeat_deleted(void *self, const struct nats_error *error, uint64_t revision)
 {
-    (void)error; /* others see it by the silence */
+    (void)error; /* others notice the silence */
     (void)revision;
     master_release(self);
 }
@@ -222,7 +222,7 @@ static void write_heartbeat(struct timer *timer)
               write_heartbeat);
 }
 
-/* --- jobs of masters that are gone --------------------------------------------------- */
+/* --- jobs of dead masters ----------------------------------------------------------- */
 
 static void forget_orphan(struct dispatch_service *service, struct orphan *orphan)
 {
@@ -247,7 +247,7 @@ static void note_orphan(struct dispatch_service *service, struct str jid)
     forget_orphan(service, orphan);
 }
 
-/* Those that the last scan did not see have a master again, or have ended. */
+/* Jobs missing in the last scan have an owner again, or have ended. */
 static void forget_old_orphans(struct dispatch_service *service)
 {
     MAP_EACH (&service->orphans, entry) {
@@ -270,7 +270,7 @@ static void check_active(struct dispatch_service *service, const struct nats_kv_
         return;
     if (record_decode(&arena, &job_active_type, 1, entry->value, &active, &err) < 0)
         active.owner = "";
-    /* our own, of which we know nothing: the answer to a write got lost */
+    /* our own unknown job: the answer to a write got lost */
     if (strcmp(active.owner, service->master->id) == 0 ||
         !roster_master_lives(master_roster(service->master), str_from(active.owner)))
         note_orphan(service, jid);
@@ -309,8 +309,8 @@ static void scan_active_jobs(struct timer *timer)
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* An event for rules: _master/job/<jid>/<word>. Its depth is that of the reaction that the job
- * comes from, so that a rule that reacts to its own jobs ends. */
+/* Announces _master/job/<jid>/<word>. Its depth is that of the reaction that started the job, so
+ * that a rule that reacts to its own jobs ends. */
 static void announce_job(struct dispatch_service *service, const struct job *job, const char *word)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -376,7 +376,7 @@ static void end_own(void *self, const char *jid)
     orchestrator_end(master_orchestrator(((struct dispatch_service *)self)->master), str_from(jid));
 }
 
-/* Only peels that have left lose their facts. */
+/* Only deleted or revoked peels lose their facts. */
 static void on_dispatch_facts_changed(struct roster_listener *listener, struct str peel)
 {
     struct dispatch_service *service = container_of(listener, struct dispatch_service, facts);
@@ -463,7 +463,7 @@ static int start_dispatch_service(void *self, struct err *err)
     return 0;
 }
 
-/* Others take the jobs over at once when the sign of life is gone. */
+/* Other masters take over the jobs as soon as the heartbeat is gone. */
 static void stop_dispatch_service(void *self)
 {
     struct dispatch_service *service = self;

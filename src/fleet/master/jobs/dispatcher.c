@@ -27,12 +27,12 @@ const char *dispatcher_drop_name(enum dispatcher_drop reason)
     return names[reason];
 }
 
-/* Returns are kept until their bucket has them. */
+/* Buffer for returns until they are stored. */
 #define RETURNS_BYTES_MAX ((size_t)256 << 20)
-/* Returns of many targets are stored together; the last one of a job does not wait. */
+/* Returns are stored in batches; the last one of a job does not wait. */
 #define RETURNS_LINGER_NS (5 * CLOCK_MS)
 
-/* What was said while there was no connection is in the stream. */
+/* Messages missed while disconnected are in the stream. */
 static void on_dispatcher_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct dispatcher *dispatcher = container_of(listener, struct dispatcher, listener);
@@ -77,7 +77,7 @@ void dispatcher_free(struct dispatcher *dispatcher)
     free(dispatcher);
 }
 
-/* --- is it sound? ------------------------------------------------------------------- */
+/* --- validation --------------------------------------------------------------------- */
 
 bool dispatcher_is_jid(const char *jid)
 {
@@ -138,7 +138,7 @@ int dispatcher_check(const struct job *job, struct err *err)
     return check_rollout(job, err);
 }
 
-/* Before it is on record: what cannot be opened would never reach a peel. */
+/* Before it is recorded: secrets that cannot be decrypted would never reach a peel. */
 static int check_secrets(const struct dispatcher *dispatcher, const struct job *job,
                          struct err *err)
 {

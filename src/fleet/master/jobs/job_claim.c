@@ -18,9 +18,9 @@
 #include "fleet/wire/signature.h"
 #include "fleet/wire/subject.h"
 
-/* Between tries of a write that did not go through. */
+/* Retry interval for a failed write. */
 #define RETRY_NS (CLOCK_SECOND / 2)
-/* Of a claim, that somebody waits for. */
+/* Attempts for a claim with a waiting caller. */
 #define TRIES_MAX 10
 #define UNSIGNED  "its record is not signed by a master, and this one signs requests"
 
@@ -49,7 +49,7 @@ static void on_retry_claim(struct timer *timer)
         job_run_drop(run);
 }
 
-/* The bus did not answer: it may or may not have been done. */
+/* The bus did not answer: the write may have happened. */
 static void retry_claim(struct job_run *run, const char *why)
 {
     if (++run->tries >= TRIES_MAX) {
@@ -76,7 +76,7 @@ static void on_job_marked(void *self, const struct nats_error *error, uint64_t r
     } else if (error->fault == NATS_FAULT_CONFLICT && run->tries == 0) {
         fail_claim(run, DISPATCH_PENDING, "another master has taken the job over");
     } else if (error->fault == NATS_FAULT_CONFLICT) {
-        /* an earlier try was written after all, or somebody took it over: read it */
+        /* an earlier attempt succeeded, or another master took it over: read it */
         run->step = JOB_RUN_CLAIMING;
         retry_claim(run, error->text);
     } else {
@@ -144,7 +144,7 @@ static void on_stored_read(void *self, const struct nats_error *error,
     else if (stored.status == JOB_RUNNING && run->tries > 0 &&
              strcmp(stored.owner, run->dispatcher->options.master_id) == 0 &&
              claim_is_same(&run->job, &stored)) {
-        /* our own write, whose answer was lost; also of a takeover, so it may have been sent */
+        /* our own write, whose answer was lost; after a takeover it may have been sent */
         run->revision = entry->revision;
         run->epoch = claim_epoch(&stored, entry->revision);
         job_run_copy(&run->arena, &stored, &run->job);
@@ -192,7 +192,7 @@ static void on_active_written(void *self, const struct nats_error *error, uint64
     (void)job_run_came_back(run);
 }
 
-/* Written before the record, on the same stream: a job that is there can always be found. */
+/* Written before the record, on the same stream, so that every job can be found. */
 static void write_active(struct job_run *run)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -215,7 +215,7 @@ static void write_claim(struct job_run *run)
     struct err err;
 
     claimed.status = JOB_CLAIMED;
-    claimed.epoch = claimed.sent_epoch = 0; /* an earlier try may have set it running */
+    claimed.epoch = claimed.sent_epoch = 0; /* an earlier attempt may have set it running */
     job_run_sign(run, &claimed);
     write_active(run);
     if (nats_kv_create(&kv, run->job.jid, job_run_encode(&arena, &job_type, &claimed),
@@ -279,7 +279,7 @@ static void on_claimed_record(void *self, const struct nats_error *error,
         job_run_replay(run);
 }
 
-/* A job that was kept for absent peels may have been replaced while it had no master. */
+/* A job queued for absent peels may have been replaced while it had no owner. */
 static void read_newer(struct job_run *run)
 {
     const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
@@ -300,7 +300,7 @@ static void on_job_taken(void *self, const struct nats_error *error, uint64_t re
 
     if (!job_run_came_back(run))
         return;
-    if (error) { /* somebody else was faster, or the next scan tries again */
+    if (error) { /* another master was faster, or the next scan retries */
         log_info("job %s: not taken over: %s", run->job.jid, error->text);
         fail_claim(run, DISPATCH_PENDING, "another master has taken the job over");
         return;
@@ -318,7 +318,7 @@ static void on_job_taken(void *self, const struct nats_error *error, uint64_t re
         read_newer(run);
 }
 
-/* Would this master sign requests for it? Its record says what to do, and to whom. */
+/* May this master sign requests for it? The record determines function and targets. */
 static bool is_signed_by_us(const struct job_run *run)
 {
     const struct nats_nkey *signer = job_run_signer(run);
@@ -346,7 +346,7 @@ void job_run_take(struct job_run *run, uint64_t revision)
     run->epoch = taken.sent_epoch;
     run->job = taken;
     write_active(run);
-    kv.settled = true; /* masters that miss its owner find it at the same moment */
+    kv.settled = true; /* several masters may try at the same moment */
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &taken), revision,
                        on_job_taken, run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);

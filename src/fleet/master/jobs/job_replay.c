@@ -1,12 +1,12 @@
 /*
- * What was answered while this master did not listen, from the stream.
+ * Reads answers from the stream that arrived while this master did not listen.
  *
- * Of a job for few, the last ack and the last return of each target are read, one by one. One for
- * many, or with a return that hides an earlier one, is read whole, which takes a consumer. After a
- * server has ended its masters read for all of their jobs, so only some are read at once and the
- * others wait for their turn: how many consumers there are does not depend on the number of jobs.
+ * For a job with few targets, the last ack and return of each target are read one by one. A job
+ * with many targets, or with a return that hides an earlier one, is read completely, with a
+ * consumer. After a server failure masters read for all their jobs, so only some are read at once
+ * and the others are queued: the number of consumers is limited.
  *
- * The subscriptions stand already, so there is no gap.
+ * The subscriptions are already active, so there is no gap.
  */
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -22,11 +22,11 @@
 #include "fleet/wire/exec.h"
 #include "fleet/wire/subject.h"
 
-/* Targets of a job for few. */
+/* Maximum targets for reading one by one. */
 #define FEW 8
-/* Jobs of a master that are read at once. */
+/* Jobs read at once. */
 #define READERS_MAX 4
-/* Before a stream without a leader is asked again. */
+/* Retry interval for a stream without a leader. */
 #define RETRY_NS (1 * CLOCK_SECOND)
 
 static const enum subject_kind answers[] = { SUBJECT_JOB_RETURN, SUBJECT_JOB_ACK };
@@ -47,7 +47,7 @@ static void note_message(void *self, const struct nats_msg *msg,
         job_run_note_return(run, msg->subject, msg->payload);
 }
 
-/* --- turns --------------------------------------------------------------------------- */
+/* --- turns ------------------------------------------------------------------------------ */
 
 static void begin_replay(struct job_run *run);
 
@@ -117,7 +117,7 @@ static void fail_reading(struct job_run *run, const char *why)
     end_replay(run);
 }
 
-/* --- all of its messages --------------------------------------------------------------- */
+/* --- all of its messages ---------------------------------------------------------------- */
 
 static void on_replay_caught_up(void *self)
 {
@@ -148,7 +148,7 @@ static void begin_consumer(struct job_run *run)
         fail_reading(run, err.text);
 }
 
-/* --- the last of each target ------------------------------------------------------------ */
+/* --- last messages of each target ------------------------------------------------------- */
 
 static void read_next(struct job_run *run);
 
@@ -164,7 +164,7 @@ static void retry_reading(struct job_run *run, const char *why)
               on_replay_retry);
 }
 
-/* A master answered for the target: what the target itself said may be before that. */
+/* A master's answer may hide an earlier one of the target itself. */
 static bool is_return_hidden(const struct nats_stored *stored)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -249,7 +249,7 @@ static void read_next(struct job_run *run)
     end_replay(run);
 }
 
-/* --- the whole -------------------------------------------------------------------------- */
+/* --- start and end ---------------------------------------------------------------------- */
 
 static void begin_replay(struct job_run *run)
 {
@@ -270,7 +270,7 @@ void job_run_replay(struct job_run *run)
         break;
     case JOB_REPLAY_WAITS: break;
     case JOB_REPLAY_READS:
-        run->replay.is_due_again |= !run->replay.consumer; /* which misses nothing */
+        run->replay.is_due_again |= !run->replay.consumer; /* a consumer misses nothing */
         break;
     }
 }

@@ -1,10 +1,10 @@
 /*
- * Jobs of masters that are gone: read, taken over, and brought on their way.
+ * Takes over jobs of dead masters.
  *
- * A master that ends may leave a thousand. Each takeover counts (CLAIM_RECLAIMS_MAX), so a job is
- * taken over only when it is its turn: a master that ends in the middle has used up one takeover
- * of some jobs, not of all. Whose turn it is, is up to chance: else the next master would begin
- * with the same ones.
+ * A dead master may leave a thousand. Takeovers per job are limited (CLAIM_RECLAIMS_MAX), so only a
+ * few jobs are taken over at a time: a master that dies in the middle has used up a takeover of
+ * some jobs, not of all. The order is random: otherwise the next master would begin with the same
+ * jobs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "fleet/nats/kv.h"
 #include "core/sys/chance.h"
 
-/* Jobs that are being taken over at once. */
+/* Concurrent takeovers. */
 #define RESCUES_MAX 8
 
 struct job_rescue {
@@ -155,7 +155,7 @@ void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
     begin_rescues(dispatcher);
 }
 
-/* --- jobs that others may have rescued ---------------------------------------------------- */
+/* --- jobs that others may have taken over ------------------------------------------------- */
 
 static void on_verified(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
@@ -187,7 +187,7 @@ static void verify_run(struct job_run *run)
     run->pending++;
 }
 
-/* What is being claimed or ended finds out by itself: it compares when it writes. */
+/* Claims and ends find out by themselves: their writes compare revisions. */
 void dispatcher_verify(struct dispatcher *dispatcher, uint64_t doubts)
 {
     dispatcher->doubts = doubts;

@@ -16,9 +16,9 @@
 #include "fleet/wire/signature.h"
 #include "fleet/wire/subject.h"
 
-/* Between tries of a write that did not go through. */
+/* Retry interval for a failed write. */
 #define RETRY_NS (CLOCK_SECOND / 2)
-/* A return that was on its way when the job ended. */
+/* Time for late returns after the end. */
 #define LINGER_NS (2 * CLOCK_SECOND)
 
 /* --- life --------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ void job_run_copy(struct arena *arena, const struct job *from, struct job *to)
 
     v = value_copy(arena, &v);
     if (record_read(arena, &job_type, 1, &v, to, &err) < 0)
-        *to = *from; /* what was written can be read */
+        *to = *from; /* our own encoding is readable */
 }
 
 struct job_run *job_run_new(struct dispatcher *dispatcher, const struct job *job)
@@ -105,7 +105,7 @@ void job_run_drop(struct job_run *run)
         free_run(run);
 }
 
-/* A call has called back. False: the run is gone. */
+/* A call has ended. False: the run is gone. */
 bool job_run_came_back(struct job_run *run)
 {
     run->pending--;
@@ -141,7 +141,7 @@ void job_run_sign(struct job_run *run, struct job *job)
 
 /* --- records ------------------------------------------------------------------------ */
 
-/* What was just written must be seen: from the leader. */
+/* Reads from the leader, to see the latest writes. */
 struct nats_kv job_run_bucket(const struct job_run *run, enum store_bucket bucket)
 {
     return (struct nats_kv){ .js = run->dispatcher->options.js,
@@ -229,7 +229,7 @@ static void on_lingered(struct timer *timer)
 
 static void on_active_deleted(void *self, const struct nats_error *error, uint64_t revision)
 {
-    (void)error; /* the scanner finds a job that has ended, and deletes it */
+    (void)error; /* the scan removes the entry of an ended job */
     (void)revision;
     (void)job_run_came_back(self);
 }
@@ -284,8 +284,8 @@ static void note_end(struct job_run *run, uint64_t revision)
         job_run_end(run);
 }
 
-/* Somebody who may not write records has had a server answer there (docs/explanation/security.md,
- * "If a machine is hostile"): what is known here takes the place of it. */
+/* A client without write permission has made a server overwrite the record
+ * (docs/explanation/security.md, "If a machine is hostile"): restore it from memory. */
 static void restore_record(struct job_run *run, uint64_t revision)
 {
     log_warning("job %s: restored its overwritten record", run->job.jid);
@@ -302,7 +302,7 @@ static bool read_run_record(const struct job_run *run, struct arena *arena, stru
            strcmp(ret->jid, run->job.jid) == 0;
 }
 
-/* The record is not what we know: our own write, whose answer got lost, or that of another. */
+/* The record differs: our own write, whose answer got lost, or another master's. */
 static void on_end_read(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
 {
@@ -374,8 +374,7 @@ void job_run_end(struct job_run *run)
     run->is_writing = true;
 }
 
-/* A real return took the place of a made-up one, or came after the deadline: the status may be
- * better now. */
+/* A real return replaced a made-up one, or came after the deadline: the status may improve. */
 void job_run_correct(struct job_run *run)
 {
     run->dispatcher->counts.late++;

@@ -24,7 +24,7 @@
 #define UNSENT      "not sent: more peels have failed than --max-failures allows"
 #define HELD        "not sent: the job ended before its turn came"
 #define CANCELED    "canceled: no answer before the job was stopped"
-/* A peel ends a job itself that takes longer than it may; one that does not say so then is lost. */
+/* A peel ends an overdue job itself; one that does not report it by then is lost. */
 #define NODE_GRACE_NS (15 * CLOCK_SECOND)
 
 /* --- watching ----------------------------------------------------------------------- */
@@ -39,8 +39,7 @@ static void on_job_timer(struct timer *timer)
 static void on_run_return_stored(void *self, const struct nats_error *error,
                                  const struct nats_stored_ack *ack);
 
-/* A made-up return never replaces one that is there, unless that says `queued` and was made up by
- * this master, too. */
+/* A made-up return never replaces an existing one, except this master's own `queued`. */
 static void store_run_return(struct job_run *run, struct str peel, struct str bytes, bool made_up)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -75,7 +74,7 @@ static void on_run_return_stored(void *self, const struct nats_error *error,
         job_run_end(run);
 }
 
-/* Keep the answer of a master for a target that gave none; returns it as bytes. */
+/* Store a master's answer for a target without one; returns it as bytes. */
 static struct str store_made_up(struct job_run *run, struct arena *arena,
                                 const struct exec_return *made)
 {
@@ -90,7 +89,7 @@ static struct str store_made_up(struct job_run *run, struct arena *arena,
     return bytes;
 }
 
-/* The same, and tell those who wait for it. */
+/* The same, and publish it. */
 static void make_up_return(struct job_run *run, const struct exec_return *made)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -109,7 +108,7 @@ static void give_up_target(struct job_run *run, const char *peel, const char *wh
         run, &(struct exec_return){ .peel_id = peel, .error = why, .unreachable = unreachable });
 }
 
-/* It has the request and may still answer: that will count, this does not. */
+/* It has the request, and its real answer will replace this one. */
 static void note_overdue(struct job_run *run, const char *peel)
 {
     make_up_return(
@@ -117,7 +116,7 @@ static void note_overdue(struct job_run *run, const char *peel)
                  .peel_id = peel, .error = EXEC_OVERDUE, .unreachable = true, .overdue = true });
 }
 
-/* Who waits is not told of a target that has the request: its own answer comes in a moment. */
+/* Not reported for a target that has the request: its own answer comes soon. */
 static void note_canceled(struct job_run *run, const char *peel, bool is_told)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -140,14 +139,14 @@ static void replace_target(struct job_run *run, const char *peel, const char *ne
     give_up_target(run, peel, arena_printf(&arena, "not sent: replaced by job %s", newer), true);
 }
 
-/* It will not come back. */
+/* The peel will not come back. */
 static void drop_target(struct job_run *run, const char *peel)
 {
     (void)job_counts_return(run->job_counts, str_from(peel), false, true);
     give_up_target(run, peel, "not sent: the peel has left the fleet", true);
 }
 
-/* Known peels have facts; a revoked or deleted one has none. */
+/* Revoked or deleted peels have no facts. */
 static bool has_left(const struct job_run *run, const char *peel)
 {
     const struct roster *roster = run->dispatcher->options.roster;
@@ -155,7 +154,7 @@ static bool has_left(const struct job_run *run, const char *peel)
     return roster_is_seeded(roster) && !roster_facts(roster, str_from(peel));
 }
 
-/* The peel is absent: say until when the job is kept for it. */
+/* The peel is absent: report until when the job is queued for it. */
 static void queue_absent_target(struct job_run *run, const char *peel)
 {
     AUTO_BUF struct buf text = BUF_INIT(256);
@@ -215,7 +214,7 @@ void job_run_note_gone(struct job_run *run, struct str peel)
     advance_job(run);
 }
 
-/* After a takeover: what waits for a newer job is not sent. */
+/* After a takeover: drop targets with a newer queued job. */
 static void drop_replaced(struct job_run *run)
 {
     MAP_EACH (&run->newer, entry)
@@ -223,7 +222,7 @@ static void drop_replaced(struct job_run *run)
             replace_target(run, entry->key.p, entry->value);
 }
 
-/* What is kept for absent peels waits for those that may not be changed, too. */
+/* A job queued for absent peels also waits for maintenance windows. */
 static const char *find_window(const struct job *job)
 {
     const char *window = value_get_text(&job->metadata, JOB_WINDOW);
@@ -256,8 +255,7 @@ static int make_exec_request(const struct job_run *run, const struct value *secr
     return record_encode(out, &exec_request_type, &request, err);
 }
 
-/* Secret arguments are in clear for as long as it takes to send them, however long the job waits
- * for absent peels. */
+/* Secret arguments are decrypted only for sending, however long the job waits for absent peels. */
 static int open_request(const struct job_run *run, struct buf *out, struct err *err)
 {
     const struct dispatcher_options *options = &run->dispatcher->options;
@@ -286,14 +284,14 @@ static void send_exec_request(struct job_run *run, const char *peel)
 
     if (job_has_secrets(&run->job))
         pub.payload = buf_view(&opened);
-    /* who does not get it stays silent and gets it once more */
+    /* a peel that misses it stays silent and is sent it again */
     if (rc < 0 || (signer.key && request_signature_add(&arena, &signer, false, &pub, &err) < 0) ||
         nats_publish(run->dispatcher->options.js.conn, &pub, &err) < 0)
         log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
     ed25519_wipe(opened.p, opened.n);
 }
 
-/* Nobody is in between, so it has the request at once. */
+/* The request needs no delivery. */
 static void begin_own_target(struct job_run *run, const char *target)
 {
     run->dispatcher->options.begin_own(run->dispatcher->options.self, &run->job);
@@ -305,7 +303,7 @@ static void begin_end(struct job_run *run)
     job_run_disarm(run);
     job_run_end_own(run);
     run->step = JOB_RUN_ENDING;
-    if (!job_status_is_final(run->job.status)) /* else it was taken over too often */
+    if (!job_status_is_final(run->job.status)) /* otherwise taken over too often */
         run->job.status = run->orders.status;
     if (run->writes == 0)
         job_run_end(run);
@@ -344,7 +342,7 @@ static void apply_target_orders(struct job_run *run)
         job_run_arm(run, job_counts_next(run->job_counts), on_job_timer);
 }
 
-/* Before a target is given up: messages get lost with a connection, but the stream has them. */
+/* Before giving up a target: a disconnect loses messages, but the stream has them. */
 static void advance_job(struct job_run *run)
 {
     const int64_t now = clock_now();
@@ -364,7 +362,7 @@ void job_run_advance(struct job_run *run)
         advance_job(run);
 }
 
-/* Identity is in the subject that the server has checked. */
+/* The identity is in the subject, which the server checks. */
 static bool read_return_names(const struct job_run *run, struct str subject,
                               enum subject_kind expected, struct subject_names *ret_names)
 {
@@ -374,7 +372,7 @@ static bool read_return_names(const struct job_run *run, struct str subject,
            str_eq(ret_names->jid, str_from(run->job.jid));
 }
 
-/* One warning for each job: who floods us does not fill the log. */
+/* One warning per job, so that a flood does not fill the log. */
 static void drop_answer(struct job_run *run, struct str subject, enum dispatcher_drop reason)
 {
     const struct dispatcher_options *options = &run->dispatcher->options;
@@ -396,7 +394,7 @@ static int64_t convert_to_ns(struct value_time time)
                : time.seconds * CLOCK_SECOND + time.nanoseconds;
 }
 
-/* A peel that may not be changed now: it gets the request when it may. */
+/* A peel outside its maintenance window: it gets the request later. */
 static void defer_target(struct job_run *run, struct str subject, struct str peel,
                          struct value_time not_before)
 {
@@ -462,14 +460,14 @@ static void count_job_return(struct job_run *run, struct str subject, struct str
         job_run_correct(run);
 }
 
-/* A master's answer for a target that was spared. It comes back to who published it, and from the
- * stream after a takeover; its target has not had the request, so its wave was not begun. */
+/* A master's answer for a target that was spared. It comes back to its publisher, and from the
+ * stream after a takeover; the target has not had the request, so its wave has not begun. */
 static bool is_unsent(const struct exec_return *ret)
 {
     return !ret->success && strcmp(ret->error, UNSENT) == 0;
 }
 
-/* What a peel says of itself; answers that masters make up come from our own tally only. */
+/* Accepts only a peel's own answers; made-up ones come only from our own counts. */
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -598,7 +596,7 @@ void job_run_watch(struct job_run *run)
     drop_replaced(run);
     advance_job(run);
     crash_point("job-sent");
-    if (run->fn && run->dispatcher->options.on_sent) /* else it was taken over */
+    if (run->fn && run->dispatcher->options.on_sent) /* otherwise taken over */
         run->dispatcher->options.on_sent(run->dispatcher->options.self, &run->job);
     job_run_answer(run, DISPATCH_SENT, run->job.jid);
     if (run->step == JOB_RUN_WATCHING)

@@ -1,6 +1,6 @@
-/* What a master does between the waves of a rollout and after one that failed: gates and the
- * revert, each a job of its own. Their ids follow from that of the rollout, so a master that takes
- * it over finds those that were sent, and nothing is done twice. */
+/* Gates between the waves of a rollout, and the revert after a failed one; each is a separate job.
+ * Their ids are derived from the rollout's, so a master that takes over finds those already sent,
+ * and nothing is done twice. */
 #include "core/base/err.h"
 #include "core/base/log.h"
 #include "fleet/bus/store.h"
@@ -15,10 +15,10 @@
 #include "fleet/wire/exec.h"
 #include "fleet/wire/operator.h"
 
-/* Between two looks at a gate, and tries to send one. */
+/* Interval for checking a gate, and for attempts to send one. */
 #define LOOK_NS (CLOCK_SECOND / 4)
 
-/* What the jobs of a rollout have from it. */
+/* Metadata inherited from the rollout. */
 static const char *const inherited[] = { OPERATOR_METADATA, DISPATCHER_DEPTH, JOB_WINDOW };
 
 static void arm_wave(struct job_run *run, timer_fn *fn)
@@ -47,7 +47,7 @@ static struct param_strs list_wave_targets(struct arena *arena, const struct job
     return (struct param_strs){ n, list };
 }
 
-/* A job for these targets, without its work. */
+/* A job for these targets, without function. */
 static struct job make_helper(const struct job_run *run, struct arena *arena, const char *jid,
                               enum job_counts_part part)
 {
@@ -153,7 +153,7 @@ static void send_gate(struct job_run *run)
     rollout_gate_id(run->job.jid, job_counts_wave(run->job_counts), run->wave.gate);
     gate = make_helper(run, &arena, run->wave.gate, JOB_COUNTS_HEALTHY);
     gate.timeout = ROLLOUT_GATE_NS;
-    if (gate.targets.n == 0) { /* all have failed, and may */
+    if (gate.targets.n == 0) { /* all have failed, within the limit */
         end_wave_gate(run, 0);
         return;
     }
@@ -179,14 +179,14 @@ void job_run_ask_gate(struct job_run *run)
     timer_set(job_run_timers(run), &run->wave.timer, clock_now(), on_gate_due);
 }
 
-/* --- the revert ------------------------------------------------------------------------- */
+/* --- the revert ----------------------------------------------------------------------- */
 
 static void send_revert(struct job_run *run);
 
 static void settle_end(struct job_run *run)
 {
     run->wave.end = JOB_WAVE_SETTLED;
-    job_run_sign(run, &run->job); /* its metadata have changed */
+    job_run_sign(run, &run->job); /* its metadata has changed */
 }
 
 static void on_revert_due(struct timer *timer)
@@ -222,7 +222,7 @@ static void on_revert_sent(void *self, enum dispatch_outcome outcome, const char
     job_run_end(run);
 }
 
-/* Also outside of maintenance windows: it goes back to what was there before the job. */
+/* Ignores maintenance windows: it restores the state from before the job. */
 static void send_revert(struct job_run *run)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -233,7 +233,7 @@ static void send_revert(struct job_run *run)
     rollout_revert_id(run->job.jid, run->wave.revert);
     revert = make_helper(run, &arena, run->wave.revert,
                          rollout.revert == ROLLOUT_ALL ? JOB_COUNTS_ALL : JOB_COUNTS_WAVE);
-    if (revert.targets.n == 0) { /* none of them had the request */
+    if (revert.targets.n == 0) { /* none of them got the request */
         settle_end(run);
         job_run_end(run);
         return;

@@ -1,13 +1,12 @@
 /*
- * The service "late-returns": no return is lost, and one that comes after the end of its job
- * corrects the record.
+ * The service "late-returns": stores every return, and corrects the record for one that comes after
+ * the end of its job.
  *
- * All masters share a consumer of returns. One of a job under way is handed to its run, which may
- * have missed it with a connection; another master leaves it alone until its job has ended. One of
- * a job that has ended is stored in place of the answer that a master made up, and the counts and
- * the status of the job are brought up to date: they are counted anew from what is stored, for all
- * returns of a job that came in a moment at once, so that it does not matter who is interrupted
- * where.
+ * All masters share a consumer of returns. A return of a running job is handed to its run, which
+ * may have missed it while disconnected; other masters leave it alone until the job has ended. A
+ * return of an ended job replaces the made-up answer, and counts and status of the job are updated:
+ * they are recounted from the stored returns, once for all returns that arrive together, so that an
+ * interruption at any point is harmless.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,18 +35,18 @@
 
 #define BATCH        256
 #define TRY_AGAIN_NS (3 * CLOCK_SECOND)
-/* How long returns of jobs under way wait for more, to be answered together; a batch of them does
- * not wait. */
+/* How long returns of running jobs are held, to be answered together; a full batch does not
+ * wait. */
 #define HOLD_NS (CLOCK_SECOND / 2)
-/* More returns of the same job may follow. */
+/* Delay, for further returns of the same job. */
 #define GATHER_NS (CLOCK_SECOND / 5)
-/* Bytes of returns that are looked at; others come again. */
+/* Maximum bytes of returns in memory; others are redelivered. */
 #define KEPT_MAX ((size_t)16 << 20)
-/* Of one peel: returns of jobs that are not on record, before no others are looked up. A record
- * lives as long as returns do, so there are hardly any. */
+/* Returns of unknown jobs per peel, before further ones are not looked up. A record lives as long
+ * as returns do, so they are rare. */
 #define UNKNOWN_BURST      100
 #define UNKNOWN_PER_MINUTE 10
-/* Jobs that ended well, the latest: their returns need no second look. */
+/* The latest successful jobs: their returns need no check. */
 #define SETTLED_MAX 64
 
 struct late_service {
@@ -57,16 +56,16 @@ struct late_service {
     struct map inquiries;   /* struct inquiry by jid */
     char settled[SETTLED_MAX][JOB_ID_MAX + 1];
     size_t next_settled;
-    /* Returns of jobs under way wait a moment: their runs mostly have them, and everybody is busy
-     * with the rest. */
+    /* Returns of running jobs are held for a moment: their runs mostly have them, and masters are
+     * busy with the rest. */
     struct late_return *held;
     size_t held_count;
     struct timer hold;
     size_t kept;         /* bytes of all late returns */
-    struct rate unknown; /* returns of jobs that are not on record, of each peel */
+    struct rate unknown; /* returns of unknown jobs, per peel */
 };
 
-/* One return that came late. */
+/* A late return. */
 struct late_return {
     struct late_service *service;
     struct arena arena;
@@ -77,21 +76,21 @@ struct late_return {
     bool is_counted;
 };
 
-/* The record of a job is being read, once for all of its returns that wait: it names every target,
- * and there may be as many returns as targets. */
+/* A pending read of a job record, shared by all its waiting returns: it names every target, and
+ * there may be as many returns as targets. */
 struct inquiry {
     struct late_service *service;
     struct late_return *returns;
     char jid[]; /* the key in the map */
 };
 
-/* A job that has ended; its counts may be wrong. */
+/* An ended job whose counts may be wrong. */
 struct correction {
     struct late_service *service;
     struct arena arena;
     const char *jid;
     struct timer timer;
-    struct late_return *returns, *covered; /* that came meanwhile; that are counted now */
+    struct late_return *returns, *covered; /* arrived meanwhile; being counted */
     struct job job;
     int32_t returned, succeeded;
 };
@@ -106,9 +105,9 @@ static void *open_late_service(struct master *master, struct err *err)
     return service;
 }
 
-/* --- the end of a late return ------------------------------------------------------------ */
+/* --- the end of a late return ------------------------------------------------------- */
 
-/* What is not answered comes again. */
+/* Unanswered returns are redelivered. */
 static void answer_late_return(struct late_service *service, struct str reply, bool try_again)
 {
     struct err err;
@@ -192,7 +191,7 @@ static void on_corrected(void *self, const struct nats_error *error, uint64_t re
     struct correction *correction = self;
 
     (void)revision;
-    if (error && error->fault == NATS_FAULT_CONFLICT) { /* count what the other one has stored */
+    if (error && error->fault == NATS_FAULT_CONFLICT) { /* count the other one's */
         count_returns(correction);
         return;
     }
@@ -203,7 +202,7 @@ static void on_corrected(void *self, const struct nats_error *error, uint64_t re
     end_round(correction, error != NULL);
 }
 
-/* A rollout that failed at a gate stays failed, whoever succeeds later. */
+/* A rollout that failed at a gate stays failed, despite later successes. */
 static bool has_stopped(const struct job *job)
 {
     return value_get_text(&job->metadata, ROLLOUT_STOPPED) != NULL;
@@ -241,7 +240,7 @@ static void on_job_again(void *self, const struct nats_error *error,
                       &correction->job, &err) < 0)
         end_round(correction, error && error->fault != NATS_FAULT_NOT_FOUND);
     else if (!job_status_is_final(job->status) || job->return_count > correction->returned ||
-             job->success_count > correction->succeeded) /* answers never go */
+             job->success_count > correction->succeeded) /* answers are never removed */
         end_round(correction, true);
     else if (job->return_count == correction->returned &&
              job->success_count == correction->succeeded)
@@ -268,7 +267,7 @@ static void count_corrected_return(struct correction *correction, const struct n
             late_return->is_counted = true;
 }
 
-/* A server that was just started again may not know the latest returns yet. */
+/* A server that has just restarted may not have the latest returns yet. */
 static bool is_count_stale(const struct correction *correction)
 {
     for (const struct late_return *late_return = correction->covered; late_return;
@@ -293,7 +292,7 @@ static void on_stored_return(void *self, const struct nats_error *error,
     }
 }
 
-/* From what is stored: a count that was interrupted, or made by two at once, comes out right. */
+/* Recount from storage: an interrupted or concurrent count becomes right. */
 static void count_returns(struct correction *correction)
 {
     const struct nats_kv kv = get_late_bucket(correction->service, STORE_JOB_RETURNS);
@@ -341,8 +340,8 @@ static void on_late_return_stored(void *self, const struct nats_error *error, ui
         begin_correction(self);
 }
 
-/* The first real answer counts. One that is stored already may have been stored by a master that
- * did not come to the counts. */
+/* The first real answer wins. It may have been stored by a master that did not update the
+ * counts. */
 static void on_stored_return_read(void *self, const struct nats_error *error,
                                   const struct nats_kv_entry *entry)
 {
@@ -394,7 +393,7 @@ static void note_settled(struct late_service *service, const char *jid)
     service->next_settled = (service->next_settled + 1) % SETTLED_MAX;
 }
 
-/* `targets` are those of the job. */
+/* Decide about a return, with the record of its job. */
 static void judge_late_return(struct late_return *late_return, const struct job *job,
                               const struct map *targets)
 {
@@ -403,7 +402,7 @@ static void judge_late_return(struct late_return *late_return, const struct job 
 
     if (!map_find(targets, str_from(late_return->peel)))
         end_late_return(late_return, false);
-    else if (!job_status_is_final(job->status)) /* its owner stores it, or we do after the end */
+    else if (!job_status_is_final(job->status)) /* stored by its owner, or by us after the end */
         end_late_return(late_return, true);
     else if (is_all_success(job))
         end_late_return(late_return, false);
@@ -515,7 +514,7 @@ static bool is_genuine(const struct late_return *late_return)
            !exec_return_is_made_up(&late);
 }
 
-/* The owner of the job gets it by itself, as a rule: leave it the time to end the job. */
+/* The owner of the job usually gets it itself: leave it time to end the job. */
 static bool is_first_delivery(struct str reply)
 {
     struct nats_delivery delivery;
@@ -523,7 +522,7 @@ static bool is_first_delivery(struct str reply)
     return nats_delivery_parse(reply, &delivery) && delivery.deliveries == 1;
 }
 
-/* A run that waited for it may have it by now. */
+/* Its run may have it by now. */
 static void route_late_return(struct late_return *late_return)
 {
     struct late_service *service = late_return->service;
@@ -576,7 +575,7 @@ static bool hold_late_return(struct late_return *late_return)
     return true;
 }
 
-/* Did a run wait for it, and store it? Then nothing of it is needed here. */
+/* Has a run stored it already? */
 static bool is_return_stored(const struct late_service *service, const struct nats_msg *msg)
 {
     enum subject_kind kind;
@@ -586,7 +585,7 @@ static bool is_return_stored(const struct late_service *service, const struct na
            dispatcher_knows_return(master_dispatcher(service->master), names.jid, names.peel);
 }
 
-/* Who has sent many returns of jobs that nobody knows gets no more looked up for a while. */
+/* A peel that sends many returns of unknown jobs is ignored for a while. */
 static bool is_liar(struct late_service *service, const struct nats_msg *msg)
 {
     enum subject_kind kind;
@@ -657,7 +656,7 @@ static void stop_late_service(void *self)
     service->puller = NULL;
     timer_clear(loop_timers(service->master->loop), &service->hold);
     service->held_count = 0;
-    while (service->held) { /* they come again */
+    while (service->held) { /* they are redelivered */
         struct late_return *late_return = service->held;
 
         service->held = late_return->next;
@@ -667,7 +666,7 @@ static void stop_late_service(void *self)
         struct correction *correction = entry->value;
 
         timer_clear(loop_timers(service->master->loop), &correction->timer);
-        if (!correction->covered) /* else its call comes back */
+        if (!correction->covered) /* otherwise its call frees it */
             end_round(correction, true);
     }
 }

@@ -31,11 +31,11 @@
 
 #define PROGRAM   "zester-fleet"
 #define FILE_MODE 0600
-/* What is kept of each of its streams. The return in it fits into a message of the bus. */
+/* Limit for each output stream. The return in it must fit into a bus message. */
 #define OUTPUT_MAX ((size_t)64 << 20)
-/* Of its words, in a return. */
+/* Limit for its error output in a return. */
 #define WORDS_MAX ((size_t)4096)
-/* The master ends it at the deadline of the job; it does so itself when the master is gone. */
+/* The master ends it at the deadline of the job; without a master it ends itself. */
 #define GRACE_NS (5 * CLOCK_SECOND)
 
 struct orchestration {
@@ -47,9 +47,9 @@ struct orchestration {
     int64_t deadline; /* bus_time */
     struct cancel cancel;
     bool has_begun;
-    bool is_unwanted; /* its result does not count */
+    bool is_unwanted; /* result is ignored */
 
-    /* of the worker */
+    /* set by the worker */
     struct process_result result;
     int failed; /* 0: the program ran */
     struct err err;
@@ -58,15 +58,15 @@ struct orchestration {
 struct orchestrator {
     struct master *master;
     struct arena arena;
-    const char *folder;              /* NULL: none was needed yet */
-    const char *conf, *creds, *tree; /* files that the program is given */
+    const char *folder;              /* NULL: not needed yet */
+    const char *conf, *creds, *tree; /* files for the program */
     int64_t limit;
     struct background_tasks background_tasks;
-    struct mirror *mirror; /* NULL: nothing was orchestrated yet */
+    struct mirror *mirror; /* NULL: no orchestration yet */
     struct tree_trust trust;
     struct nats_publisher *publisher;
     struct nats_listener listener;
-    struct orchestration *first, *last; /* in the order in which they came */
+    struct orchestration *first, *last; /* in order of arrival */
     size_t count, running;
 };
 
@@ -115,7 +115,7 @@ static void on_run_return_published(void *self, const struct nats_error *error,
         log_warning("the return of an orchestration could not be stored: %s", error->text);
 }
 
-/* To the stream, from which the master of the job hears of it, this one or the next. */
+/* To the stream, where the job's master receives it, this one or the next. */
 static void publish_return(struct orchestrator *orchestrator, const char *jid, struct str bytes)
 {
     const struct subject_names names = { .jid = str_from(jid), .peel = STR(JOB_TARGET_MASTER) };
@@ -124,7 +124,7 @@ static void publish_return(struct orchestrator *orchestrator, const char *jid, s
     struct err err;
 
     if (subject_print(&subject, SUBJECT_JOB_RETURN, &names, &err) < 0)
-        return; /* ids of jobs are made here */
+        return; /* job ids are made here */
     store.subject = buf_view(&subject);
     if (nats_publisher_send(orchestrator->publisher, &store, on_run_return_published, NULL, &err) <
         0)
@@ -148,7 +148,7 @@ static void publish_failure(struct orchestrator *orchestrator, const char *jid, 
         publish_return(orchestrator, jid, buf_view(&bytes));
 }
 
-/* Is it what the program is to write? */
+/* Is the output a valid return? */
 static bool is_return(const struct orchestration *one)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -207,8 +207,7 @@ static void run_orchestration(struct background_task *background_task)
     else
         one->failed =
             process_run(&spec, &bounds, &one->cancel, &one->arena, &one->result, &one->err);
-    (void)tree_remove(one->data_dir,
-                      &ignored); /* nobody reads it; the next start removes it, too */
+    (void)tree_remove(one->data_dir, &ignored); /* unused; the next start removes it as well */
 }
 
 static void begin_waiting_runs(struct orchestrator *orchestrator);
@@ -232,7 +231,7 @@ static void on_program_ended(struct background_task *background_task)
     begin_waiting_runs(orchestrator);
 }
 
-/* As many as may run, once the tree is the published one. */
+/* Start as many as allowed, once the tree is in sync. */
 static void begin_waiting_runs(struct orchestrator *orchestrator)
 {
     if (!orchestrator->mirror || !mirror_has_synced(orchestrator->mirror) ||
@@ -250,7 +249,7 @@ static void begin_waiting_runs(struct orchestrator *orchestrator)
     }
 }
 
-/* --- the tree ----------------------------------------------------------------------------- */
+/* --- the tree ---------------------------------------------------------------------------- */
 
 static void on_tree_synced(void *self, const struct mirror_sync *sync)
 {
@@ -283,7 +282,7 @@ static int choose_run_folder(struct orchestrator *orchestrator, struct err *err)
     return 0;
 }
 
-/* How the program reaches the bus, and an empty folder for the records of runs. */
+/* Bus configuration for the program, and an empty folder for run records. */
 static int make_run_folder(struct orchestrator *orchestrator, struct err *err)
 {
     const struct master_conf *conf = &orchestrator->master->conf;
@@ -328,7 +327,7 @@ static int open_states_tree(struct orchestrator *orchestrator, struct err *err)
     return 0;
 }
 
-/* There may be news that nobody told. */
+/* Changes may have been missed. */
 static void on_orchestrator_bus_event(struct nats_listener *listener,
                                       const struct nats_event *event)
 {
@@ -338,7 +337,7 @@ static void on_orchestrator_bus_event(struct nats_listener *listener,
         mirror_connect(orchestrator->mirror, &orchestrator->master->js);
 }
 
-/* --- jobs ----------------------------------------------------------------------------------- */
+/* --- jobs -------------------------------------------------------------------------------- */
 
 static struct orchestration *add_orchestration(struct orchestrator *orchestrator,
                                                const struct job *job, struct err *err)
@@ -378,7 +377,7 @@ void orchestrator_begin(struct orchestrator *orchestrator, const struct job *job
     publish_failure(orchestrator, job->jid, err.text);
 }
 
-/* One that has begun is freed when its worker is done. */
+/* A running one is freed when its worker ends. */
 static void end_orchestration(struct orchestration *one)
 {
     one->is_unwanted = true;
@@ -395,7 +394,7 @@ void orchestrator_end(struct orchestrator *orchestrator, struct str jid)
         end_orchestration(one);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life -------------------------------------------------------------------------------- */
 
 static void *open_orchestrator(struct master *master, struct err *err)
 {
@@ -423,7 +422,7 @@ static int start_orchestrator(void *self, struct err *err)
     return 0;
 }
 
-/* The jobs go on elsewhere. */
+/* The jobs continue on other masters. */
 static void stop_orchestrator(void *self)
 {
     struct orchestrator *orchestrator = self;

@@ -1,10 +1,10 @@
 /*
- * The service "sched-consumer": what the schedules of peels have run is on record as a job.
+ * The service "sched-consumer": records scheduled runs of peels as jobs.
  *
- * All masters share a consumer of these results. Each becomes a job that has ended, with the peel
- * as its one target, and the peel's return. The record is created first: it says whose the id is,
- * so that a peel cannot add a return to the job of somebody else. A master that is interrupted
- * between the two leaves the result to the next one, which finds the record and adds the return.
+ * All masters share a consumer of these results. Each becomes an ended job with one target, the
+ * peel, and its return. The record is created first: it fixes the owner of the id, so that a peel
+ * cannot add a return to a foreign job. If a master dies between the two, the next one finds the
+ * record and adds the return.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 
 #define BATCH        16
 #define TRY_AGAIN_NS (10 * CLOCK_SECOND)
-/* Of one peel: what it ran while it had no connection, and then five a second. */
+/* Limit per peel: runs from while it was disconnected, then five a second. */
 #define RESULTS_BURST      5000
 #define RESULTS_PER_MINUTE 300
 
@@ -38,13 +38,13 @@ struct schedule_service {
     struct rate rate;
 };
 
-/* One result. */
+/* A scheduled run. */
 struct scheduled_run {
     struct schedule_service *service;
     struct arena arena;
     struct str reply;
     const char *jid, *peel;
-    struct str job, ret; /* the records, as bytes: the values take many times as much */
+    struct str job, ret; /* encoded records: decoded ones are many times larger */
 };
 
 static void *open_schedule_service(struct master *master, struct err *err)
@@ -64,7 +64,7 @@ static struct nats_kv get_schedule_bucket(const struct scheduled_run *run, enum 
                              .indirect = true };
 }
 
-/* --- the end of a note -------------------------------------------------------------- */
+/* --- the end of a run --------------------------------------------------------------- */
 
 static void end_scheduled_run(struct scheduled_run *run, bool try_again)
 {
@@ -117,7 +117,7 @@ static bool is_scheduled_job_ours(const struct scheduled_run *run, const struct 
            strcmp(job->targets.p[0], run->peel) == 0;
 }
 
-/* There is a record of that id: of an earlier try, or of another job. */
+/* The record exists: from an earlier attempt, or of another job. */
 static void on_scheduled_record(void *self, const struct nats_error *error,
                                 const struct nats_kv_entry *entry)
 {
@@ -230,15 +230,15 @@ static int print_return(struct scheduled_run *run, const struct job_scheduled *r
 
 /* --- results ------------------------------------------------------------------------ */
 
-/* The id of a reaction, a step or a revert follows from what a peel may know: once a peel has taken
- * it, there is no such job. Masters' own entries begin with '_'. */
+/* A peel can predict the ids of reactions, steps and reverts: if it took one, that job could not
+ * exist. Masters' own entries begin with '_'. */
 static bool is_of_masters(struct str jid)
 {
     return str_starts(jid, STR(EVENT_JOB_PREFIX)) || str_starts(jid, STR("_"));
 }
 
-/* Who it is from is in the subject. A peel whose clock is wrong comes under the time at which the
- * stream got it. */
+/* The sender is in the subject. A result from a peel with a wrong clock is filed under the stream's
+ * time. */
 static const char *read_scheduled_return(struct scheduled_run *run, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;

@@ -1,16 +1,16 @@
 /*
- * The service "operators": whoever has a name asks here for everything.
+ * The service "operators": handles all requests of named operators.
  *
  *     zester.operator.alice.dispatch -> the policy of alice -> zester.dispatch, as alice
  *
- * The name is that of the subject, which servers hold every client to; what the payload says of it
- * is replaced. The policy is read anew for each request, and what cannot be read is refused. What
- * is allowed goes on to the service that does it, which answers to the operator itself: so replies
- * must go to an inbox of theirs, or they could make masters publish anywhere. Answers of JetStream
- * do not leave the fleet's account (fleet/bus/accounts.h), so the operator proxy hands them on.
+ * The name comes from the subject, which servers enforce; the one in the payload is replaced. The
+ * policy is read again for each request, and unreadable ones refuse it. Allowed requests are
+ * forwarded to their service, which answers the operator directly: so replies must go to the
+ * operator's own inbox, or masters could be made to publish anywhere. JetStream answers do not
+ * leave the fleet's account (fleet/bus/accounts.h), so the operator proxy forwards them.
  *
  * A refusal is an empty message with the header OPERATOR_REFUSED, and for JetStream an error in its
- * own form.
+ * format.
  */
 #include "fleet/master/operators/operator_proxy.h"
 
@@ -59,22 +59,22 @@ struct operator_proxy {
     struct operator_rate rate;
 };
 
-/* A request under way. */
+/* A request in progress. */
 struct operator_request {
     struct arena arena;
     struct operator_proxy *proxy;
     const char *name;
     struct operator_form form;
-    const struct policy_act *act; /* NULL: it reads, or asks for what nobody may */
+    const struct policy_act *act; /* NULL: a read, or never allowed */
     bool is_reading;
     bool is_too_many; /* of this operator at once */
     bool is_vouched;  /* the operator's key has signed it, and masters ask for that */
     struct reading reading;
-    struct str jid; /* of its subject */
+    struct str jid; /* from its subject */
     struct str reply;
     struct operator_policy policy;
-    struct job job;     /* that it is about */
-    const char *person; /* whose that is */
+    struct job job;     /* the job concerned */
+    const char *person; /* the owner of the job */
 };
 
 static struct nats_kv get_proxy_bucket(const struct operator_request *request,
@@ -117,7 +117,7 @@ static void answer_refused(struct operator_request *request, const char *reason)
     size_t n = 0;
 
     if (!request->is_reading) {
-        for (; reason[n] && n < sizeof(line) - 1; n++) /* texts of others may have line ends */
+        for (; reason[n] && n < sizeof(line) - 1; n++) /* foreign texts may contain line ends */
             line[n] = (unsigned char)reason[n] < ' ' ? ' ' : reason[n];
         line[n] = '\0';
         if (nats_header_add(&header, OPERATOR_REFUSED, str_from(line), &err) < 0)
@@ -159,9 +159,9 @@ static void refuse_visit(struct operator_request *operator_request, const char *
     end_visit(operator_request);
 }
 
-/* --- passing on --------------------------------------------------------------------- */
+/* --- forwarding --------------------------------------------------------------------- */
 
-/* A header as it came ends in an empty line, which is added when it is sent. */
+/* A received header ends in an empty line, which sending adds again. */
 static struct str strip_empty_line(struct str header)
 {
     return str_ends(header, STR("\r\n\r\n")) ? str_slice(header, 0, header.n - 2) : header;
@@ -180,18 +180,18 @@ static void on_jetstream_answer(void *self, const struct nats_error *error,
     end_operator_request(request);
 }
 
-/* Messages of a consumer, of which there may be many, do leave the account. */
+/* Consumer messages, which may be many, do leave the account. */
 static bool is_handed_on(const struct operator_request *request)
 {
     return request->is_reading && request->reading.verb != READING_CONSUMER_NEXT &&
            request->reply.n > 0;
 }
 
-/* The operator request ends with the answer, or here. */
+/* Ends the request here, unless an answer follows. */
 static int send_on(struct operator_request *request, struct str subject, struct str header,
                    struct str payload, struct err *err)
 {
-    /* Nobody answers a cancel, so the operator proxy does. */
+    /* A cancel has no answer, so the proxy gives one. */
     const bool is_answered = request->form.kind != SUBJECT_JOB_CANCEL || !request->act;
     const struct authority *authority = master_find(request->proxy->master, &authority_service);
     struct nats_conn *conn = request->proxy->master->js.conn;
@@ -234,7 +234,7 @@ static int send_form(struct operator_request *request, struct err *err)
     return send_on(request, request->form.subject, buf_view(&header), buf_view(&payload), err);
 }
 
-/* Services write who did what; an event has none. */
+/* Services write audit lines; events have no service. */
 static void note_event(const struct operator_request *request)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -254,7 +254,7 @@ static void forward_request(struct operator_request *request)
         refuse_operator_request(request, err.text);
 }
 
-/* --- jobs that wait for a second person ---------------------------------------------- */
+/* --- jobs that need approval -------------------------------------------------------- */
 
 static void on_operator_job_kept(void *self, const char *error)
 {
@@ -275,7 +275,7 @@ static void on_operator_job_kept(void *self, const char *error)
     end_operator_request(request);
 }
 
-/* --- deciding ----------------------------------------------------------------------- */
+/* --- decisions ---------------------------------------------------------------------- */
 
 static void judge_operator_request(struct operator_request *request,
                                    const struct param_strs *inside)
@@ -322,7 +322,7 @@ static void on_inside(void *self, const struct nats_error *error, const struct n
     judge_operator_request(request, &answer_to.peels);
 }
 
-/* Who is inside of the operator's target? */
+/* Which peels match the operator's target? */
 static void ask_inside(struct operator_request *request)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(PAYLOAD_MAX);
@@ -348,7 +348,7 @@ static void judge_operator_job(struct operator_request *request)
         ask_inside(request);
 }
 
-/* --- the job that is meant ------------------------------------------------------------ */
+/* --- the job concerned -------------------------------------------------------------- */
 
 static void on_owned(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
@@ -475,7 +475,7 @@ static void on_proxy_policy(void *self, const struct nats_error *error,
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* What is asked for, by the tokens after the name. */
+/* Reads the request from the tokens after the name. */
 static bool read_tokens(struct operator_request *request, struct str tokens)
 {
     struct subject_names names;
@@ -494,7 +494,7 @@ static bool read_tokens(struct operator_request *request, struct str tokens)
     return request->act != NULL;
 }
 
-/* Replies go to nobody else, and no master is made to publish elsewhere. */
+/* Replies go only to the operator; no master can be made to publish elsewhere. */
 static bool is_own_inbox(struct operator_request *request, struct str reply)
 {
     const char *prefix =
@@ -503,9 +503,9 @@ static bool is_own_inbox(struct operator_request *request, struct str reply)
     return reply.n == 0 || (str_starts(reply, str_from(prefix)) && nats_subject_is_plain(reply));
 }
 
-/* Where orders must be signed, the operator proxy signs what it passes on, since it is another
- * message. False: it would pass on, or store, a job that nobody has signed. Other services refuse
- * by themselves. */
+/* Where requests must be signed, the operator proxy signs forwarded ones, since they are new
+ * messages. False: an unsigned job would be forwarded or stored. Other services refuse by
+ * themselves. */
 static bool check_request_signature(struct operator_request *request, const struct nats_msg *msg,
                                     struct err *err)
 {

@@ -21,7 +21,7 @@ struct remover {
     struct nats_sub *requests;
 };
 
-/* A request under way. */
+/* A request in progress. */
 struct removal {
     struct arena arena;
     struct remover *remover;
@@ -57,7 +57,7 @@ static void on_refused_by_servers(void *self, const char *warning)
     finish_removal(self, NULL, warning);
 }
 
-/* From here on the gate refuses them; servers cut their connections. */
+/* From here on the proxy refuses them; servers close their connections. */
 static void on_removal_recorded(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct removal *removal = self;

@@ -15,7 +15,7 @@
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
 
-/* After this long without an interruption a peel that is there has been heard. */
+/* After listening this long without interruption, every live peel has been heard. */
 #define LISTEN_NS (60 * CLOCK_SECOND)
 
 struct basket_entry {
@@ -25,10 +25,10 @@ struct basket_entry {
     char bytes[]; /* the key, then the value */
 };
 
-/* A peel that shares something. */
+/* A peel with entries. */
 struct owner {
     size_t keys, bytes;
-    bool is_reported; /* that it shares too much */
+    bool is_reported; /* the limit was reported */
     char id[];
 };
 
@@ -73,7 +73,7 @@ static void remove_basket(struct basket_cache *cache, struct str key)
     free(item);
 }
 
-/* There is a place for it; else it is reported, once for each peel. */
+/* True: within the limits. Otherwise it is reported, once per peel. */
 static bool take_basket_slot(struct basket_cache *cache, const struct nats_kv_entry *entry)
 {
     struct owner *owner = get_owner(cache, get_owner_id(entry->key));
@@ -170,7 +170,7 @@ struct str basket_cache_get(const struct basket_cache *cache, const char *peel, 
                 : (struct str){ NULL, 0 };
 }
 
-/* --- what has expired ------------------------------------------------------------------ */
+/* --- expiry ---------------------------------------------------------------------------- */
 
 static void on_basket_entry_removed(void *self, const struct nats_error *error, uint64_t revision)
 {
@@ -189,7 +189,7 @@ static void remove_basket_entry(const struct basket_cache *cache, const struct b
     struct err err;
 
     memcpy(key, item->bytes, item->key_size);
-    /* at this revision: what the peel writes meanwhile stays */
+    /* at this revision: newer writes of the peel are kept */
     if (nats_kv_delete(&cache->kv, key, item->revision, on_basket_entry_removed, key, &err) < 0)
         free(key);
 }

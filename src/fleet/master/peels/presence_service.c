@@ -1,10 +1,10 @@
 /*
- * The service "presence": events when peels come and go, _master/peel/<id>/online and offline.
+ * The service "presence": announces _master/peel/<id>/online and offline.
  *
- * One master at a time decides (a lease). Each change is a record first, by CAS, and then an event
- * whose id follows from the revision of that record: one that takes over sends what is owed under
- * the same id. Nobody is declared gone before this master has listened for `presence.grace` since
- * it got the lease and since its connection came back.
+ * The holder of the lease decides. Each change is first recorded by CAS, then announced, with an id
+ * derived from the record's revision: a master that takes over sends pending events under the same
+ * id. No peel is declared offline before this master has listened for `presence.grace` after it got
+ * the lease and after a reconnect.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,17 +28,17 @@
 
 #define LEASE   "presence"
 #define TICK_NS CLOCK_SECOND
-/* Records that are being written at once; the others wait for the next round. */
+/* Concurrent record writes; the others wait for the next round. */
 #define WRITES_MAX 1024
 #define RECORD_MAX 256
 
-/* A peel, as it was recorded. */
+/* A peel, with its recorded presence. */
 struct seen_peel {
     struct presence_service *service;
-    struct presence presence, next; /* that is being written */
-    uint64_t revision;              /* 0: it is not recorded */
-    bool is_busy;                   /* a write or an event is under way */
-    bool is_gone;                   /* forget it when that has ended */
+    struct presence presence, next; /* `next` is being written */
+    uint64_t revision;              /* 0: not recorded */
+    bool is_busy;                   /* a write or an event is pending */
+    bool is_gone;                   /* forget it after that */
     char peel[];
 };
 
@@ -51,7 +51,7 @@ struct presence_service {
     struct map peels;            /* by peel */
     int64_t listening_since;     /* clock_now */
     size_t writes;               /* under way */
-    bool is_read;                /* all records are */
+    bool is_read;                /* all records are read */
     bool has_begun;              /* PRESENCE_BEGAN is stored */
 };
 
@@ -66,7 +66,7 @@ static struct value_time make_presence_time(int64_t ns)
     return (struct value_time){ ns / CLOCK_SECOND, (uint32_t)(ns % CLOCK_SECOND) };
 }
 
-/* --- what is recorded ------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------- */
 
 static struct seen_peel *take_seen_peel(struct presence_service *service, struct str peel)
 {
@@ -85,7 +85,7 @@ static void forget_seen_peel(struct presence_service *service, struct seen_peel 
 {
     (void)map_remove(&service->peels, str_from(seen_peel->peel));
     if (seen_peel->is_busy)
-        seen_peel->is_gone = true; /* its callback frees it */
+        seen_peel->is_gone = true; /* freed by its callback */
     else
         free(seen_peel);
 }
@@ -96,7 +96,7 @@ static void forget_seen_peels(struct presence_service *service)
         forget_seen_peel(service, entry->value);
 }
 
-/* What was under way for it has ended. False: it is no longer needed. */
+/* A pending operation has ended. False: the peel is no longer needed. */
 static bool settle_seen_peel(struct seen_peel *seen_peel)
 {
     seen_peel->service->writes--;
@@ -168,7 +168,7 @@ static int write_presence(struct seen_peel *seen_peel, const struct presence *pr
     return 0;
 }
 
-/* Whatever went wrong, the next round sees what is recorded and tries again. */
+/* After any failure, the next round reads the record and retries. */
 static void on_presence_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct seen_peel *seen_peel = self;
@@ -229,7 +229,7 @@ static void send_presence_event(struct seen_peel *seen_peel)
                 .stored = on_presence_event_stored,
                 .self = seen_peel },
             &err) < 0)
-        return; /* too many wait: the next round */
+        return; /* too many pending: next round */
     seen_peel->is_busy = true;
     seen_peel->service->writes++;
 }
@@ -244,7 +244,7 @@ static void record_change(struct seen_peel *seen_peel, enum presence_state state
     struct presence presence = {
         .state = state,
         .since = make_presence_time(wall),
-        /* who was there before anybody looked, or was never heard, has not come or gone */
+        /* a peel that was there at the start, or was never seen, has not changed */
         .owed = is_new ? service->has_begun && state == PRESENCE_ONLINE : true,
     };
     struct err err;
@@ -285,7 +285,7 @@ static void on_presence_removed(void *self, const struct nats_error *error, uint
         log_warning("presence cannot be removed error=%s", error->text);
 }
 
-/* Peels without facts have left the fleet: that is not going offline. */
+/* Peels without facts have left the fleet, which is not going offline. */
 static void drop_strangers(struct presence_service *service)
 {
     const struct nats_kv kv = get_presence_bucket(service);
@@ -313,7 +313,7 @@ static void on_first_presence_written(void *self, const struct nats_error *error
         log_info("started recording the presence of peels");
 }
 
-/* Once in the life of a fleet: those that are there are recorded without events. */
+/* Once in the life of a fleet: existing peels are recorded without events. */
 static void begin_records(struct presence_service *service)
 {
     const struct nats_kv kv = get_presence_bucket(service);
@@ -379,7 +379,7 @@ static void on_presence_lease_lost(struct lease *lease)
     close_records(container_of(lease, struct presence_service, lease));
 }
 
-/* Peels need a while to come back, too. */
+/* Peels also need time to reconnect. */
 static void on_presence_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     if (event->kind == NATS_EVENT_CONNECTED)

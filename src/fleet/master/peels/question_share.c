@@ -13,9 +13,7 @@ static int64_t find_question_wait(const struct question_account *account, int64_
     return wait > 0 ? wait : 0;
 }
 
-/* It is owed, also beyond the burst: a question is not known to be expensive before it was
- * answered.
- */
+/* Charged even beyond the burst: the cost of a question is known only afterwards. */
 static void add_use(struct question_account *account, int64_t part, int64_t used, int64_t now)
 {
     account->even_at = (account->even_at > now ? account->even_at : now) + used * part;

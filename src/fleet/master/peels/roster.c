@@ -21,18 +21,18 @@
 #include "fleet/wire/liveness.h"
 #include "fleet/wire/peel_id.h"
 
-/* Peels whose facts may come at once, when a master starts. */
+/* Peels whose facts may arrive at once, when a master starts. */
 #define ROSTER_SOURCES 50000
 
-/* What is known of a peel. */
+/* A known peel. */
 struct known {
-    struct arena arena; /* of the facts */
+    struct arena arena; /* of its facts */
     struct value facts; /* null: none yet */
-    int64_t seen;       /* clock_now of the last sign of life; 0: none */
+    int64_t seen;       /* clock_now of the last heartbeat; 0: none */
     char id[];
 };
 
-/* One bucket that is watched. */
+/* A watched bucket. */
 struct source {
     struct roster *roster;
     struct nats_kv_watch *watch;
@@ -43,10 +43,10 @@ struct roster {
     struct roster_options options;
     struct map peels; /* struct known */
     struct vigil masters;
-    struct target_index *index; /* those with facts */
+    struct target_index *index; /* peels with facts */
     size_t with_facts;
     struct source facts, peel_beats, master_beats;
-    struct rate reads, complaints; /* about facts, for each peel */
+    struct rate reads, complaints; /* of facts, per peel */
 };
 
 /* --- entries ------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ static void set_facts(struct roster *roster, struct known *known, const struct v
                                  has ? &known->facts : NULL);
 }
 
-/* Once a minute in the log. */
+/* Logged once a minute. */
 static void drop_facts(struct roster *roster, struct str peel, const char *why)
 {
     if (rate_take(&roster->complaints, peel, clock_now()) == 0)
@@ -132,7 +132,7 @@ static bool was_peel_seen(const struct known *known, int64_t silence)
     return known && known->seen && clock_now() - known->seen <= silence;
 }
 
-/* Those without facts and without a sign of life have left the fleet, or never were in it. */
+/* Peels without facts and heartbeat have left the fleet, or never joined it. */
 static void forget_gone(struct roster *roster)
 {
     if (!roster_is_seeded(roster))
@@ -167,7 +167,7 @@ static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
     forget_gone(source->roster);
 }
 
-/* When it was written, by our own clock: what is read at the beginning may be old. */
+/* When it was written, by our own clock: initial entries may be old. */
 static int64_t find_entry_time(const struct nats_kv_entry *entry)
 {
     int64_t age = bus_time() - entry->time, now = clock_now();
@@ -194,7 +194,7 @@ static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
         forget_gone(source->roster);
 }
 
-/* By when it comes, and not by when it was written: the clocks of servers differ. */
+/* Uses the time of arrival, since server clocks differ. */
 static void on_master_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;

@@ -1,4 +1,4 @@
-/* The service "target-service": keeps the roster, and answers who a target means. */
+/* The service "target-service": keeps the roster, and resolves targets. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 #include "fleet/wire/subject.h"
 
 #define GAUGE_NS (15 * CLOCK_SECOND)
-/* Much less than who asks waits for an answer; then it asks again. */
+/* Much less than the asker's own timeout; it asks again. */
 #define SETTINGS_NS (2 * CLOCK_SECOND)
 
 struct roster_service {
@@ -68,7 +68,7 @@ struct settings_cache *master_settings_cache(const struct master *master)
     return ((struct roster_service *)master_find(master, &master_roster_service))->settings;
 }
 
-/* --- who is meant? ------------------------------------------------------------------ */
+/* --- target resolution -------------------------------------------------------------- */
 
 static struct value collect_shared(struct arena *arena, const struct basket_cache *basket_cache,
                                    const struct param_strs *peels, const char *name)
@@ -78,7 +78,7 @@ static struct value collect_shared(struct arena *arena, const struct basket_cach
     for (size_t i = 0; i < peels->n; i++) {
         struct str bytes = basket_cache_get(basket_cache, peels->p[i], name);
         struct value v;
-        struct err ignored; /* what a peel cannot write as it should is not there */
+        struct err ignored; /* malformed entries of peels are ignored */
 
         if (bytes.p && msgpack_decode(arena, bytes, &v, &ignored) == 0)
             value_map_append(arena, map, value_text(peels->p[i]), v);
@@ -86,14 +86,14 @@ static struct value collect_shared(struct arena *arena, const struct basket_cach
     return value_map(map);
 }
 
-/* A question, and where its answer goes. */
+/* A question, and the destination of its answer. */
 struct asked {
     struct settings_wait wait;
     struct roster_service *service;
-    struct arena arena; /* what was asked is in it */
+    struct arena arena; /* the question is in it */
     struct question_resolve question;
     struct str reply;
-    struct str peel; /* who asks; empty: not a peel */
+    struct str peel; /* the asking peel; empty: not a peel */
     bool with_settings;
 };
 
@@ -108,7 +108,7 @@ static struct roster_question make_roster_question(const struct asked *asked, co
                                      .with_settings = asked->with_settings };
 }
 
-/* Those that a second expression means, too. Both lists are sorted. */
+/* Keeps peels that also match a second expression. Both lists are sorted. */
 static int keep_in_scope(const struct asked *asked, struct arena *arena, struct param_strs *peels,
                          struct err *err)
 {
@@ -209,9 +209,9 @@ static bool needs_target_settings(const struct asked *asked)
     return roster_needs_settings(&target) || (question->scope[0] && roster_needs_settings(&scope));
 }
 
-/* Settings of machines are not for other machines, which could guess at one value after another. A
- * peel's question comes from another account; in a fleet that has but one, a peel hears answers
- * below "_INBOX.<its id>" alone, and the second token of others is random. */
+/* Peels must not query settings of other peels, which they could guess value by value. A peel's
+ * question comes from another account; in a fleet with a single account, a peel receives answers
+ * only below "_INBOX.<its id>", and the second token of others is random. */
 static bool is_from_peel(const struct asked *asked)
 {
     const struct enrollment_cache *enrollment_cache =
@@ -220,7 +220,7 @@ static bool is_from_peel(const struct asked *asked)
     return !enrollment_cache_is_complete(enrollment_cache) || asked->peel.n > 0;
 }
 
-/* By the name of its credentials, or their key, as the server says. */
+/* Identified by the name of its credentials, or their key, as set by the server. */
 static struct str read_question_asker(struct asked *asked, struct str header)
 {
     static const char *const keys[] = { "name_tag", "user" };
@@ -236,8 +236,8 @@ static struct str read_question_asker(struct asked *asked, struct str header)
     return STR("unknown");
 }
 
-/* The peel that asks; empty: somebody else. In a fleet that has but one account it is known by
- * where the answer goes. */
+/* The asking peel; empty: another client. In a fleet with a single account it is identified by the
+ * reply subject. */
 static struct str find_asker(struct asked *asked, struct str header)
 {
     const struct enrollment_cache *enrollment_cache =
@@ -251,7 +251,7 @@ static struct str find_asker(struct asked *asked, struct str header)
     return enrollment_cache_has(enrollment_cache, name) ? name : STR("");
 }
 
-/* Has it had its share, or is it too large to look at? Then it is answered. */
+/* Is the share used up, or the question too large? Then it is answered. */
 static bool is_refused(struct asked *asked, const struct nats_msg *msg)
 {
     const bool is_large = msg->payload.n > QUESTION_SIZE_MAX;
@@ -272,7 +272,7 @@ static void on_question(void *self, const struct nats_msg *msg)
     struct asked *asked;
     struct err err;
 
-    /* a peel asks, too: it must not make a master publish elsewhere */
+    /* peels ask as well: they must not make a master publish elsewhere */
     if (!str_starts(msg->reply, STR(GRANT_INBOX ".")) &&
         !str_starts(msg->reply, STR(ACCOUNTS_REPLY)))
         return;
@@ -298,7 +298,7 @@ static void on_question(void *self, const struct nats_msg *msg)
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* Three heartbeats at least. */
+/* At least three heartbeats. */
 static void sweep_basket_cache(const struct roster_service *service)
 {
     const int64_t expires = service->master->conf.basket_expires;

@@ -1,12 +1,12 @@
 /*
- * The service "peel-usage": no peel takes the room of all.
+ * The service "peel-usage": keeps a peel from filling the shared streams and buckets.
  *
- * Servers limit streams and buckets, but do not know who fills them. So one master at a time counts
- * how much each peel writes: to streams by reading what was added to them, without the payloads,
- * each time that it is much; to buckets that masters watch anyway as it comes (struct usage_meter).
+ * Servers limit streams and buckets in total, but not per peel. So one master at a time counts the
+ * writes of each peel: in streams by reading the headers of new messages, when they have grown
+ * enough; in buckets that masters watch anyway, as they arrive (struct usage_meter).
  *
- * A peel that writes more than its share in a minute loses what it wrote there before, and nobody
- * else does. One that writes half of all there is room for is revoked (`peel_flood`).
+ * A peel that writes more than its share in a minute loses its own earlier data there. One that
+ * writes half of the capacity is revoked (`peel_flood`).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,18 +36,18 @@
 
 #define LEASE   "usage"
 #define TICK_NS CLOCK_SECOND
-/* A stream is read when it got so much since the last time, as a part of its room. */
+/* A stream is read after it grew by this fraction of its capacity. */
 #define STEPS    256
 #define STEP_MIN ((int64_t)1 << 20)
-/* Messages that are read at a time; what they show stands for the rest. */
+/* Messages read at a time, as a sample. */
 #define READ_MAX 20000
-/* A message takes that much beside its payload and subject. */
+/* Overhead per message, beside payload and subject. */
 #define MESSAGE_BYTES 32
 
 static const struct place_row {
     const char *stream, *name;
-    const char *mine; /* what a peel writes there; %s is its id */
-    size_t token;     /* of a subject that is its id, 0 the first; only where the stream is read */
+    const char *mine; /* subjects of a peel there; %s is its id */
+    size_t token; /* position of the id in the subject, from 0; only for streams that are read */
     bool is_read;
 } rows[USAGE_PLACES] = {
     [USAGE_EVENTS] = { STORE_EVENTS, "events", "zester.event.%s.>", 2, true },
@@ -62,13 +62,13 @@ struct peel_usage;
 struct metered {
     struct peel_usage *peel_usage;
     enum usage_place number;
-    bool is_busy;                  /* the server is asked, or messages are read */
-    uint64_t counted;              /* the last sequence that was; 0: none yet */
-    uint64_t until;                /* of the messages that are read now */
-    int64_t bytes;                 /* of the stream then */
+    bool is_busy;                  /* a request or a reading is in progress */
+    uint64_t counted;              /* last counted sequence; 0: none yet */
+    uint64_t until;                /* end of the current reading */
+    int64_t bytes;                 /* size of the stream at that time */
     struct nats_ordered *messages; /* being read; or NULL */
     struct usage found;            /* in them */
-    uint64_t read, added;          /* messages: of them, and in all */
+    uint64_t read, added;          /* messages read, and added in all */
 };
 
 struct peel_usage {
@@ -78,13 +78,13 @@ struct peel_usage {
     struct usage usage;
     struct usage_meter meter;
     struct metered places[USAGE_PLACES];
-    char problem[HEALTH_TEXT_MAX]; /* the last peel that wrote too much */
+    char problem[HEALTH_TEXT_MAX]; /* the last peel over its share */
     int64_t problem_until;         /* clock_now */
 };
 
-/* --- against who writes too much ------------------------------------------------------- */
+/* --- peels over their share ------------------------------------------------------------ */
 
-/* A peel that is being revoked. */
+/* A peel being revoked. */
 struct removal {
     struct peel_usage *peel_usage;
     struct arena arena; /* it is in it */
@@ -99,7 +99,7 @@ static void on_metered_purged(void *self, const struct nats_error *error)
         log_warning("cannot remove the data of a peel error=%s", error->text);
 }
 
-/* `below` 0: all of it. */
+/* `below` 0: everything. */
 static void purge_peel(struct peel_usage *peel_usage, enum usage_place place, const char *peel,
                        uint64_t below)
 {
@@ -109,7 +109,7 @@ static void purge_peel(struct peel_usage *peel_usage, enum usage_place place, co
     struct err err;
 
     if (!mark)
-        return; /* the bucket keeps a few entries of it, and no more */
+        return; /* the bucket keeps only a few of its entries */
     buf_printf(&pattern, "%.*s%s%s", (int)(mark - mine), mine, peel, mark + strlen("%s"));
     if (nats_stream_purge(&peel_usage->master->js, rows[place].stream,
                           &(struct nats_purge){ .subject = buf_text(&pattern), .below = below },
@@ -137,7 +137,7 @@ static void on_usage_revoked(void *self, enum admission_status status,
     end_removal(removal);
 }
 
-/* The entry of a peel is the id of its enrollment. */
+/* The entry of a peel contains its enrollment id. */
 static void on_metered_enrollment(void *self, const struct nats_error *error,
                                   const struct nats_kv_entry *entry)
 {
@@ -197,7 +197,7 @@ static void send_usage_event(struct peel_usage *peel_usage, const char *peel, co
         log_warning("cannot send the event about a flooding peel peel=%s error=%s", peel, err.text);
 }
 
-/* Once in a minute for each place, and once more when it is revoked. */
+/* Once a minute per place, and once more when it is revoked. */
 static void report_peel(struct peel_usage *peel_usage, enum usage_place place,
                         const struct usage_peel *peel, bool is_revoked)
 {
@@ -242,9 +242,9 @@ static void judge_metered_stream(struct metered *place)
     usage_each(&place->peel_usage->usage, place->number, judge_peel_usage, place);
 }
 
-/* --- reading what was added ------------------------------------------------------------ */
+/* --- reading new messages -------------------------------------------------------------- */
 
-/* What was found stands for all that was added. */
+/* Extrapolate from the sample. */
 static void end_usage_reading(struct metered *place)
 {
     struct usage *found = &place->found;
@@ -259,7 +259,7 @@ static void end_usage_reading(struct metered *place)
                   peel->bytes[place->number] * (scale > 0 ? scale : 1), clock_now());
     }
     usage_done(found);
-    judge_metered_stream(place); /* what was written before this reading goes */
+    judge_metered_stream(place); /* remove data from before this reading */
     place->counted = place->until;
     place->is_busy = false;
 }
@@ -282,7 +282,7 @@ static void on_metered_message(void *self, const struct nats_msg *msg,
     const struct str peel = nats_subject_token(msg->subject, rows[place->number].token);
 
     place->read++;
-    if (peel_id_is_valid(peel)) /* masters and operators have others */
+    if (peel_id_is_valid(peel)) /* not a master or operator */
         usage_add(&place->found, place->number, peel, get_message_size(msg), clock_now());
     if (place->read >= READ_MAX || delivery->stream_seq >= place->until)
         end_usage_reading(place);
@@ -325,7 +325,7 @@ static void begin_usage_reading(struct metered *place, const struct nats_stream_
         place->is_busy = false;
 }
 
-/* A stream that is full stays as it is however much is added: then the mean counts. */
+/* A full stream does not grow, so use the mean message size. */
 static int64_t guess_growth(const struct metered *place, const struct nats_stream_info *info)
 {
     const int64_t added = (int64_t)(info->last_seq - place->counted);
@@ -348,7 +348,7 @@ static void on_metered_stream_info(void *self, const struct nats_error *error,
     }
     room = nats_js_number(info->config, "max_bytes", 0);
     usage_set_room(&peel_usage->usage, place->number, room);
-    if (place->counted == 0 || info->last_seq < place->counted) { /* from now on */
+    if (place->counted == 0 || info->last_seq < place->counted) { /* start here */
         place->counted = info->last_seq;
         place->bytes = info->bytes;
     }
@@ -382,7 +382,7 @@ static void on_usage_tick(struct timer *timer)
     }
 }
 
-/* --- what others saw -------------------------------------------------------------------- */
+/* --- watched buckets ------------------------------------------------------------------- */
 
 static void on_wrote(struct usage_meter *meter, enum usage_place place, struct str peel,
                      size_t bytes)
@@ -398,7 +398,7 @@ static void on_exceeded(struct usage_meter *meter, enum usage_place place, struc
     usage_exceed(&peel_usage->usage, place, peel, clock_now());
 }
 
-/* --- life ------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------ */
 
 static void *open_usage_service(struct master *master, struct err *err)
 {

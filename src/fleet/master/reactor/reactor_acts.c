@@ -1,4 +1,4 @@
-/* What blocks of reactions do: jobs, enrollments, events, lines in the log. */
+/* Actions of reactions: jobs, enrollments, events, log lines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@
 #include "fleet/wire/exec.h"
 #include "fleet/wire/job.h"
 
-/* For the settings that a target asks for; then the event comes again. */
+/* Time limit for settings that a target needs; then the event is redelivered. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
 
 static void answer_reaction_run(struct reaction_run *reaction_run, enum outcome_result result,
@@ -35,7 +35,7 @@ static void answer_reaction_run(struct reaction_run *reaction_run, enum outcome_
                         &(struct reaction_run_answer){ .result = result, .message = message });
 }
 
-/* It may succeed when the event comes again. */
+/* It may succeed when the event is redelivered. */
 static void answer_later(struct reaction_run *reaction_run, const char *message)
 {
     reaction_run_answer(reaction_run, &(struct reaction_run_answer){ .result = OUTCOME_ERROR,
@@ -43,7 +43,7 @@ static void answer_later(struct reaction_run *reaction_run, const char *message)
                                                                      .message = message });
 }
 
-/* --- jobs ------------------------------------------------------------------------- */
+/* --- jobs --------------------------------------------------------------------------- */
 
 static void on_reaction_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
@@ -52,7 +52,7 @@ static void on_reaction_dispatched(void *self, enum dispatch_outcome outcome, co
     crash_point("reaction-dispatched");
     switch (outcome) {
     case DISPATCH_SENT: answer_reaction_run(reaction_run, OUTCOME_DISPATCHED, NULL); break;
-    /* The same event again; its targets may have changed meanwhile. */
+    /* A redelivered event; its targets may have changed meanwhile. */
     case DISPATCH_DUPLICATE:
     case DISPATCH_CONFLICT: answer_reaction_run(reaction_run, OUTCOME_DUPLICATE, NULL); break;
     case DISPATCH_INVALID: answer_reaction_run(reaction_run, OUTCOME_ERROR, text); break;
@@ -104,7 +104,7 @@ static void send_to_target(struct reactor_engine *engine, struct reaction_run *r
     }
 }
 
-/* A job whose target asks for settings. */
+/* A job whose target needs settings. */
 struct settled {
     struct settings_wait wait;
     struct reactor_engine *engine;
@@ -146,7 +146,7 @@ static void wait_for_settings(struct reactor_engine *engine, struct reaction_run
     settings_cache_await(master_settings_cache(engine->master), &settled->wait, SETTINGS_NS);
 }
 
-/* All facts were read before the first event was taken (begin_pulling). */
+/* All facts were read before the first event was pulled (begin_event_pull). */
 void reactor_dispatch(void *user, struct reaction_run *reaction_run,
                       const struct reaction_run_job *job)
 {
@@ -213,8 +213,8 @@ static void log_verdict(const struct verdict *verdict, const char *peel, const c
 static void on_admission_decided(void *self, const struct registry_verdict *decided)
 {
     struct verdict *verdict = self;
-    /* What could not be decided for good was found before: somebody else was faster, or the bus
-     * failed. The next delivery finds out which. */
+    /* Permanent refusals were found earlier, so another decision was faster, or the bus failed. The
+     * next delivery finds out which. */
     const struct reaction_run_answer answer = {
         .result = decided->error ? OUTCOME_ERROR : OUTCOME_DISPATCHED,
         .may_pass = decided->error,
@@ -343,9 +343,9 @@ void reactor_send(void *user, struct reaction_run *reaction_run,
         answer_later(reaction_run, "this master is stopping");
         return;
     }
-    /* With whose event it is: another source may have sent one with the same id. */
+    /* Include the origin: another source may have sent an event with the same id. */
     buf_printf(&id, "%s/%s", reaction_run_event(reaction_run)->source.origin, send->event.id);
-    /* An id that cannot stand in a header is left out. */
+    /* Leave out an id that is not valid in a header. */
     (void)nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(send->parent), &err);
     if (record_encode(&bytes, &event_type, &send->event, &err) < 0) {
         answer_reaction_run(reaction_run, OUTCOME_ERROR, err.text);

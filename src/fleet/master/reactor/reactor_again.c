@@ -1,10 +1,10 @@
 /*
- * Events that were given up, and are sent again: stored once more, with their id, so that blocks
- * which have acted do not act twice.
+ * Resends events that were given up: stores them again with their id, so that completed actions are
+ * not repeated.
  *
- * A master does that once for an event that no master has tried to the end: those that had it have
- * died. The copy carries a header, so that it is not sent a third time. Everything else is up to
- * operators (`zester reactor retry`).
+ * A master does this once for an event whose masters have all died while processing it. The copy
+ * carries a header, so that it is not sent a third time. Everything else is up to operators
+ * (`zester reactor retry`).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +25,15 @@
 #include "fleet/wire/subject.h"
 
 #define ANSWER_MAX ((size_t)4096)
-#define PROBES_MAX 1024 /* places where an event is looked for */
+#define PROBES_MAX 1024 /* positions to search */
 #define MSG_ID_MAX (OUTCOME_KEY_SIZE + 64)
 
 struct reactor_again {
     struct arena arena; /* it is in it */
     struct reactor_engine *engine;
     const char *id, *key, *parent;
-    uint64_t seq;    /* where the event should be */
-    unsigned probes; /* places where it was looked for in vain */
+    uint64_t seq;    /* expected position of the event */
+    unsigned probes; /* positions searched without success */
     enum reactor_again_mode mode;
     reactor_again_fn *fn;
     void *self;
@@ -84,10 +84,10 @@ static int make_retry_header(const struct reactor_again *again, struct buf *head
                : 0;
 }
 
-/* Two masters may send it at the same moment: one of them is enough. What an operator sends is sent
- * each time. Nothing is stored without an id: a server that was killed replays its log, and would
- * store the message once more (2.9), so that its numbers differ from those of the other servers and
- * a consumer which moves between them skips events. */
+/* Two masters may send it at the same time: one is enough. An operator's retry is sent each time. A
+ * message always gets an id: a killed server replays its log, and would store a message without one
+ * twice (2.9), so that its numbers differ from the other servers' and a consumer that moves between
+ * them skips events. */
 static struct str make_msg_id(const struct reactor_again *again, struct buf *out)
 {
     char key[OUTCOME_KEY_SIZE];
@@ -99,7 +99,7 @@ static struct str make_msg_id(const struct reactor_again *again, struct buf *out
     return buf_view(out);
 }
 
-/* An operator has decided that the event is not too old. */
+/* An operator asked for it, so the event is not too old. */
 static int print_retried_event(const struct reactor_again *again, const struct nats_stored *msg,
                                const struct event *event, struct buf *out, struct err *err)
 {
@@ -147,8 +147,8 @@ static void leave_to_operators(struct reactor_again *again)
 
 static void find_event(struct reactor_again *again);
 
-/* Servers of a cluster may number the messages of a stream differently after one was killed (2.9):
- * the number is that of the server which delivered it, and another one has the event nearby. */
+/* After a server was killed, servers may number the messages of a stream differently (2.9): the
+ * number comes from the server that delivered it, and another one has the event nearby. */
 static void probe_next(struct reactor_again *again)
 {
     if (++again->probes > PROBES_MAX)
@@ -178,7 +178,7 @@ static void on_retried_event_found(void *self, const struct nats_error *error,
         end_again(again, err.text, 0);
 }
 
-/* Where it should be, then one after it, one before it, two after it, and so on. */
+/* Search at the expected position, then one after, one before, two after, and so on. */
 static void find_event(struct reactor_again *again)
 {
     const uint64_t away = (again->probes + 1) / 2;

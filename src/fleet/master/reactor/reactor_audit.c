@@ -1,25 +1,24 @@
 /*
- * Events that vanish: the server delivers each five times, and when nobody acknowledges it, says so
- * once. If that is lost as well, because the streams have no leader just then, nobody would know.
+ * Finds lost events. The server delivers each event five times, and then sends one advisory. If
+ * that is lost as well, because the streams have no leader at the moment, no master would know.
  *
- * So each master stores which events it has acknowledged (fleet/reactor/seq_set.h), a bit for each,
- * every AUDIT_NS:
+ * So each master stores its acknowledged events (fleet/reactor/seq_set.h), one bit each, every
+ * AUDIT_NS:
  *
  *     reactor-acks/<block>.<master>    the events of that block which the master has acknowledged
  *     reactor-acks/checked             up to where the stream was audited, of which consumer, what
  *                                      has to be compared by ids, and which servers lead
  *
- * The ack floor of the consumer is the number up to which the server delivers nothing again. One
- * master, the holder of a lease, notes the floor, waits until everybody has stored what was
- * acknowledged before, and looks for numbers up to it that no master has. Such an event was given
- * up, or was acknowledged by a master that ended before it could say so. The second kind has an
- * outcome on record, or did nothing that counts; the first is recorded as given up
- * (reactor_salvage), so that an operator can send it again. To send one of the second kind again is
- * harmless: what it does has the same identity.
+ * The server redelivers nothing up to the consumer's ack floor. The holder of a lease notes the
+ * floor, waits until all masters have stored their earlier acks, and looks for numbers up to it
+ * that no master has. Such an event was given up, or was acknowledged by a master that died before
+ * storing that. The second kind has a recorded outcome, or had no effect; the first is recorded as
+ * given up (reactor_salvage), so that an operator can send it again. Resending the second kind is
+ * harmless: its actions have the same identity.
  *
- * Numbers prove nothing when servers number messages differently, so when another server leads the
- * stream or its consumer, what is around that is compared by the ids of events
- * (fleet/reactor/recount.h): an event without an outcome is sent again (reactor_recall).
+ * Servers may number messages differently, so after a leader change of the stream or its consumer,
+ * the events around it are compared by id (fleet/reactor/recount.h): an event without an outcome is
+ * sent again (reactor_recall).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +41,9 @@
 #include "core/sys/loop.h"
 
 #define AUDIT_NS (5 * CLOCK_SECOND)
-/* Between the moment at which the floor is read and the audit: others store every AUDIT_NS. */
+/* Delay between reading the floor and the audit: others store every AUDIT_NS. */
 #define AUDIT_WAIT_NS (2 * AUDIT_NS - CLOCK_SECOND)
-/* Of one audit. */
+/* Limits per audit. */
 #define BLOCKS_MAX  64
 #define MISSING_MAX 10000
 
@@ -53,7 +52,7 @@
 #define CHECKED_MAX 512
 #define CREATED_MAX 64
 
-/* What the consumer was like when it was last asked for its lag. */
+/* Consumer info from the last query of its lag. */
 struct audit_look {
     uint64_t floor, delivered; /* numbers of the stream */
     uint64_t consumer_seq;     /* deliveries */
@@ -67,22 +66,22 @@ struct reactor_audit {
     struct reactor_engine *engine;
     struct lease lease;
     struct timer timer;
-    struct seq_set acked;      /* by this master, of what may still be delivered */
-    bool is_busy;              /* a step of the audit is under way */
-    bool has_checked;          /* `checked` was read, or begins here */
-    bool is_anew;              /* it begins here, and was not stored yet */
-    uint64_t checked;          /* up to here all is well */
-    char created[CREATED_MAX]; /* of the consumer that this goes for */
-    uint64_t consumer_seq;     /* its deliveries when that was stored */
+    struct seq_set acked;      /* acked by this master, among deliverable events */
+    bool is_busy;              /* a step of the audit is in progress */
+    bool has_checked;          /* `checked` was read, or starts here */
+    bool is_anew;              /* it starts here, and is not stored yet */
+    uint64_t checked;          /* audited up to here */
+    char created[CREATED_MAX]; /* of the audited consumer */
+    uint64_t consumer_seq;     /* its deliveries at that time */
     struct audit_look look;
-    uint64_t floor;        /* that is waited for */
-    int64_t floor_since;   /* clock_now; 0: none was */
-    uint64_t until, block; /* of the audit under way */
-    struct seq_set all;    /* what anybody has acknowledged there */
+    uint64_t floor;        /* the floor being audited */
+    int64_t floor_since;   /* clock_now; 0: none */
+    uint64_t until, block; /* of the current audit */
+    struct seq_set all;    /* acked by any master there */
     VEC(uint64_t) missing;
     size_t next_missing;
     struct recount recount;
-    uint64_t recount_next; /* the message that is compared next */
+    uint64_t recount_next; /* next message to compare */
 };
 
 static struct nats_kv get_ack_stream(const struct reactor_audit *audit)
@@ -97,7 +96,7 @@ static bool is_audit_over(const struct reactor_audit *audit)
     return audit->engine->is_stopping || !lease_is_held(&audit->lease);
 }
 
-/* --- what this master has acknowledged ---------------------------------------------------- */
+/* --- acks of this master --------------------------------------------------------------------- */
 
 void reactor_note_ack(struct reactor_engine *engine, uint64_t seq)
 {
@@ -136,7 +135,7 @@ static void store_block(struct reactor_audit *audit, struct seq_block *block)
                     arena_printf(&arena, "%llu.%s", (unsigned long long)block->number,
                                  audit->engine->master->id),
                     buf_view(&bytes), on_block_stored, write, &err) < 0) {
-        free(write); /* the next time */
+        free(write); /* retried next time */
         return;
     }
     block->is_writing = true;
@@ -150,7 +149,7 @@ static void store_acked(struct reactor_audit *audit)
             store_block(audit, *block);
 }
 
-/* --- the end of an audit ------------------------------------------------------------------- */
+/* --- the end of an audit --------------------------------------------------------------------- */
 
 static void end_audit(struct reactor_audit *audit)
 {
@@ -189,7 +188,7 @@ static void store_checked(struct reactor_audit *audit)
 static void on_audit_purged(void *self, const struct nats_error *error)
 {
     (void)self;
-    (void)error; /* what is left goes by its age */
+    (void)error; /* leftovers expire */
 }
 
 static void purge_checked(struct reactor_audit *audit, uint64_t before)
@@ -220,7 +219,7 @@ static void conclude_audit(struct reactor_audit *audit)
     store_checked(audit);
 }
 
-/* --- what nobody has acknowledged ------------------------------------------------------------ */
+/* --- unacknowledged events ------------------------------------------------------------------- */
 
 static void salvage_next(struct reactor_audit *audit);
 
@@ -228,7 +227,7 @@ static void on_salvaged(void *self, const char *problem)
 {
     struct reactor_audit *audit = self;
 
-    if (is_audit_over(audit) || problem) { /* the next audit begins at the same place */
+    if (is_audit_over(audit) || problem) { /* the next audit starts at the same position */
         if (problem)
             log_info("event audit failed, trying again: %s", problem);
         end_audit(audit);
@@ -299,7 +298,7 @@ static void read_audit_blocks(struct reactor_audit *audit)
     }
 }
 
-/* --- when it is time ------------------------------------------------------------------------- */
+/* --- scheduling ------------------------------------------------------------------------------ */
 
 static void begin_audit(struct reactor_audit *audit)
 {
@@ -310,8 +309,8 @@ static void begin_audit(struct reactor_audit *audit)
     read_audit_blocks(audit);
 }
 
-/* Another consumer begins at the end of the stream: what came before is not its to deliver. It has
- * no floor before its first ack; false: so it is not known yet where it has begun. */
+/* A new consumer starts at the end of the stream and does not deliver earlier events. It has no
+ * floor before its first ack; false: its start is not known yet. */
 static bool begin_anew(struct reactor_audit *audit)
 {
     const struct audit_look *look = &audit->look;
@@ -342,7 +341,7 @@ static void on_audit_recalled(void *self, const char *problem)
 {
     struct reactor_audit *audit = self;
 
-    if (is_audit_over(audit) || problem) { /* it begins again after the next look */
+    if (is_audit_over(audit) || problem) { /* restarted after the next query */
         if (problem)
             log_info("events will be compared again: %s", problem);
         end_audit(audit);
@@ -393,7 +392,7 @@ static void on_audit_stream_info(void *self, const struct nats_error *error,
                                  .floor = audit->look.floor,
                                  .is_idle = audit->look.is_idle };
 
-    (void)error; /* the next time */
+    (void)error; /* retried next time */
     if (!info || is_audit_over(audit)) {
         end_audit(audit);
         return;
@@ -401,7 +400,7 @@ static void on_audit_stream_info(void *self, const struct nats_error *error,
     look.stream_leader = find_leader(info->reply);
     look.consumer_leader = audit->look.leader[0] ? audit->look.leader : NULL;
     look.last_seq = info->last_seq;
-    if (recount_is_ready(&audit->recount, &look)) /* what was found at a look before */
+    if (recount_is_ready(&audit->recount, &look)) /* found by an earlier query */
         begin_recount(audit);
     else if (recount_note(&audit->recount, &look, audit->checked) || audit->is_anew)
         store_checked(audit);
@@ -409,8 +408,8 @@ static void on_audit_stream_info(void *self, const struct nats_error *error,
         judge_floor(audit);
 }
 
-/* Each server has a time of its own at which a consumer was made, and another one after a restart
- * (2.9). But only one that was made anew has fewer deliveries than before. */
+/* Each server has its own creation time for a consumer, and another one after a restart (2.9). But
+ * only a recreated consumer has fewer deliveries than before. */
 static bool is_same_consumer(const struct reactor_audit *audit)
 {
     return strcmp(audit->created, audit->look.created) == 0 ||
@@ -505,7 +504,7 @@ static void judge_consumer(struct reactor_audit *audit, const struct nats_consum
         read_checked(audit);
 }
 
-/* No event is lost for good while there are no rules to compare it with. */
+/* Without rules, nothing can be audited; no event is lost meanwhile. */
 static bool is_look_possible(const struct reactor_audit *audit)
 {
     return !audit->is_busy && audit->engine->has_rules && !is_audit_over(audit);
@@ -527,15 +526,14 @@ static void on_audit_consumer_info(void *self, const struct nats_error *error,
 {
     struct reactor_audit *audit = self;
 
-    (void)error; /* the next time */
+    (void)error; /* retried next time */
     if (!info || is_audit_over(audit))
         end_audit(audit);
     else
         judge_consumer(audit, info);
 }
 
-/* Whoever has just got the lease, or has something to compare, does not wait for the next look at
- * the lag. */
+/* After getting the lease, or with events to compare, do not wait for the next query of the lag. */
 static void begin_audit_look(struct reactor_audit *audit)
 {
     struct err err;
@@ -570,13 +568,13 @@ static void on_audit_lease_got(struct lease *lease)
 {
     struct reactor_audit *audit = container_of(lease, struct reactor_audit, lease);
 
-    audit->has_checked = false; /* another master was here meanwhile */
+    audit->has_checked = false; /* another master was active meanwhile */
     audit->floor_since = 0;
     audit->consumer_seq = 0;
     audit->created[0] = '\0';
 }
 
-/* --- life -------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 void reactor_begin_audit(struct reactor_engine *engine)
 {

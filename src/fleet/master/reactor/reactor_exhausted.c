@@ -1,11 +1,11 @@
 /*
- * Events that failed as often as the server delivers. What this master gives up itself is recorded
- * before it is acknowledged (reactor_service.c). What a master held that ended, the server gives up
- * later, and says so in a stream, which all masters read: the outcome is recorded then. What it
- * says while nobody hears it, reactor_audit.c finds.
+ * Events that failed in all deliveries. An event that this master gives up is recorded before it is
+ * acknowledged (reactor_service.c). An event of a master that died is given up later by the server,
+ * which reports it in a stream that all masters read: the outcome is recorded then. reactor_audit.c
+ * finds lost reports.
  *
- * An event that masters have tried in vain is left to operators. One that no master has tried to
- * the end, since all that had it died, is sent again, once (reactor_again.c), and not reported.
+ * A failed event is left to operators. An event whose masters have all died is sent again, once
+ * (reactor_again.c), and not reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +30,21 @@
 #include "fleet/wire/question.h"
 #include "fleet/wire/subject.h"
 
-#define HELD_MAX     16 /* at once */
+#define HELD_MAX     16 /* held at once */
 #define TRY_AGAIN_NS (5 * CLOCK_SECOND)
 #define TAG          "reactor/exhausted"
 
-/* One message of the stream, or one event that an audit has found. */
+/* One message of the stream, or one event found by an audit. */
 struct salvage {
     struct arena arena; /* the salvage is in it */
     struct reactor_engine *engine;
     struct str reply;
     struct nats_poison poison;
     struct outcome outcome;
-    reactor_salvaged_fn *fn; /* of one that nobody has acknowledged; NULL: of any other */
+    reactor_salvaged_fn *fn; /* for an unacknowledged event; NULL otherwise */
     void *self;
-    bool is_recall; /* only of one without an outcome, which is sent again without a word */
-    bool was_again; /* a master has sent it again before */
+    bool is_recall; /* resends an event without outcome, silently */
+    bool was_again; /* a master has resent it before */
 };
 
 static struct salvage *make_salvage(struct reactor_engine *engine, struct str reply)
@@ -84,7 +84,7 @@ static int read_exhausted_event(struct salvage *salvage, uint64_t seq, nats_stor
                            &(struct nats_which){ .seq = seq }, fn, salvage, err);
 }
 
-/* --- telling --------------------------------------------------------------------------- */
+/* --- reporting ---------------------------------------------------------------------------- */
 
 static struct value describe_exhausted(struct arena *arena, const struct outcome *outcome)
 {
@@ -96,7 +96,7 @@ static struct value describe_exhausted(struct arena *arena, const struct outcome
     return value_map(map);
 }
 
-/* When the event was made, if its id says so. */
+/* The creation time in the event's id, if any. */
 static int64_t find_seconds(const char *id)
 {
     struct ksuid ksuid = { .seconds = 0 };
@@ -119,14 +119,14 @@ static void report_exhausted(struct reactor_engine *engine, const struct outcome
         .tag = TAG,
         .data = describe_exhausted(&arena, outcome),
         .depth = outcome->depth,
-        /* one that an operator sends again may be given up again */
+        /* a resent event may be given up again */
         .about = arena_printf(&arena, "%s %llu", outcome->id, (unsigned long long)outcome->seq),
         .seconds = find_seconds(outcome->id),
     };
     struct err err;
 
     if (strcmp(outcome->key, EVENT_ORIGIN_MASTER "/" TAG) == 0)
-        return; /* else a rule for these that fails would go round in circles */
+        return; /* otherwise a failing rule for these would loop */
     if (announce_event(engine->master, &announcement, &err) < 0)
         log_warning("event cannot be stored error=%s", err.text);
 }
@@ -139,7 +139,7 @@ void reactor_give_up(struct reactor_engine *engine, const struct outcome *outcom
     reactor_keep_outcome(engine, outcome, fn, self);
 }
 
-/* --- what the server says ----------------------------------------------------------------- */
+/* --- server reports ----------------------------------------------------------------------- */
 
 static void end_salvage(struct salvage *salvage, const char *problem)
 {
@@ -179,7 +179,7 @@ static void on_sent_again(void *self, const char *problem, uint64_t seq)
     end_salvage(salvage, NULL);
 }
 
-/* Not before: what comes of the event replaces the record. */
+/* Not earlier: the outcome of the event replaces the record. */
 static void on_exhausted_recorded(void *self)
 {
     struct salvage *salvage = self;
@@ -188,7 +188,7 @@ static void on_exhausted_recorded(void *self)
                        on_sent_again, salvage);
 }
 
-/* `previous`: NULL when nothing is on record. */
+/* `previous`: NULL when nothing is recorded. */
 static void give_up_lost(struct salvage *salvage, const struct outcome *previous)
 {
     const bool was_tried = previous && previous->rules.list.n > 0;
@@ -201,7 +201,7 @@ static void give_up_lost(struct salvage *salvage, const struct outcome *previous
     reactor_keep_outcome(salvage->engine, &salvage->outcome, on_exhausted_recorded, salvage);
 }
 
-/* It was recorded before, or is on its way again. */
+/* Already recorded, or already resent. */
 static bool is_exhausted_known(const struct salvage *salvage, const struct outcome *previous)
 {
     const uint64_t seq = salvage->outcome.seq;
@@ -225,7 +225,7 @@ static void recall_exhausted_event(struct salvage *salvage)
                        on_exhausted_recalled, salvage);
 }
 
-/* An attempt that was the last may have done everything, and only its ack was lost. */
+/* The last attempt may have completed, with only its ack lost. */
 static void on_previous(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
 {
@@ -260,7 +260,7 @@ static void on_previous(void *self, const struct nats_error *error,
     give_up_lost(salvage, is_on_record ? &previous : NULL);
 }
 
-/* Of one that nobody has acknowledged, and that may have been dropped all the same. */
+/* For an unacknowledged event, which may have been dropped anyway. */
 static bool is_for_rules(const struct salvage *salvage, const char *key)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -273,7 +273,7 @@ static bool is_for_rules(const struct salvage *salvage, const char *key)
 static void count_unreadable(struct salvage *salvage)
 {
     if (salvage->fn)
-        return; /* a gate drops what cannot be read */
+        return; /* a gate drops malformed events */
     log_error("cannot read an event that was given up seq=%llu",
               (unsigned long long)salvage->poison.stream_seq);
     metrics_add(salvage->engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
@@ -323,7 +323,7 @@ static void on_advisory(void *self, const struct nats_msg *msg)
     struct err err;
 
     if (!nats_poison_parse(&salvage->arena, msg->payload, &salvage->poison))
-        end_salvage(salvage, NULL); /* whatever it was */
+        end_salvage(salvage, NULL); /* in any case */
     else if (read_exhausted_event(salvage, salvage->poison.stream_seq, on_lost_event, &err) < 0)
         end_salvage(salvage, err.text);
 }

@@ -1,4 +1,4 @@
-/* What became of events: a record in the bucket for each, under the event's id. */
+/* Outcomes of events: one record each in the bucket, under the event's id. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 #define OUTCOME_BYTES_MAX ((size_t)1 << 20)
 
-/* A record on its way into the bucket. */
+/* A record being stored. */
 struct keeping {
     struct nats_kv kv;
     struct arena arena;
@@ -41,7 +41,7 @@ static void on_outcome_stored(void *self, const struct nats_error *error, uint64
     end_keeping(self, error && error->fault != NATS_FAULT_CANCELED ? error->text : NULL);
 }
 
-/* An id is chosen by who sends the event, who may have copied that of another. */
+/* Senders choose event ids, and may have copied another's. */
 static void on_earlier(void *self, const struct nats_error *error,
                        const struct nats_kv_entry *entry)
 {
@@ -117,12 +117,12 @@ void reactor_note_event(struct reactor_engine *engine, const struct pipeline_del
     };
 
     if (!event->event.id || event->event.id[0] == '\0' || event_gate_is_lifecycle(&event->source))
-        return; /* nobody could ask for it, or would: there are as many as jobs */
+        return; /* never queried, and as many as jobs */
     if (rate_take(&engine->notes, STR("all"), clock_now()) == 0)
         reactor_keep_outcome(engine, &outcome, NULL, NULL);
 }
 
-/* Not when it only wrote a line, which has the event's id, or was stopped by a guard. */
+/* False when it only logged a line (with the event's id), or was stopped by a guard. */
 static bool has_outcome_acted(const struct outcome *outcome)
 {
     VEC_EACH (&outcome->rules.list, rule) {

@@ -1,4 +1,4 @@
-/* Rendering of reactions: small ones at once, in the loop, all others by workers. */
+/* Rendering of reactions: small ones directly in the loop, all others by workers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "core/sys/clock.h"
 #include "core/sys/crash_point.h"
 
-/* Time of a rendering without a worker, and then as much processor time. */
+/* Time limit for rendering without a worker, then the same in CPU time. */
 #define QUICK_NS (CLOCK_MS / 2)
 
-/* A rendering, or the place for one: its environment, and what it renders. */
+/* A slot for rendering: its environment, and the current delivery. */
 struct reactor_render_slot {
     struct background_task background_task;
     struct reactor_engine *engine;
@@ -21,7 +21,7 @@ struct reactor_render_slot {
     int64_t began;
 };
 
-/* --- by workers ----------------------------------------------------------------------- */
+/* --- by workers ------------------------------------------------------------------------- */
 
 static void render_reaction(struct background_task *background_task)
 {
@@ -86,10 +86,10 @@ static void fill_slots(struct reactor_engine *engine)
     }
 }
 
-/* --- at once ---------------------------------------------------------------------------- */
+/* --- in the loop ------------------------------------------------------------------------ */
 
-/* Processor time is a system call away, and counts only when the clock says that it took long: this
- * thread may have waited for a processor. */
+/* Reading CPU time is a system call, so it is read only when the wall clock is over the limit: this
+ * thread may have waited for a CPU. */
 static bool is_quick_over(void *user)
 {
     struct reactor_engine *engine = user;
@@ -101,7 +101,8 @@ static bool is_quick_over(void *user)
     return clock_thread() >= engine->quick_until;
 }
 
-/* May it be rendered here? A small event, and a small template that only fills in values. */
+/* May it be rendered in the loop? Only a small event, and a small template that only fills in
+ * values. */
 static bool may_be_quick(const struct reactor_engine *engine,
                          const struct reactor_delivery *delivery)
 {
@@ -116,8 +117,8 @@ static bool may_be_quick(const struct reactor_engine *engine,
     return true;
 }
 
-/* A hand-over to a worker and back takes longer than most renderings. What is not right, or not
- * done in time, is left to a worker; a file is too slow once only. */
+/* Handing over to a worker and back takes longer than most renderings. A worker gets failed or slow
+ * ones; a file is too slow only once. */
 static bool render_quickly(struct reactor_engine *engine, const struct reactor_delivery *delivery)
 {
     const int64_t began = clock_now();
@@ -194,5 +195,5 @@ void reactor_end_renderings(struct reactor_engine *engine)
 
     while ((delivery = take_queued(engine)))
         reaction_run_postpone(delivery->reaction_run);
-    background_tasks_close(&engine->background_tasks); /* waits, and does the rest of each */
+    background_tasks_close(&engine->background_tasks); /* waits, and finishes each */
 }

@@ -1,4 +1,4 @@
-/* The service "reactor": events of the stream, through the rules of the fleet. */
+/* The service "reactor": runs the fleet's rules on events of the stream. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 
 #define BEGIN_NS   (200 * CLOCK_MS)
 #define GIVE_UP_NS (10 * CLOCK_SECOND)
-/* Outcomes of events that nothing was done for, in a minute. */
+/* Limit for outcomes of events without action, per minute. */
 #define NOTES_BURST  1000
 #define NOTES_MINUTE 6000
 
@@ -46,7 +46,7 @@ bool reactor_is_stopping(void *user)
     return ((struct reactor_engine *)user)->is_stopping;
 }
 
-/* A copy: a worker reads it while the roster goes on. */
+/* A copy: a worker reads it while the roster changes. */
 const struct value *reactor_facts(void *user, struct arena *arena, const char *peel)
 {
     const struct reactor_engine *engine = user;
@@ -61,7 +61,7 @@ const struct value *reactor_facts(void *user, struct arena *arena, const char *p
     return copy;
 }
 
-/* What a peel sent before its credentials were revoked counts for nothing. */
+/* Events of a revoked peel are ignored, even earlier ones. */
 static bool is_event_source_revoked(void *user, const char *peel)
 {
     const struct reactor_engine *engine = user;
@@ -70,7 +70,7 @@ static bool is_event_source_revoked(void *user, const char *peel)
                                        str_from(peel));
 }
 
-/* --- missions ------------------------------------------------------------------------ */
+/* --- deliveries ---------------------------------------------------------------------- */
 
 static struct reactor_delivery *add_delivery(struct reactor_engine *engine,
                                              struct reaction_run *reaction_run, struct str reply)
@@ -96,7 +96,7 @@ static void free_delivery(struct reactor_delivery *delivery)
     free(delivery);
 }
 
-/* Room for the next message. */
+/* Makes room for the next message. */
 static void count_done(struct reactor_engine *engine)
 {
     if (engine->puller)
@@ -127,7 +127,7 @@ static void acknowledge_event(struct reactor_engine *engine, struct str reply, u
         reactor_note_ack(engine, seq);
 }
 
-/* --- the end of a flight -------------------------------------------------------------- */
+/* --- the end of a delivery ----------------------------------------------------------- */
 
 static void count_outcome_results(struct reactor_engine *engine, const struct outcome *outcome)
 {
@@ -158,7 +158,7 @@ static void log_results(const struct outcome *outcome)
     }
 }
 
-/* What will not come again is on record before it is acknowledged. */
+/* The last delivery is recorded before it is acknowledged. */
 static void on_last_kept(void *self)
 {
     struct reactor_delivery *delivery = self;
@@ -181,7 +181,7 @@ static void on_reaction_end(void *user, struct reaction_run *reaction_run,
 
     delivery->reaction_run = NULL;
     if (engine->is_stopping) {
-        if (engine->is_parting) /* another master gets it at once, else after ack_wait */
+        if (engine->is_parting) /* another master gets it now, otherwise after ack_wait */
             (void)nats_nak(engine->master->js.conn, delivery->reply, 0, &err);
         free_delivery(delivery);
         return;
@@ -197,7 +197,7 @@ static void on_reaction_end(void *user, struct reaction_run *reaction_run,
         reactor_keep_outcome(engine, end->outcome, on_last_kept, delivery);
         return;
     }
-    if (end->verdict == REACTION_RUN_ACK || !delivery->is_again) /* else it stays given up */
+    if (end->verdict == REACTION_RUN_ACK || !delivery->is_again) /* otherwise it stays given up */
         reactor_note_end(engine, end->outcome);
     if (end->verdict == REACTION_RUN_ACK)
         acknowledge_event(engine, delivery->reply, delivery->seq);
@@ -246,7 +246,7 @@ static void note_drop(struct reactor_engine *engine, const struct pipeline_verdi
                   event->source.key ? event->source.key : "");
 }
 
-/* What needs no flight is done with. */
+/* An event without a reaction run is done. */
 static void skip_event(struct reactor_engine *engine, const struct pipeline_delivery *received,
                        const struct pipeline_verdict *verdict, struct str reply)
 {
@@ -271,8 +271,8 @@ static void on_last_recorded(void *self)
     reaction_run_begin(delivery->reaction_run);
 }
 
-/* The server says that it gives an event up, once, and to whoever listens: while its streams have
- * no leader, nobody hears it. So the record is there before the last attempt begins. */
+/* The server reports a given-up event once; without a stream leader the report is lost. So the
+ * outcome is recorded before the last attempt begins. */
 static void record_last(struct reactor_delivery *delivery, const struct pipeline_delivery *received,
                         const struct event_gate_event *event)
 {
@@ -344,7 +344,7 @@ static void on_reactor_trouble(void *self, const struct nats_error *error)
 
 static void begin_event_pull(struct timer *timer);
 
-/* The consumer is gone: masters make it when they start, so this one tries again. */
+/* The consumer is gone: masters create it at their start, so start again. */
 static void on_reactor_pull_failed(void *self, const struct nats_error *error)
 {
     struct reactor_engine *engine = self;
@@ -358,7 +358,7 @@ static void on_reactor_pull_failed(void *self, const struct nats_error *error)
               clock_after(clock_now(), MASTER_RETRY_NS), begin_event_pull);
 }
 
-/* No event is taken before rules, facts and enrollments are there. */
+/* No event is pulled before rules, facts and enrollments are loaded. */
 static void begin_event_pull(struct timer *timer)
 {
     struct reactor_engine *engine = container_of(timer, struct reactor_engine, begin);
@@ -421,7 +421,7 @@ static void on_rules_failed(void *self, const char *text)
     log_error("rules were not loaded, keeping the old ones: %s", text);
 }
 
-/* --- every 15 seconds ------------------------------------------------------------------ */
+/* --- every 15 seconds ---------------------------------------------------------------- */
 
 static void on_reactor_lag(void *self, const struct nats_error *error,
                            const struct nats_consumer_info *info)
@@ -458,7 +458,7 @@ static void on_reactor_tick(struct timer *timer)
               clock_after(clock_now(), REACTOR_TICK_NS), on_reactor_tick);
 }
 
-/* --- life ------------------------------------------------------------------------------ */
+/* --- life ---------------------------------------------------------------------------- */
 
 static void *open_engine(struct master *master, struct err *err)
 {
@@ -489,7 +489,7 @@ static void init_pipeline(struct reactor_engine *engine)
     rate_init_for(&engine->notes, NOTES_BURST, NOTES_MINUTE, 1);
 }
 
-/* In the loop: what is lost with the machine is an older tree at worst. */
+/* Written in the loop: a crash loses at most the last update. */
 static struct tree_trust trust_rules(struct reactor_engine *engine)
 {
     struct tree_trust trust = authority_trust(engine->master, "reactor");
@@ -532,9 +532,9 @@ static void end_parts(struct reactor_engine *engine)
     engine->rules = NULL;
 }
 
-/* The server still has our requests for messages, and finds out that nobody listens when it is to
- * deliver one; a message that was given back is then lost to others until ack_wait (2.9). It looks
- * at its requests when it is asked about the consumer. */
+/* The server still holds our pull requests, and discovers that no one listens when it delivers one;
+ * a returned message is then lost to others until ack_wait (2.9). A query of the consumer makes it
+ * check its requests. */
 static void forget_requests(struct reactor_engine *engine)
 {
     struct err err;
@@ -554,7 +554,7 @@ static void stop_engine(void *self)
     forget_requests(engine);
     reactor_end_waits(engine);
     reactor_end_renderings(engine);
-    nats_publisher_free(engine->publisher); /* what is under way is answered */
+    nats_publisher_free(engine->publisher); /* pending publishes are answered */
     engine->publisher = NULL;
     engine->is_parting = false;
 }
@@ -586,7 +586,7 @@ static int start_engine(void *self, struct err *err)
     return 0;
 }
 
-/* All that was under way has called back. */
+/* All pending calls have ended. */
 static void free_reactor_engine(void *self)
 {
     struct reactor_engine *engine = self;

@@ -1,5 +1,5 @@
-/* The answer to `zester reactor test`: what rules would do about a key. Rendered in a worker, with
- * the rules of the moment. */
+/* Answers `zester reactor test`: what rules would do for a key. Rendered in a worker, with the
+ * current rules. */
 #include <stdlib.h>
 
 #include "core/base/buf.h"
@@ -12,7 +12,7 @@
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"
 
-/* Tests that run at once; others are answered that there are too many. */
+/* Maximum concurrent tests; others are refused. */
 #define TESTS_MAX  16
 #define ANSWER_MAX ((size_t)1 << 20)
 
@@ -85,7 +85,7 @@ static void finish_rule_test(struct background_task *background_task)
     arena_done(&arena);
 }
 
-/* Facts belong to the loop, so a copy is made before the worker begins. */
+/* Facts belong to the loop, so copy them before the worker starts. */
 static void copy_tested_facts(struct trial *trial)
 {
     struct str rest = str_from(trial->question.key ? trial->question.key : "");

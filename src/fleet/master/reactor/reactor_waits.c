@@ -1,5 +1,4 @@
-/* Blocks that wait for their job: the record of the job says when it has ended, whichever master
- * drives it. */
+/* Blocks that wait for their job: they watch its record, whichever master runs it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +18,12 @@
 #include "fleet/wire/exec.h"
 #include "fleet/wire/job.h"
 
-/* Beyond the timeout of the job: it may be taken over by another master meanwhile. */
+/* Beyond the job's timeout: another master may take it over meanwhile. */
 #define GRACE_NS (300 * CLOCK_SECOND)
 
 struct reactor_wait {
     struct reactor_engine *engine;
-    struct reaction_run *reaction_run; /* NULL: nobody waits */
+    struct reaction_run *reaction_run; /* NULL: no waiter */
     struct reactor_wait *previous, *next;
     struct arena arena;
     const char *jid;
@@ -32,7 +31,7 @@ struct reactor_wait {
     struct timer timer;
     struct job job;       /* once it has ended */
     struct map succeeded; /* peels */
-    bool is_listing;      /* returns, which will call back */
+    bool is_listing;      /* pending list of returns */
 };
 
 static struct nats_kv get_waited_bucket(const struct reactor_wait *wait, enum store_bucket bucket)
@@ -53,7 +52,7 @@ static void free_wait(struct reactor_wait *wait)
     free(wait);
 }
 
-/* Stop watching. Returns who has waited. */
+/* Stop watching. Returns the waiter. */
 static struct reaction_run *close_wait(struct reactor_wait *wait)
 {
     struct reactor_engine *engine = wait->engine;
@@ -79,7 +78,7 @@ static void fail_reactor_wait(struct reactor_wait *wait, const char *message)
                                                                      .may_pass = true,
                                                                      .message = message });
     if (!is_listing)
-        free_wait(wait); /* else when the list has ended */
+        free_wait(wait); /* otherwise at the end of the list */
 }
 
 /* --- the end of the job ----------------------------------------------------------------- */
@@ -125,7 +124,7 @@ static void note_return(struct reactor_wait *wait, const struct nats_kv_entry *e
         *map_place(&wait->succeeded, arena_str(&wait->arena, peel)) = wait;
 }
 
-/* Each return, and the end of the list or why it could not be read. */
+/* Each return, then the end of the list, or an error. */
 static void on_waited_return(void *self, const struct nats_error *error,
                              const struct nats_kv_entry *entry)
 {
@@ -145,7 +144,7 @@ static void on_waited_return(void *self, const struct nats_error *error,
         finish_reactor_wait(wait);
 }
 
-/* Who has failed is in the returns. */
+/* The returns show which peels failed. */
 static void list_returns(struct reactor_wait *wait)
 {
     const struct nats_kv kv = get_waited_bucket(wait, STORE_JOB_RETURNS);
@@ -182,7 +181,7 @@ static void on_waited_job(void *self, const struct nats_kv_entry *entry)
         list_returns(wait);
 }
 
-/* --- waiting ------------------------------------------------------------------------------ */
+/* --- waiting ---------------------------------------------------------------------------- */
 
 static void on_wait_watch_failed(void *self, const struct nats_error *error)
 {

@@ -15,9 +15,9 @@
 #include "core/sys/loop.h"
 #include "fleet/wire/fileset.h"
 
-/* Of the manifest, see fleet/wire/signature.h. */
+/* Place of the manifest, see fleet/wire/signature.h. */
 #define PLACE "reactor-files/" FILESET_MANIFEST
-/* Before the watch itself is made again. */
+/* Retry interval for creating the watch. */
 #define AGAIN_NS (5 * CLOCK_SECOND)
 
 struct rule_watch {
@@ -26,9 +26,9 @@ struct rule_watch {
     struct nats_kv_watch *entries;
     struct published published;
     struct timer load, again;
-    bool is_complete; /* what was there has been read */
-    bool has_set;     /* there is a revision, or the time to wait for the first one is over */
-    bool is_none;     /* no first revision is under way */
+    bool is_complete; /* existing entries have been read */
+    bool has_set;     /* a revision exists, or the wait for the first one is over */
+    bool is_none;     /* no first revision is expected */
 };
 
 static void load_watched_rules(struct timer *timer);
@@ -39,8 +39,8 @@ static void load_after(struct rule_watch *watch, int64_t pause)
               load_watched_rules);
 }
 
-/* Rules that masters have not published, or older ones than are in use. Without a manifest there is
- * nothing to verify, and nothing to load. */
+/* Rejects rules that masters did not publish, and older ones than those in use. Without a manifest
+ * there is nothing to verify or load. */
 static int check_rule_trust(const struct rule_watch *watch, struct tree_trust_offer *ret_offer,
                             struct err *err)
 {

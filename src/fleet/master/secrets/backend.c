@@ -18,7 +18,7 @@ struct backends {
     atomic_uint holders;
     struct arena arena;
     VEC(struct backend) list;
-    VEC(const struct value *) given; /* what each was read from */
+    VEC(const struct value *) given; /* the source value of each */
 };
 
 static const struct backend_kind *const kinds[] = {
@@ -125,7 +125,7 @@ bool backends_differ(const struct backends *a, const struct backends *b, struct 
 
 /* --- values ----------------------------------------------------------------------------- */
 
-/* What a tool or an editor ends a file with does not belong to the value. */
+/* The final newline of a tool or editor is not part of the value. */
 static struct str cut_line_end(struct str text)
 {
     if (text.n > 0 && text.p[text.n - 1] == '\n')

@@ -16,7 +16,7 @@
 #include "core/sys/process.h"
 
 #define COMMAND_WORDS_MAX 64
-#define WORDS_MAX         200 /* bytes of a complaint that are shown */
+#define WORDS_MAX         200 /* shown bytes of an error message */
 #define PATH_PLACE        "{path}"
 
 /* clang-format off */
@@ -82,7 +82,7 @@ static const char *const *make_backend_env(const struct backend *backend, struct
     return env.list.p;
 }
 
-/* A word with the path in its place; the word itself when it has none. */
+/* Fills the path into a word; a word without placeholder is unchanged. */
 static const char *fill_word(const struct backend_call *call, const char *word)
 {
     const char *at = strstr(word, PATH_PLACE);
@@ -112,7 +112,7 @@ static const char *const *make_backend_argv(const struct backend *backend,
     return argv.list.p;
 }
 
-/* Its status, and its own words only where the configuration says that they hold no secret. */
+/* Its exit status; its own message only when the configuration says that it contains no secrets. */
 static int explain_failure(const struct backend *backend, const struct process_result *result,
                            struct err *err)
 {

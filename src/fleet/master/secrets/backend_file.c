@@ -65,8 +65,8 @@ static int open_path_part(int folder, const char *part, int flags, struct err *e
     return err_sys(err, errno, "cannot open it");
 }
 
-/* One part after the other, each from the descriptor of the one before: no link and no '..' leads
- * out of the folder. */
+/* Opens part by part, relative to the previous descriptor: no link and no '..' leads out of the
+ * folder. */
 static int open_secret_path(int folder, struct arena *arena, const char *path, struct err *err)
 {
     struct str rest = str_from(path);

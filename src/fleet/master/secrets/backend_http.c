@@ -45,7 +45,7 @@ static void check_http(const struct backend *backend, const struct value *given,
         }
 }
 
-/* Every byte that could end the path, or begin something else, is %XX. */
+/* Percent-encodes every byte that is special in a URL. */
 static const char *make_backend_url(const struct backend *backend, const struct backend_call *call)
 {
     AUTO_BUF struct buf url = BUF_INIT(BUF_NO_LIMIT);

@@ -20,7 +20,7 @@
 #include "core/sys/loop.h"
 #include "fleet/wire/peel_id.h"
 
-/* After a failure, twice as long each time, up to `refresh`. */
+/* Retry delay after a failure; it doubles up to `refresh`. */
 #define RETRY_NS    (5 * CLOCK_SECOND)
 #define RETRY_STEPS 10
 #define NEVER       INT64_MAX
@@ -28,10 +28,10 @@
 
 /* Text and problem are under the mutex; the rest is the loop's. */
 struct secret {
-    struct str text;  /* a NULL view: it was never got */
+    struct str text;  /* a NULL view: never fetched */
     char *problem;    /* of the last attempt; NULL: none */
-    uint64_t version; /* of the cache, when either changed */
-    int64_t due;      /* clock_now at which it is asked for */
+    uint64_t version; /* of the cache, at the last change */
+    int64_t due;      /* clock_now of the next fetch */
     unsigned failures;
     bool is_asked, is_marked;
     size_t name; /* bytes of the key before its ':' */
@@ -83,7 +83,7 @@ static struct str get_secret_backend(const struct secret *secret)
 
 /* --- answers ---------------------------------------------------------------------------- */
 
-/* Returns whether something else is true now than before. */
+/* Returns whether anything changed. */
 static bool set_secret_text(struct secret_cache *cache, struct secret *secret, struct str text)
 {
     bool is_new;
@@ -133,7 +133,7 @@ static void note_value(struct secret_cache *cache, struct secret *secret, struct
         notify_secret_changed(cache, secret);
 }
 
-/* One line for each outage of each value. */
+/* Log one line per outage of a value. */
 static void note_secret_failure(struct secret_cache *cache, struct secret *secret,
                                 const char *problem)
 {
@@ -155,7 +155,7 @@ static void note_secret_failure(struct secret_cache *cache, struct secret *secre
         notify_secret_changed(cache, secret);
 }
 
-/* --- asking ----------------------------------------------------------------------------- */
+/* --- fetching --------------------------------------------------------------------------- */
 
 struct asking {
     struct background_task background_task;
@@ -180,7 +180,7 @@ static void ask_backend(struct background_task *background_task)
                              &asking->text, &asking->err);
 }
 
-/* What was asked of a back-end that is another one now is asked again. */
+/* If the back-end changed meanwhile, fetch again. */
 static void note_answer(struct secret_cache *cache, struct secret *secret,
                         const struct asking *asking)
 {
@@ -246,7 +246,7 @@ static void on_secret_timer(struct timer *timer)
     ask_due(container_of(timer, struct secret_cache, timer));
 }
 
-/* How many more a back-end may be asked for. */
+/* Free fetch slots of a back-end. */
 struct room {
     const struct backend *backend;
     size_t left;
@@ -268,7 +268,7 @@ static struct room *find_backend_room(struct secret_cache *cache, struct room *r
     return backend ? &rooms[i] : NULL;
 }
 
-/* Ask for what is due, and set the timer for what will be. */
+/* Fetch due values, and set the timer for the next. */
 static void ask_due(struct secret_cache *cache)
 {
     struct room rooms[BACKENDS_MAX + 1] = { 0 };
@@ -295,7 +295,7 @@ static void ask_due(struct secret_cache *cache)
         timer_set(loop_timers(cache->options.loop), &cache->timer, next, on_secret_timer);
 }
 
-/* --- what is wanted --------------------------------------------------------------------- */
+/* --- needs ------------------------------------------------------------------------------ */
 
 static void refuse_unknown_backend(struct secret_cache *cache, struct secret *secret)
 {
@@ -345,7 +345,7 @@ void secret_cache_begin_sweep(struct secret_cache *cache)
         ((struct secret *)entry->value)->is_marked = false;
 }
 
-/* Those that are unmarked, or all. */
+/* Forget unmarked secrets, or all. */
 static void forget_secrets(struct secret_cache *cache, bool all)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -437,7 +437,7 @@ static void note_need(struct secret_needs *needs, const char *key)
     VEC_PUSH_IN(needs->arena, &needs->keys, key);
 }
 
-/* A copy of what is known: a text, or a problem, or neither. */
+/* Copies the known text or problem, or neither. */
 static void look_up_secret(const struct secret_needs *needs, const char *key, struct str *ret_text,
                            const char **ret_problem)
 {
@@ -533,7 +533,7 @@ void secret_cache_free(struct secret_cache *cache)
     secret_cache_stop(cache);
     cache->is_gone = true;
     if (cache->under_way > 0)
-        return; /* the last that comes back frees it */
+        return; /* the last pending call frees it */
     map_done(&cache->secrets);
     backends_drop(cache->backends);
     cancel_done(&cache->cancel);

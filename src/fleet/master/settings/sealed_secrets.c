@@ -28,22 +28,22 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
-/* Peels that one background task seals for. */
+/* Peels per background task. */
 #define BATCH 32
-/* Of the sealed secrets of one peel: what a value of a bucket may have. */
+/* Maximum size of a peel's sealed secrets: that of a bucket value. */
 #define SEALED_MAX ((size_t)1 << 20)
 #define RETRY_NS   CLOCK_SECOND
 #define NONCE_USE  "zester-seal-v1"
 
-/* What the bucket has for a peel. */
+/* The stored secrets of a peel. */
 struct sealed_secret {
     uint64_t revision;
     char sha256[SHA256_HEX_SIZE];  /* "": nothing */
-    char problem[SHA256_HEX_SIZE]; /* sum of what was logged last */
+    char problem[SHA256_HEX_SIZE]; /* sum of the last logged problem */
     bool is_due;                   /* to be sealed */
     struct {
         VEC(char *) list;
-    } needs; /* values of secret back-ends */
+    } needs; /* needed back-end values */
     char peel[];
 };
 
@@ -54,7 +54,7 @@ struct sealed_secrets {
     struct nats_kv_watch *watch;
     struct enrollment_cache_listener enrollments;
     struct roster_listener facts;
-    struct map by_peel;         /* struct box by peel */
+    struct map by_peel;         /* struct sealed_secret by peel */
     struct settings_tree *tree; /* NULL: not read yet */
     struct secret_cache *cache;
     struct nats_nkey account;
@@ -79,8 +79,7 @@ static struct sealed_secret *get_sealed_secret(struct sealed_secrets *sealed_sec
     return sealed;
 }
 
-/* Something that was begun has ended. False: the sealed secrets is gone, and freed with the last.
- */
+/* A pending call has ended. False: this is closed, and freed with the last call. */
 static bool end_sealing_call(struct sealed_secrets *sealed_secrets)
 {
     sealed_secrets->under_way--;
@@ -102,7 +101,7 @@ static void arm_sealing_retry(struct sealed_secrets *sealed_secrets)
               clock_after(clock_now(), RETRY_NS), on_sealing_retry);
 }
 
-/* --- what the bucket has -------------------------------------------------------------- */
+/* --- the bucket ----------------------------------------------------------------------- */
 
 static void on_sealed_entry(void *self, const struct nats_kv_entry *entry)
 {
@@ -184,7 +183,7 @@ static void write_sealed_entry(struct sealed_secrets *sealed_secrets, const char
     arm_sealing_retry(sealed_secrets);
 }
 
-/* Peels must know who sealed. */
+/* Peels need the sealing key. */
 static void write_key(struct sealed_secrets *sealed_secrets)
 {
     if (strcmp(sealed_secrets->key, sealed_secrets->stored_key) == 0)
@@ -196,10 +195,10 @@ static void write_key(struct sealed_secrets *sealed_secrets)
 /* --- sealing -------------------------------------------------------------------------- */
 
 struct item {
-    const char *peel, *key; /* key: NULL when it gets nothing */
+    const char *peel, *key; /* key: NULL when it gets no secrets */
     struct value facts;
     struct str sealed; /* empty: nothing */
-    char *problem;     /* NULL: none; then `sealed` counts */
+    char *problem;     /* NULL: none; then `sealed` is valid */
     struct secret_needs needs;
 };
 
@@ -212,7 +211,7 @@ struct batch {
     size_t count;
 };
 
-/* 24 bytes that belong to this value, this name and this receiver alone. */
+/* A nonce derived from value, name and receiver. */
 static void make_secret_nonce(const struct nats_nkey *account, const struct nats_xkey *receiver,
                               const struct settings_secret *secret,
                               unsigned char nonce[static BOX_NONCE_SIZE])
@@ -273,7 +272,7 @@ static int seal_view(struct batch *batch, struct item *item, const struct settin
     return 0;
 }
 
-/* A mistake in a template may quote a secret. */
+/* A template error may quote a secret. */
 static char *hide_quoted_secrets(const struct settings_view *view, const char *text)
 {
     struct secrets *secrets = secrets_new();
@@ -337,7 +336,7 @@ static void clear_needs(struct sealed_secret *sealed)
     vec_clear(&sealed->needs.list);
 }
 
-/* What was looked up may have changed since. */
+/* Looked-up values may have changed since. */
 static void note_needs(struct sealed_secrets *sealed_secrets, struct sealed_secret *sealed,
                        const struct secret_needs *needs)
 {
@@ -362,11 +361,11 @@ static void write_item(struct sealed_secrets *sealed_secrets, struct item *item)
     if (item->problem || strcmp(sum, sealed->sha256) == 0)
         return;
     log_info("secrets sealed peel=%s", item->peel);
-    memcpy(sealed->sha256, sum, sizeof(sum)); /* the watch reports the same */
+    memcpy(sealed->sha256, sum, sizeof(sum)); /* as the watch will report */
     write_sealed_entry(sealed_secrets, item->peel, item->sealed);
 }
 
-/* Values that no peel needs any longer are forgotten. */
+/* Forget values that no peel needs. */
 static void sweep_cache(struct sealed_secrets *sealed_secrets)
 {
     secret_cache_begin_sweep(sealed_secrets->cache);
@@ -387,7 +386,7 @@ static void on_sealed(struct background_task *background_task)
     for (size_t i = 0; i < batch->count; i++) {
         if (!sealed_secrets->is_gone && lease_is_held(sealed_secrets->options.lease))
             write_item(sealed_secrets, &batch->items[i]);
-        else if (!sealed_secrets->is_gone) /* it may be ours again */
+        else if (!sealed_secrets->is_gone) /* we may hold the lease again */
             get_sealed_secret(sealed_secrets, str_from(batch->items[i].peel))->is_due = true;
         free(batch->items[i].problem);
     }
@@ -506,7 +505,7 @@ static void begin_sealed_tree_reading(struct sealed_secrets *sealed_secrets)
                           read_sealed_tree, on_sealed_tree_read);
 }
 
-/* --- what is next --------------------------------------------------------------------- */
+/* --- next steps ----------------------------------------------------------------------- */
 
 /* Without all facts and enrollments a peel would lose its secrets. */
 static bool is_sealing_ready(const struct sealed_secrets *sealed_secrets)
@@ -559,7 +558,7 @@ static void on_sealed_facts(struct roster_listener *listener, struct str peel)
     touch_peel(container_of(listener, struct sealed_secrets, facts), peel);
 }
 
-/* Those that use the value. */
+/* Mark the peels that use the value. */
 static void on_sealed_secret_changed(void *self, struct str key)
 {
     struct sealed_secrets *sealed_secrets = self;
@@ -620,7 +619,7 @@ static void hide_marked(struct value *v)
         hide_marked(&v->map->pairs[i].value);
 }
 
-/* Values that are marked, and texts that were made from them. */
+/* Mask marked values, and texts made from them. */
 static void hide_secret_values(struct arena *arena, const struct settings_view *view,
                                struct value *v)
 {
@@ -763,7 +762,7 @@ void sealed_secrets_free(struct sealed_secrets *sealed_secrets)
         master_roster_forget(sealed_secrets->options.master, &sealed_secrets->facts);
     }
     if (sealed_secrets->under_way > 0)
-        return; /* the last that comes back frees it */
+        return; /* the last pending call frees it */
     secret_cache_free(sealed_secrets->cache);
     MAP_EACH (&sealed_secrets->by_peel, entry)
         free_sealed_secret(entry->value);

@@ -13,7 +13,7 @@
 #define NONCE_USE "zester-settings-v1"
 #define BOX_MAX   (FILESET_INLINE_MAX + FILESET_PATH_MAX + 256)
 
-/* 24 bytes that belong to this path and content alone. */
+/* A nonce derived from path and content. */
 static void make_file_nonce(const struct nats_nkey *account, struct str text,
                             unsigned char nonce[static BOX_NONCE_SIZE])
 {

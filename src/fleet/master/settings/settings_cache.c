@@ -23,14 +23,14 @@
 #include "core/sys/path.h"
 #include "fleet/wire/peel_id.h"
 
-/* Peels that one background task renders for. */
+/* Peels per background task. */
 #define BATCH 64
-/* Of the settings of a peel, as bytes; more are not kept. */
+/* Maximum encoded size of a peel's settings. */
 #define SETTINGS_MAX ((size_t)4 << 20)
-/* Peels that a warning names. */
+/* Peels named in a warning. */
 #define NAMED_MAX 3
 
-/* Settings that some peels have. */
+/* Settings shared by some peels. */
 struct shared_settings {
     size_t users;
     struct arena arena;
@@ -41,8 +41,8 @@ struct shared_settings {
 /* A peel. */
 struct peel_settings {
     struct shared_settings *shared; /* NULL: not known */
-    bool is_due;                    /* in the list of those */
-    bool is_broken;                 /* they could not be made */
+    bool is_due;                    /* in the list of due peels */
+    bool is_broken;                 /* rendering failed */
     char peel[];
 };
 
@@ -51,14 +51,14 @@ struct settings_cache {
     struct roster_listener facts;
     struct nats_listener listener;
     struct background_tasks *background_tasks;
-    struct mirror *mirror; /* NULL: nobody has asked yet */
+    struct mirror *mirror; /* NULL: not needed yet */
     struct tree_trust trust;
     struct arena arena;
     const char *folder;
     struct map by_peel, by_sum; /* by peel; by sum */
     VEC(struct peel_settings *) due;
     struct settings_tree *tree;    /* NULL: not read yet */
-    uint64_t syncs, read, reading; /* trees that came; that was read; that is being read */
+    uint64_t syncs, read, reading; /* synced trees; the one that was read; the one being read */
     size_t under_way;              /* background tasks */
     struct settings_wait *waits;
     bool is_reading, is_gone;
@@ -66,7 +66,7 @@ struct settings_cache {
 
 static void advance_settings(struct settings_cache *cache);
 
-/* --- those who wait ------------------------------------------------------------------- */
+/* --- waiters -------------------------------------------------------------------------- */
 
 static void end_settings_wait(struct settings_wait *wait, const char *problem)
 {
@@ -93,8 +93,7 @@ static void on_settings_wait_timeout(struct timer *timer)
     end_settings_wait(wait, "this master is still rendering the settings of the peels; try again");
 }
 
-/* --- settings pages ----------------------------------------------------------------------------
- */
+/* --- shared settings ------------------------------------------------------------------ */
 
 static struct peel_settings *get_peel_settings(struct settings_cache *cache, struct str peel)
 {
@@ -124,13 +123,13 @@ static void drop_shared_settings(struct settings_cache *cache, struct shared_set
     free(shared);
 }
 
-/* The settings page with these bytes, which its caller becomes a user of; NULL: they cannot be
- * read. */
+/* Returns the shared settings with these bytes, with a reference for the caller; NULL:
+ * malformed. */
 static struct shared_settings *get_shared_settings(struct settings_cache *cache, struct str bytes)
 {
     char sum[SHA256_HEX_SIZE];
     struct shared_settings *shared;
-    struct err ignored; /* we have written it */
+    struct err ignored; /* our own encoding */
 
     sha256_hex(bytes.p, bytes.n, sum);
     shared = map_find(&cache->by_sum, str_from(sum));
@@ -149,7 +148,7 @@ static struct shared_settings *get_shared_settings(struct settings_cache *cache,
     return shared;
 }
 
-/* `bytes` is a NULL view: they are not known. */
+/* `bytes` is a NULL view: unknown. */
 static void set_shared_settings(struct settings_cache *cache, struct peel_settings *peel_settings,
                                 struct str bytes)
 {
@@ -173,7 +172,7 @@ struct batch {
     struct background_task background_task;
     struct settings_cache *cache;
     struct settings_tree *tree;
-    struct arena arena; /* items, and what they become */
+    struct arena arena; /* items and results */
     struct item items[BATCH];
     size_t count;
 };
@@ -197,7 +196,7 @@ static void render_batch(struct background_task *background_task)
     for (size_t i = 0; i < batch->count; i++) {
         AUTO_ARENA struct arena scratch = ARENA_INIT;
         AUTO_BUF struct buf out = BUF_INIT(SETTINGS_MAX);
-        struct err err; /* `zester settings show PEEL` has the words */
+        struct err err; /* shown by `zester settings show PEEL` */
 
         if (render_item(batch, &scratch, &batch->items[i], &out, &err) == 0)
             batch->items[i].bytes = buf_copy(&out, &batch->arena);
@@ -229,7 +228,7 @@ static void on_rendered(struct background_task *background_task)
     advance_settings(cache);
 }
 
-/* False: nothing is known of the peel. */
+/* False: the peel is unknown. */
 static bool add_settings_item(struct batch *batch, struct peel_settings *peel_settings)
 {
     const struct value *facts =
@@ -377,7 +376,7 @@ static int open_mirror(struct settings_cache *cache, struct err *err)
     return 0;
 }
 
-/* There may be news that nobody told. */
+/* Changes may have been missed. */
 static void on_settings_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct settings_cache *cache = container_of(listener, struct settings_cache, listener);
@@ -386,7 +385,7 @@ static void on_settings_bus_event(struct nats_listener *listener, const struct n
         mirror_connect(cache->mirror, &cache->master->js);
 }
 
-/* --- what is next --------------------------------------------------------------------- */
+/* --- next steps ----------------------------------------------------------------------- */
 
 static bool has_tree(const struct settings_cache *cache)
 {

@@ -19,7 +19,7 @@
 
 struct tree_secret {
     struct str text;
-    bool is_reference; /* that is where it is kept */
+    bool is_reference; /* a back-end reference */
     struct secret_ref ref;
 };
 
@@ -60,7 +60,7 @@ int settings_tree_prepare(void *self, struct arena *arena, const char *path, str
     return 0;
 }
 
-/* Two trees with the same sum give every machine the same. */
+/* Trees with equal sums give equal settings. */
 static void sum_tree(struct settings_tree *tree, const struct tree_set *set)
 {
     struct sha256 sum;
@@ -144,13 +144,13 @@ size_t settings_tree_secrets(const struct settings_tree *tree)
     return map_count(&tree->secrets);
 }
 
-/* --- what a machine gets -------------------------------------------------------------- */
+/* --- settings of a peel --------------------------------------------------------------- */
 
 struct needs {
     const struct settings_tree *tree;
     struct arena *arena;
     const struct settings_recipient *who;
-    struct map names; /* that were asked for */
+    struct map names; /* requested names */
     struct settings_view *view;
 };
 
@@ -180,7 +180,7 @@ static int compare_secret_names(const void *a, const void *b)
                   ((const struct settings_secret *)b)->name);
 }
 
-/* Who gets them, and how their secrets are filled in. */
+/* The recipient, and how secrets are filled in. */
 struct loading {
     const struct settings_recipient *who;
     placeholder_fn *open;
@@ -222,7 +222,7 @@ int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
     return 0;
 }
 
-/* --- what anybody may know of it ------------------------------------------------------ */
+/* --- the public part ------------------------------------------------------------------ */
 
 static int mask_secret(void *self, struct str name, struct str *ret_text, struct err *err)
 {
@@ -239,7 +239,7 @@ static bool is_hidden_value(const struct value *v)
            (v->kind == VALUE_STR && str_find(v->s, STR(SECRETS_MASK), 0) != STR_NONE);
 }
 
-/* Without what is hidden. Depth: that of settings, which are limited (core/data/yaml.h). */
+/* Copies without hidden values. The depth is limited, as in settings (core/data/yaml.h). */
 static struct value copy_open(struct arena *arena, const struct value *v)
 {
     struct value copy = *v;

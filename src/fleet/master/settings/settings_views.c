@@ -12,7 +12,7 @@
 #include "fleet/wire/question.h"
 #include "fleet/wire/subject.h"
 
-/* A view of settings that somebody waits for. */
+/* A pending view of settings. */
 struct view {
     struct settings_views *views;
     struct arena arena; /* the view is in it */
@@ -27,7 +27,7 @@ static void on_viewed(void *self, const struct value *settings, const char *erro
     const struct question_shown shown = { .settings = settings ? *settings : value_null(),
                                           .err = error };
 
-    if (view->views->sub) /* else this master is shutting down */
+    if (view->views->sub) /* otherwise the master is shutting down */
         master_answer(view->views->master, view->reply, &question_shown_type, &shown);
     audit_log(&(struct audit){
         .action = "settings.show", .by = view->operator, .peel = view->peel, .error = error });

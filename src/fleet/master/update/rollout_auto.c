@@ -28,7 +28,7 @@ struct rollout_auto {
     struct master *master;
     const struct update_board *board;
     struct timer timer;
-    uint64_t switch_revision; /* of the entry that was seen last */
+    uint64_t switch_revision; /* of the last seen entry */
 };
 
 static bool read_auto_switch(const struct rollout_auto *rollouts, struct arena *arena,
@@ -51,9 +51,9 @@ static bool is_on(const struct rollout_auto *rollouts)
                                                     : rollouts->master->conf.update_auto_rollout;
 }
 
-/* --- what is known ---------------------------------------------------------------------- */
+/* --- state of the fleet ----------------------------------------------------------------- */
 
-/* Identity is in the key: a watchdog can write its own only. */
+/* The identity is in the key: a watchdog can write only its own. */
 static void read_rollout_node(const struct rollout_auto *rollouts, struct arena *arena,
                               struct str key, struct auto_rollout_world *world)
 {
@@ -111,7 +111,7 @@ static void on_auto_rollout_created(void *self, const struct nats_error *error, 
     arena_done(&arena); /* the start is in it */
 }
 
-/* A rollout that an operator started meanwhile goes first; the next look finds what is left. */
+/* A rollout that an operator started meanwhile wins; the next tick handles the rest. */
 static void on_auto_rollout_claimed(void *self, const char *error)
 {
     struct auto_start *start = self;
@@ -159,7 +159,7 @@ static int fill_rollout(const struct rollout_auto *rollouts, struct arena *arena
 static int store_start(struct rollout_auto *rollouts, enum update_component component,
                        const struct auto_rollout *next, struct err *err)
 {
-    AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
+    AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* errors add to it */
     struct arena arena = ARENA_INIT;
     struct auto_start *start = ARENA_NEW(&arena, struct auto_start);
     struct update_rollout rollout;

@@ -33,7 +33,7 @@ static void refuse_claim(struct claim *claim, const char *other)
                                   claim->component));
 }
 
-/* Has the rollout of this id ended, as far as this master knows? */
+/* Has this rollout ended, as far as this master knows? */
 static bool is_rollout_over(const struct claim *claim, const char *id)
 {
     const struct update_entry *entry = update_board_find(claim->board, UPDATE_LIST_ROLLOUTS, id);
@@ -54,7 +54,7 @@ static void on_claim_taken(void *self, const struct nats_error *error, uint64_t 
 
     (void)revision;
     if (error && error->fault == NATS_FAULT_CONFLICT)
-        begin_create(claim); /* somebody else has taken it: who? */
+        begin_create(claim); /* taken by another: read it */
     else
         end_claim(claim, error ? error->text : NULL);
 }
@@ -66,7 +66,7 @@ static void on_other(void *self, const struct nats_error *error, const struct na
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND) {
-        begin_create(claim); /* it has just been forgotten */
+        begin_create(claim); /* it has just expired */
         return;
     }
     if (error) {
@@ -75,7 +75,7 @@ static void on_other(void *self, const struct nats_error *error, const struct na
     }
     other = arena_strndup(&claim->arena, entry->value.p, entry->value.n);
     if (strcmp(other, claim->id) == 0)
-        end_claim(claim, NULL); /* the same one again: its record decides */
+        end_claim(claim, NULL); /* our own again: its record decides */
     else if (!is_rollout_over(claim, other))
         refuse_claim(claim, other);
     else if (nats_kv_update(&claim->kv, claim->key, str_from(claim->id), entry->revision,

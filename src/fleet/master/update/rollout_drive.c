@@ -29,7 +29,7 @@ enum phase { PHASE_WAITING, PHASE_ASKING, PHASE_STORING, PHASE_TELLING, PHASE_EN
 struct rollout_drive {
     struct arena life; /* as long as the drive */
     struct rollout_drive_options options;
-    struct arena arena; /* the record as it is stored */
+    struct arena arena; /* the stored record */
     struct update_rollout record;
     uint64_t revision;
     enum phase phase;
@@ -37,7 +37,7 @@ struct rollout_drive {
     int64_t beaten; /* clock_now of the last stored record */
     bool is_releasing, is_held;
     struct arena refused;
-    struct map refusals; /* node -> text, of the last orders */
+    struct map refusals; /* node -> text, from the last commands */
 
     /* of a round */
     struct arena round;
@@ -47,7 +47,7 @@ struct rollout_drive {
     size_t pending;
 };
 
-/* One node that was asked or told something. */
+/* One question or command to a node. */
 struct update_call {
     struct rollout_drive *drive;
     size_t number;
@@ -77,7 +77,7 @@ static void forget_refusals(struct rollout_drive *drive)
     drive->refusals = (struct map)MAP_INIT_IN(&drive->refused);
 }
 
-/* Everything that was under way has called back. */
+/* All pending calls have ended. */
 static void free_drive(struct rollout_drive *drive)
 {
     const struct rollout_drive_options options = drive->options;
@@ -115,7 +115,7 @@ static void wait_for_round(struct rollout_drive *drive)
 
 /* --- storing ---------------------------------------------------------------------------- */
 
-/* The record as others see it, in memory of its own. */
+/* Takes the stored record, in its own memory. */
 static int take_rollout_record(struct rollout_drive *drive, struct str bytes, struct err *err)
 {
     struct arena arena = ARENA_INIT;
@@ -207,7 +207,7 @@ static void release_now(struct rollout_drive *drive)
     write_rollout(drive, on_released);
 }
 
-/* --- questions and orders --------------------------------------------------------------- */
+/* --- questions and commands ------------------------------------------------------------- */
 
 static int print_command(struct rollout_drive *drive, const struct update_call *call,
                          struct buf *out, struct err *err)
@@ -283,7 +283,7 @@ static void finish_questions(struct rollout_drive *drive)
     drive->steps = (struct rollout_orders){ 0 };
     has_changed = rollout_step(&drive->round, &drive->record, &round, &drive->steps);
     VEC_EACH (&drive->steps.list, step)
-        step->node = arena_strdup(&drive->round, step->node); /* the record is read anew */
+        step->node = arena_strdup(&drive->round, step->node); /* the record is read again */
     forget_refusals(drive);
     if (has_changed || clock_now() - drive->beaten >= ROLLOUT_BEAT_NS)
         write_rollout(drive, on_rollout_stored);
@@ -350,7 +350,7 @@ static void on_rollout_timer(struct timer *timer)
         finish_questions(drive);
 }
 
-/* A node that is in the middle of something refuses for now, not for good. */
+/* A busy node refuses temporarily. */
 static bool is_node_busy(enum update_state state)
 {
     return state == UPDATE_PREPARING || state == UPDATE_APPLYING || state == UPDATE_SOAKING ||

@@ -1,9 +1,9 @@
 /*
- * The service "rollouts": new versions of the daemons go to their nodes.
+ * The service "rollouts": rolls out new versions of the daemons.
  *
- * Any master answers a start or an abort. The record of a rollout names its driver; a rollout
- * whose driver has given it up, has no sign of life, or has not touched the record for
- * rollout_stale_after is taken over by CAS, so that one master drives it at a time.
+ * Any master answers a start or an abort. The record of a rollout names its driver; a rollout is
+ * taken over by CAS when its driver has released it, has no heartbeat, or has not updated the
+ * record for rollout_stale_after, so that one master drives it at a time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +30,9 @@
 #include "fleet/update/rollout.h"
 #include "fleet/wire/subject.h"
 
-/* How often the records are looked at while nothing changes. */
+/* Minimum interval for checking the records. */
 #define SCAN_MIN CLOCK_SECOND
-/* A driver stores its record every ROLLOUT_BEAT_NS: two of them missing are silence. */
+/* A driver stores its record every ROLLOUT_BEAT_NS: two missing ones mean silence. */
 #define STALE_MIN      (2 * ROLLOUT_BEAT_NS)
 #define STALE_DEFAULT  (60 * CLOCK_SECOND)
 #define RESUME_DEFAULT (60 * CLOCK_SECOND)
@@ -52,7 +52,7 @@ struct rollout_service {
 
 static void on_scan(struct timer *timer);
 
-/* Records are looked at after the turn that changed them. */
+/* Records are checked in the loop turn after their change. */
 static void arm_rollout_scan(struct rollout_service *service)
 {
     if (!service->is_stopping)
@@ -86,7 +86,7 @@ static void drive_rollout(struct rollout_service *service, const char *id, struc
     (void)map_set(&service->drives, str_from(rollout_drive_id(drive)), drive);
 }
 
-/* A record that is about to be stored with this master as the driver. */
+/* A record being stored with this master as the driver. */
 struct claim {
     struct arena arena;
     struct rollout_service *service;
@@ -261,7 +261,7 @@ static void begin_abort(struct ending *ending)
     struct nats_kv kv = rollout_records(ending->service->master);
     struct err err;
 
-    kv.indirect = true; /* what was just written counts */
+    kv.indirect = true; /* sees the latest write */
     if (!nats_kv_is_key(ending->request.rollout_id))
         answer_abort(ending, "no such rollout");
     else if (nats_kv_get(&kv, ending->request.rollout_id, on_rollout_found, ending, &err) < 0)

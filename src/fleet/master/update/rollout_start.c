@@ -27,7 +27,7 @@
 #include "fleet/update/rollout.h"
 
 #define ID_PREFIX "rol-"
-/* For the settings that a target asks for. */
+/* Time limit for settings that a target needs. */
 #define SETTINGS_NS (8 * CLOCK_SECOND)
 
 struct nats_kv rollout_records(const struct master *master)
@@ -37,7 +37,7 @@ struct nats_kv rollout_records(const struct master *master)
                              .settled = true };
 }
 
-/* A start under way. */
+/* A start in progress. */
 struct rollout_request {
     struct settings_wait wait;
     struct arena arena;
@@ -82,7 +82,7 @@ static void on_rollout_created(void *self, const struct nats_error *error, uint6
         answer_start(request, error ? error->text : NULL);
 }
 
-/* Is this a list of names, and not an expression? */
+/* Is it a list of names, not an expression? */
 static bool is_bare_list(const char *target)
 {
     return strchr(target, ',') && !strpbrk(target, "@ ()*?[");
@@ -97,7 +97,7 @@ static struct roster_question make_rollout_question(const struct rollout_request
                                      .groups = request->master->conf.nodegroups };
 }
 
-/* What it needs was there when the rollout request went on (on_settings). */
+/* Settings were available when the request continued (on_rollout_settings). */
 static int find_peels(struct rollout_request *request, struct param_strs *ret, struct err *err)
 {
     struct roster_question question = make_rollout_question(request);
@@ -121,7 +121,7 @@ static int compare_node_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Masters are nodes that report; a target is a list of names or patterns. */
+/* Masters are known from their reports; a target is a list of names or patterns. */
 static void find_masters(struct rollout_request *request, struct param_strs *ret)
 {
     static const struct str prefix = { "master.", 7 };
@@ -161,7 +161,7 @@ static int check_node(struct rollout_request *request, const struct update_node 
     return 0;
 }
 
-/* Nodes that are meant, report, and are not degraded. */
+/* Matching nodes that report and are not degraded. */
 static int choose_nodes(struct rollout_request *request, struct param_strs *ret, struct err *err)
 {
     struct param_strs meant = { 0 };
@@ -246,7 +246,7 @@ static int make_rollout(struct rollout_request *request, struct err *err)
 static int store_rollout(struct rollout_request *request, struct err *err)
 {
     const struct nats_kv kv = rollout_records(request->master);
-    AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
+    AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* errors add to it */
 
     if (record_encode(&bytes, &update_rollout_type, &request->rollout, err) < 0)
         return -1;
@@ -265,7 +265,7 @@ static void on_free_to_start(void *self, const char *error)
         answer_start(request, err.text);
 }
 
-/* First those that this master knows of, then those that were started this moment. */
+/* First checks the known rollouts, then those started at this moment. */
 static int claim_rollout(struct rollout_request *request, struct err *err)
 {
     if (check_others(request, err) < 0)

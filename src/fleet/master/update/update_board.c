@@ -31,7 +31,7 @@ static const enum store_bucket buckets[UPDATE_LISTS] = {
     [UPDATE_LIST_ROLLOUTS] = STORE_UPDATE_ROLLOUTS,
 };
 
-/* The key of the map is in the entry, so the old one goes first. */
+/* The entry owns the map key, so remove the old one first. */
 static void keep_board_entry(struct version_list *version_list, const struct nats_kv_entry *entry)
 {
     struct update_entry *kept = mem_alloc(sizeof(*kept) + entry->key.n + entry->value.n);

@@ -26,7 +26,7 @@ struct update_sweep {
     const struct update_board *board;
     struct lease lease;
     struct timer timer;
-    struct arena arena; /* of the sweep under way */
+    struct arena arena; /* of the current sweep */
     struct {
         VEC(const char *) list;
     } orphans;
@@ -81,7 +81,7 @@ static bool has_update_expired(const struct update_sweep *sweep, struct arena *a
            !is_rolled_out(sweep, arena, &manifest);
 }
 
-/* By CAS: one that is promoted meanwhile stays. Its binary goes with a later sweep. */
+/* By CAS: a version promoted meanwhile stays. A later sweep removes its binary. */
 static void remove_expired(struct update_sweep *sweep)
 {
     const struct nats_kv kv = { .js = sweep->master->js,
@@ -101,7 +101,7 @@ static void remove_expired(struct update_sweep *sweep)
     }
 }
 
-/* Its numbers and nodes are needed as long as masters may roll the version out again. */
+/* Its counts and nodes are needed while masters may roll out the version again. */
 static bool is_automatic(const struct update_sweep *sweep, struct arena *arena,
                          const struct update_rollout *rollout)
 {
@@ -154,7 +154,7 @@ static bool is_object_named(const struct update_sweep *sweep, const char *object
             continue;
         if (record_decode(&arena, &update_manifest_type, 1, stored->bytes, &manifest, &err) < 0 ||
             strcmp(manifest.object_key, object) == 0)
-            return true; /* what cannot be read may name anything */
+            return true; /* an unreadable one may name any binary */
     }
     return false;
 }

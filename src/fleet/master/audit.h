@@ -1,8 +1,7 @@
 /*
  * audit - logs one line for each administrative act: who, what, on whom, and the result.
  *
- *     audit_log(&(struct audit){ .action = "enroll.approve", .by = "root", .id = id, .peel = peel
- * });
+ *     audit_log(&(struct audit){ .action = "enroll.approve", .by = "root", .peel = peel });
  */
 #ifndef FLEET_MASTER_AUDIT_H
 #define FLEET_MASTER_AUDIT_H

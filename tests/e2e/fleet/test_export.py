@@ -163,7 +163,7 @@ def test_what_is_refused_for_good_is_given_up_and_the_rest_of_its_batch_arrives(
     send(fleet, "strict/good", range(4))
     fleet.wait(lambda: fleet.strict.numbers("strict/good") == ["0", "1", "2", "3"], "the others have come")
     fleet.wait(lambda: fleet.master.metric('zester_export_dropped_total{exporter="strict"}') == 1, "one was given up")
-    given_up = [line["msg"] for line in fleet.master.lines() if "given up after" in line["msg"]]
+    given_up = [line["msg"] for line in fleet.master.lines() if "gave up after" in line["msg"]]
     assert len(given_up) == 1 and "HTTP status 422" in given_up[0] and "id=_admin/" in given_up[0]
     assert not [entry for entry in fleet.strict.taken if "bad" in entry[1]["tag"]]
     assert "X-Zester-Id" not in fleet.strict.taken[0][0] and fleet.strict.taken[0][1]["export_id"]

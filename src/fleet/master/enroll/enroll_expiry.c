@@ -25,7 +25,7 @@
 /* Decisions per tick; the rest follow with the next one. */
 #define DECISIONS_MAX 64
 #define DECIDED_BY    "expiry"
-#define REASON        "nobody decided about it in time"
+#define REASON        "not decided in time"
 
 /* A pending enrollment. */
 struct candidate {

@@ -4,8 +4,8 @@
  * An issued peel that publishes facts becomes active. Facts of revoked peels are removed. Every
  * master does this; a compare-and-swap lets one win.
  *
- *     enrollment_cache_listen(enrollment cache, &mine.listener);      told of each record, first of
- * those that are there
+ *     enrollment_cache_listen(cache, &mine.listener);     called for each record, existing ones
+ * first
  *
  * Memory: the service; O(peels). Threads: the loop's.
  */

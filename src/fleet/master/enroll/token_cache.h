@@ -3,7 +3,7 @@
  *
  * They are kept in memory, so that a request with a bad token costs nothing.
  *
- *     token_cache_find(book, text, STR("web-01"))      the token's record, or NULL
+ *     token_cache_find(cache, text, STR("web-01"))      the token's record, or NULL
  *
  * Threads: the loop's.
  */

@@ -2,13 +2,13 @@
  * files service - shared by the sources of the service "publisher-lease": the trees of a master,
  * and the requests about them.
  *
- *     files_service.c     when a tree is published, and when it follows what others publish
+ *     files_service.c     when a tree is published, and when it follows another master
  *     files_update.c      an operator publishes now
- *     files_rollback.c    an operator brings an earlier revision back
- *     files_git.c         folders of the tree of states that come from git remotes
- *     files_sweep.c       large files that no tree has any longer
- *     files_canary.c      an operator tries a revision on some machines first
- *     files_canary_record.c    and what is known of that
+ *     files_rollback.c    an operator restores an earlier revision
+ *     files_git.c         folders of the state tree from git remotes
+ *     files_sweep.c       large files that no tree uses
+ *     files_canary.c      an operator tests a revision on some peels first
+ *     files_canary_record.c    its record
  *
  * Threads: the loop's.
  */

@@ -9,7 +9,7 @@
  * While a canary is published (fleet/wire/canary.h), rounds write its set beside the general one,
  * which stays unchanged. The first round after a canary removes its files.
  *
- * A round reads the folder and writes the differences to the bucket, whoever made them. An empty
+ * A round reads the folder and writes the differences to the bucket, of any origin. An empty
  * folder never empties a bucket. Each publication is recorded (fleet/master/files/tree_history.h).
  * A round that the lease holder began ends when the lease is lost.
  *

@@ -1,8 +1,11 @@
 /*
  * job_run - one job that this master drives; the steps of fleet/master/jobs/dispatcher.h.
  *
- *     claim: active.<jid>, then the record      mark: CAS to running      send: one request a
- * target watch: acks and returns, by fleet/jobs/job_counts.h  end: CAS to the final status
+ *     claim     active.<jid>, then the record
+ *     mark      CAS to running
+ *     send      one request per target
+ *     watch     acks and returns, counted by fleet/jobs/job_counts.h
+ *     end       CAS to the final status
  */
 #ifndef FLEET_MASTER_JOBS_JOB_RUN_H
 #define FLEET_MASTER_JOBS_JOB_RUN_H
@@ -27,14 +30,14 @@ struct nats_sub;
 
 /* Jobs to read from the stream. */
 struct job_replays {
-    struct job_run *first, *last; /* wait for their turn */
-    size_t readers;               /* are being read */
+    struct job_run *first, *last; /* queued */
+    size_t readers;               /* being read */
     bool is_held;                 /* start none: one is starting, or this master stops */
 };
 
 /* Jobs of masters that are gone. */
 struct job_rescues {
-    struct map known; /* struct job_rescue by jid: waits, or is read */
+    struct map known; /* struct job_rescue by jid */
     VEC(struct job_rescue *) waiting;
     size_t busy; /* jobs being read or taken over */
 };

@@ -5,13 +5,13 @@
  *
  *     reactor_service.c    life, health, messages
  *     reactor_render.c     rendering, by workers or at once
- *     reactor_acts.c       what blocks do: jobs, enrollments, events, log
+ *     reactor_acts.c       actions of blocks: jobs, enrollments, events, log
  *     reactor_waits.c      blocks that wait for their job
- *     reactor_outcomes.c   what became of events, in the bucket
+ *     reactor_outcomes.c   outcomes of events, in the bucket
  *     reactor_exhausted.c  events that the server gave up
- *     reactor_again.c      how those are sent again
- *     reactor_audit.c      events that nobody has acknowledged, and that do not come again
- *     reactor_test.c       the answer to `zester reactor test`
+ *     reactor_again.c      sending those again
+ *     reactor_audit.c      unacknowledged events that are not redelivered
+ *     reactor_test.c       answers `zester reactor test`
  *
  * The reactor pulls only as many messages as it can hold. An event that waits for a job frees its
  * slot, but is not given back: that would use up a delivery, and the server counts it as pending

@@ -46,7 +46,7 @@ TEST(a_request_finds_its_route_by_method_and_path)
     }
 }
 
-TEST(every_row_says_what_it_is_and_its_tables_are_sound)
+TEST(every_route_is_described_and_its_tables_are_valid)
 {
     for (const struct api_route *route = api_routes; route->path; route++) {
         struct err err = { .text = "" };
@@ -61,7 +61,7 @@ TEST(every_row_says_what_it_is_and_its_tables_are_sound)
     }
 }
 
-/* The mistakes in the body of a job, one a line. */
+/* Returns the mistakes in the body of a job, one per line. */
 static const char *read_job(struct arena *arena, const char *text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -116,8 +116,8 @@ TEST(a_body_is_read_with_its_defaults)
     CHECK_INT(value_get_int(job->args, "n", 0), 1);
 }
 
-/* Who may do what, before a job is known: letters of roles. */
-TEST(a_token_may_do_what_an_operator_of_its_role_may)
+/* The roles that allow each act, before a job is known. */
+TEST(a_token_has_the_permissions_of_an_operator_with_its_role)
 {
     static const char *const expected[API_ACTS] = {
         [API_ACT_NONE] = "",
@@ -183,13 +183,13 @@ TEST(a_token_of_an_operator_ends_with_the_operator)
     CHECK(api_may_begin(&(struct api_asker){ .user = "" }, API_ACT_READ_JOBS, 100, &why) < 0);
 }
 
-TEST(every_call_of_the_api_says_what_it_does)
+TEST(every_api_call_has_a_description)
 {
     for (const struct api_route *route = api_routes; route->path; route++)
         CHECK(route->is_open == (route->act == API_ACT_NONE));
 }
 
-TEST(ids_of_requests_that_could_do_harm_are_replaced)
+TEST(harmful_request_ids_are_replaced)
 {
     CHECK(api_request_id_is_sane("4f9c-ab/12:3.4@x+y="));
     CHECK(!api_request_id_is_sane(""));
@@ -198,7 +198,7 @@ TEST(ids_of_requests_that_could_do_harm_are_replaced)
     CHECK(!api_request_id_is_sane("\""));
 }
 
-TEST(a_page_is_a_range_of_what_there_is)
+TEST(a_page_is_a_range_of_the_items)
 {
     static const struct {
         struct api_page page;

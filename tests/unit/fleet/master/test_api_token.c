@@ -33,7 +33,7 @@ TEST(a_header_has_a_secret_or_not)
     }
 }
 
-TEST(secrets_are_the_same_only_when_every_byte_is)
+TEST(secrets_are_equal_only_if_every_byte_is)
 {
     const struct api_digest one = api_token_digest(STR("secret")),
                             same = api_token_digest(STR("secret"));
@@ -47,7 +47,7 @@ TEST(secrets_are_the_same_only_when_every_byte_is)
     }
 }
 
-/* What is wrong with a list, one mistake a line. */
+/* Returns the mistakes of a list, one per line. */
 static const char *read_tokens(struct arena *arena, const char *yaml, struct api_tokens *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -128,7 +128,7 @@ static void write_file(const char *folder, const char *name, const char *text)
     CHECK(fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-TEST(a_secret_is_found_by_what_its_file_has_now)
+TEST(a_secret_is_compared_with_the_current_file)
 {
     static const struct api_token list[] = {
         { .username = "ci", .token_file = "ci" },
@@ -143,7 +143,7 @@ TEST(a_secret_is_found_by_what_its_file_has_now)
     CHECK(mkdtemp(folder) != NULL);
     CHECK(api_tokens_find(&tokens, folder, &secret) == NULL);
     (void)snprintf(path, sizeof(path), "%s/pipe", folder);
-    CHECK(mkfifo(path, 0600) == 0); /* nobody waits for it */
+    CHECK(mkfifo(path, 0600) == 0); /* must not block */
     write_file(folder, "ci", "\n");
     CHECK(api_tokens_find(&tokens, folder, &empty) == NULL);
     write_file(folder, "tv", "secret-1\n");

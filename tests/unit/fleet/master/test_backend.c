@@ -92,7 +92,7 @@ TEST(a_back_end_differs_when_a_key_of_it_does)
     backends_drop(b);
 }
 
-/* What a path has, or why it has not. */
+/* Returns the value of a path, or the error. */
 static const char *get_text(struct arena *arena, const struct backend *backend, const char *path)
 {
     struct err err;
@@ -113,7 +113,7 @@ static void write_file(struct arena *arena, const char *name, const char *text, 
     CHECK_INT(chmod(path, mode), 0);
 }
 
-TEST(files_are_read_inside_of_their_folder_and_only_when_nobody_else_may_read_them)
+TEST(files_are_read_only_inside_their_folder_and_with_private_permissions)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -149,7 +149,7 @@ TEST(files_are_read_inside_of_their_folder_and_only_when_nobody_else_may_read_th
     backends_drop(backends);
 }
 
-TEST(a_program_gets_the_path_as_an_argument_or_a_line_and_nothing_of_our_environment)
+TEST(a_program_gets_the_path_by_argument_or_stdin_and_a_clean_environment)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct backends *backends = read_good(
@@ -171,7 +171,7 @@ TEST(a_program_gets_the_path_as_an_argument_or_a_line_and_nothing_of_our_environ
     backends_drop(backends);
 }
 
-TEST(a_program_that_fails_or_hangs_or_prints_too_much_gives_no_value)
+TEST(a_failing_hanging_or_verbose_program_returns_no_value)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct backends *backends = read_good(
@@ -196,7 +196,7 @@ TEST(a_program_that_fails_or_hangs_or_prints_too_much_gives_no_value)
     backends_drop(backends);
 }
 
-/* A field of a document, or why there is none. */
+/* Returns a field of a document, or the error. */
 static const char *pick_text(struct arena *arena, const struct backend *backend, const char *doc,
                              const char *field)
 {

@@ -28,7 +28,7 @@ TEST(a_job_is_claimed_sent_answered_and_complete)
     yard_end(&yard);
 }
 
-TEST(the_same_job_twice_is_sent_once_and_other_work_under_its_id_is_refused)
+TEST(a_repeated_job_is_sent_once_and_another_job_with_its_id_is_refused)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -88,7 +88,7 @@ TEST(a_job_that_may_have_been_sent_is_read_before_anything_is_written)
     yard_end(&yard);
 }
 
-TEST(a_failure_of_a_peel_is_on_record)
+TEST(a_failure_of_a_peel_is_recorded)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -131,7 +131,7 @@ TEST(a_silent_peel_is_unreachable_after_one_repetition_and_a_late_return_correct
     yard_end(&yard);
 }
 
-TEST(answers_of_strangers_and_forged_ones_do_not_count)
+TEST(answers_of_strangers_and_forged_answers_are_dropped)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -174,8 +174,8 @@ TEST(answers_of_strangers_and_forged_ones_do_not_count)
     yard_end(&yard);
 }
 
-/* As the consumer of returns does it for what a subscription missed. */
-TEST(a_return_that_was_read_from_the_stream_counts_like_one_that_was_heard)
+/* As the consumer of returns does for missed messages. */
+TEST(a_return_read_from_the_stream_counts_like_a_received_one)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -195,14 +195,14 @@ TEST(a_return_that_was_read_from_the_stream_counts_like_one_that_was_heard)
     CHECK(dispatcher_knows_return(yard.dispatcher, STR("J1"), STR("web-1")));
     CHECK(!dispatcher_knows_return(yard.dispatcher, STR("J1"), STR("web-2")));
     CHECK(!dispatcher_hand_return(yard.dispatcher, STR("J2"), STR("zester.job.J2.return.web-1"),
-                                  buf_view(&bytes))); /* a job of another */
+                                  buf_view(&bytes))); /* another master's job */
     say_return(&yard, "J1", "web-2", true);
     await_end(&yard, "J1");
     CHECK_INT(yard.job.status, JOB_COMPLETE);
     read_return(&yard, "J1", "web-1");
     CHECK(yard.returned.success);
     CHECK(!dispatcher_hand_return(yard.dispatcher, STR("J1"), STR("zester.job.J1.return.web-1"),
-                                  buf_view(&bytes))); /* it has ended: others correct it */
+                                  buf_view(&bytes))); /* it has ended, so others correct it */
     yard_end(&yard);
 }
 
@@ -229,7 +229,7 @@ TEST(a_stopped_job_is_canceled)
 
 /* When it is sent, when it is sent again to a peel that is silent, and by a master that takes it
  * over. */
-TEST(the_depth_of_a_chain_is_in_every_request_of_its_job)
+TEST(every_request_of_a_job_has_its_chain_depth)
 {
     struct yard yard;
     struct job job = make_job("rxn-1");
@@ -262,7 +262,7 @@ static void on_beaten(void *self, const struct nats_error *error, uint64_t revis
     ((struct yard *)self)->count++;
 }
 
-/* Both peels are connected, and their jobs are kept for an hour. */
+/* Both peels are connected, and their jobs are queued for an hour. */
 static void begin_queue(struct yard *yard, struct job *job)
 {
     const struct nats_kv kv = { .js = yard->world.js, .bucket = "peel-heartbeat" };
@@ -277,7 +277,7 @@ static void begin_queue(struct yard *yard, struct job *job)
     start_peels(yard);
 }
 
-TEST(a_peel_that_may_not_be_changed_yet_gets_the_same_request_when_it_asks_for_it)
+TEST(a_peel_outside_its_window_gets_the_same_request_when_it_asks)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -304,7 +304,7 @@ TEST(a_peel_that_may_not_be_changed_yet_gets_the_same_request_when_it_asks_for_i
     yard_end(&yard);
 }
 
-TEST(a_peel_whose_window_opens_after_the_time_of_the_queue_is_given_up_at_once)
+TEST(a_peel_whose_window_opens_after_the_queue_time_is_given_up_at_once)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -321,7 +321,7 @@ TEST(a_peel_whose_window_opens_after_the_time_of_the_queue_is_given_up_at_once)
     yard_end(&yard);
 }
 
-TEST(a_batch_of_one_with_no_failure_allowed_stops_at_the_first)
+TEST(a_batch_of_one_without_allowed_failures_stops_at_the_first)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -357,7 +357,7 @@ static const struct {
     { "J", "test.ping", "a.*", "is not a valid peel id" },
 };
 
-TEST(a_job_that_makes_no_sense_is_refused)
+TEST(an_invalid_job_is_refused)
 {
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct job job = make_job(bad[i].jid);

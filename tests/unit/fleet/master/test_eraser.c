@@ -36,7 +36,7 @@ static void put(struct js_scene *world, const struct nats_kv *kv, const char *ke
     JS_OK(world, nats_kv_put(kv, key, STR("value"), on_written, &done, &world->scene.err));
 }
 
-/* A purge of a key that nobody has. What was asked before it on this connection is answered. */
+/* Purges an unused key: its answer follows those of all earlier requests on this connection. */
 static bool can_purge(struct js_scene *world, const struct nats_kv *kv)
 {
     struct js_outcome outcome;
@@ -55,7 +55,7 @@ static int64_t count_keys(struct js_scene *world, const struct nats_kv *kv, cons
     return outcome.messages;
 }
 
-TEST(what_the_bus_refuses_to_remove_is_removed_when_it_can_be)
+TEST(a_refused_removal_is_retried_until_it_succeeds)
 {
     static const char *const keys[] = { "web-01", "web-01.a", "web-01.b", "web-02.a" };
     struct eraser *eraser;
@@ -85,7 +85,7 @@ TEST(what_the_bus_refuses_to_remove_is_removed_when_it_can_be)
     js_scene_end(&world);
 }
 
-TEST(a_bucket_that_is_not_there_yet_is_waited_for)
+TEST(a_missing_bucket_is_waited_for)
 {
     struct eraser *eraser;
     struct js_scene world;
@@ -104,7 +104,7 @@ TEST(a_bucket_that_is_not_there_yet_is_waited_for)
     js_scene_end(&world);
 }
 
-TEST(an_eraser_may_be_freed_while_the_bus_is_asked)
+TEST(an_eraser_may_be_freed_during_a_request)
 {
     struct eraser *eraser;
     struct js_scene world;

@@ -38,7 +38,7 @@ TEST(an_entry_has_defaults)
     CHECK(export_conf_matches(conf, "web-01/any/thing"));
 }
 
-TEST(patterns_match_keys_as_those_of_rules)
+TEST(patterns_match_keys_like_rule_patterns)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct export_confs confs;
@@ -89,7 +89,7 @@ static const struct {
     { "- text", "export" },
 };
 
-TEST(what_cannot_be_is_refused_with_a_reason)
+TEST(invalid_entries_are_refused_with_a_reason)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -101,7 +101,7 @@ TEST(what_cannot_be_is_refused_with_a_reason)
     }
 }
 
-TEST(there_is_a_limit_and_the_error_names_it)
+TEST(the_limit_error_names_the_limit)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(1 << 16);

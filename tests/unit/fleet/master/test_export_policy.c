@@ -32,7 +32,7 @@ static const struct {
       EXPORT_GIVE_UP },
 };
 
-TEST(an_answer_decides_what_becomes_of_records)
+TEST(an_answer_decides_whether_records_are_kept_split_or_retried)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         int64_t pause = 0;
@@ -58,7 +58,7 @@ static int64_t find_pause(unsigned tries, uint64_t chance, int64_t retry_after)
     return pause;
 }
 
-TEST(pauses_double_up_to_a_minute_and_differ_by_chance)
+TEST(pauses_double_up_to_a_minute_with_jitter)
 {
     CHECK_INT(find_pause(1, 0, 0), SECOND / 2);
     CHECK_INT(find_pause(2, 0, 0), SECOND);
@@ -70,7 +70,7 @@ TEST(pauses_double_up_to_a_minute_and_differ_by_chance)
         CHECK(find_pause(9, chance, 0) >= 30 * SECOND && find_pause(9, chance, 0) <= 60 * SECOND);
 }
 
-TEST(a_server_may_ask_for_a_longer_pause_and_not_for_a_shorter_one)
+TEST(a_server_can_lengthen_a_pause_but_not_shorten_it)
 {
     CHECK_INT(find_pause(1, 0, 20 * SECOND), 20 * SECOND);
     CHECK_INT(find_pause(9, 0, 1 * SECOND), 30 * SECOND);

@@ -36,7 +36,7 @@ static bool make_event(struct arena *arena, const char *subject, const char *id,
     return export_record_make(arena, EXPORT_EVENTS, conf, &message, ret);
 }
 
-TEST(an_event_is_what_its_watchers_see_with_an_id_that_tells_repeats)
+TEST(an_exported_event_matches_the_watched_one_and_has_a_stable_id)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct export_conf conf = { .match = { 1, some } };
@@ -64,7 +64,7 @@ TEST(an_id_of_a_peel_cannot_add_a_header)
     CHECK_STR(record.id, "web-01/seq-7");
 }
 
-TEST(bytes_that_are_no_event_are_left_out)
+TEST(malformed_events_are_left_out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct export_conf conf = { .match = { 1, all } };
@@ -76,7 +76,7 @@ TEST(bytes_that_are_no_event_are_left_out)
     CHECK(!export_record_make(&arena, EXPORT_EVENTS, &conf, &message, &record));
 }
 
-TEST(only_jobs_that_have_ended_are_sent_and_their_secrets_are_not)
+TEST(only_ended_jobs_are_sent_without_their_secrets)
 {
     static const char *const targets[] = { "db_example" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -102,7 +102,7 @@ TEST(only_jobs_that_have_ended_are_sent_and_their_secrets_are_not)
     CHECK(!export_record_make(&arena, EXPORT_JOBS, &conf, &message, &record));
 }
 
-TEST(a_return_that_was_corrected_is_another_one)
+TEST(a_corrected_return_has_a_new_id)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct export_conf conf = { .jobs = true };
@@ -118,7 +118,7 @@ TEST(a_return_that_was_corrected_is_another_one)
     CHECK_STR(second.id, "J1/web-01/13");
 }
 
-TEST(what_has_no_form_as_json_is_announced_without_it)
+TEST(data_without_a_json_form_is_left_out_of_the_record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct export_conf conf = { .match = { 1, all } };

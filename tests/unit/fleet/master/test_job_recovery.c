@@ -1,4 +1,4 @@
-/* Jobs of masters that have ended, and what the stream has of them. */
+/* Jobs of dead masters, and their messages in the stream. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -6,7 +6,7 @@
 #include "fleet/nats/kv.h"
 #include "test.h"
 
-/* Of job_replay.c and job_rescue.c: jobs that are read, and taken over, at once. */
+/* Limits of job_replay.c and job_rescue.c: concurrent reads and takeovers. */
 #define READERS_MAX 4
 #define RESCUES_MAX 8
 
@@ -16,7 +16,7 @@ static void on_created(void *self, const struct nats_error *error, uint64_t revi
     *(uint64_t *)self = revision;
 }
 
-/* A record, as a master has left it; returns its revision. */
+/* Stores a record as a dead master left it; returns its revision. */
 static uint64_t store_job(struct yard *yard, struct job *job)
 {
     const struct nats_kv jobs = { .js = yard->world.js, .bucket = "jobs" };
@@ -32,7 +32,7 @@ static uint64_t store_job(struct yard *yard, struct job *job)
     return revision;
 }
 
-TEST(a_job_of_a_master_that_ended_after_the_claim_is_sent_by_another)
+TEST(a_job_whose_master_died_after_the_claim_is_sent_by_another)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -52,7 +52,7 @@ TEST(a_job_of_a_master_that_ended_after_the_claim_is_sent_by_another)
     yard_end(&yard);
 }
 
-TEST(a_job_that_is_taken_over_too_often_fails_with_an_answer_for_each_target)
+TEST(a_job_taken_over_too_often_fails_with_an_answer_per_target)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -74,7 +74,7 @@ TEST(a_job_that_is_taken_over_too_often_fails_with_an_answer_for_each_target)
     yard_end(&yard);
 }
 
-TEST(a_running_job_that_is_taken_over_keeps_its_returns_and_repeats_its_epoch_to_the_silent)
+TEST(a_running_job_keeps_its_returns_and_its_epoch_after_a_takeover)
 {
     struct yard yard;
     struct job job = make_job("J1");
@@ -103,7 +103,7 @@ TEST(a_running_job_that_is_taken_over_keeps_its_returns_and_repeats_its_epoch_to
     yard_end(&yard);
 }
 
-TEST(a_master_that_others_thought_gone_lets_go_of_the_jobs_that_they_have_taken_over)
+TEST(a_master_presumed_dead_releases_the_jobs_taken_over_by_others)
 {
     struct yard yard;
     struct job mine = make_job("J1"), taken = make_job("J2");
@@ -127,7 +127,7 @@ TEST(a_master_that_others_thought_gone_lets_go_of_the_jobs_that_they_have_taken_
 }
 
 /* The answer to its takeover was lost: the job may have been sent. */
-TEST(a_master_that_has_taken_a_job_over_without_knowing_sends_no_other_epoch)
+TEST(a_takeover_with_a_lost_answer_sends_no_other_epoch)
 {
     struct yard yard;
     struct job job = make_job("J1"), stored = job;
@@ -148,7 +148,7 @@ TEST(a_master_that_has_taken_a_job_over_without_knowing_sends_no_other_epoch)
     begun = clock_now();
     dispatcher_send(yard.dispatcher, &job, false, on_dispatched, &yard);
     SCENE_RUN(&yard.world.scene,
-              clock_now() - begun > 5 * CLOCK_SECOND / 2); /* the first try failed */
+              clock_now() - begun > 5 * CLOCK_SECOND / 2); /* the first attempt failed */
     (void)kill(yard.world.server.pid, SIGCONT);
     SCENE_RUN(&yard.world.scene, yard.count == 1);
     CHECK_INT(yard.outcome, DISPATCH_SENT);
@@ -158,7 +158,7 @@ TEST(a_master_that_has_taken_a_job_over_without_knowing_sends_no_other_epoch)
     yard_end(&yard);
 }
 
-/* --- what the stream has --------------------------------------------------------------- */
+/* --- the stream --------------------------------------------------------------- */
 
 static const char *const many[] = { "web-1", "web-2", "db-1", "db-2", "db-3",
                                     "db-4",  "db-5",  "db-6", "db-7", "db-8" };
@@ -174,7 +174,7 @@ static struct job make_left(const char *jid, size_t targets)
 }
 
 /* The stream is read with a consumer then, not message by message. */
-TEST(a_job_for_many_that_is_taken_over_keeps_its_returns)
+TEST(a_job_with_many_targets_keeps_its_returns_after_a_takeover)
 {
     struct yard yard;
     struct job job = make_left("J1", ARRAY_LEN(many));
@@ -193,7 +193,7 @@ TEST(a_job_for_many_that_is_taken_over_keeps_its_returns)
 }
 
 /* Such as: queued, because the return was lost on its way to the master. */
-TEST(the_return_of_a_target_is_found_behind_one_that_a_master_made_up)
+TEST(a_return_is_found_behind_a_made_up_one)
 {
     struct yard yard;
     struct job job = make_left("J1", 2);
@@ -212,7 +212,7 @@ TEST(the_return_of_a_target_is_found_behind_one_that_a_master_made_up)
     yard_end(&yard);
 }
 
-TEST(a_target_that_has_acknowledged_is_not_sent_the_job_again_by_who_takes_it_over)
+TEST(a_takeover_does_not_resend_a_job_to_an_acknowledged_target)
 {
     struct yard yard;
     struct job job = make_left("J1", 2);
@@ -276,7 +276,7 @@ static void count_consumers(struct yard *yard, struct consumers *consumers)
         err));
 }
 
-/* A master that ends leaves all of its jobs at once: J0 and so on. */
+/* A dead master leaves all its jobs at once: J0 and so on. */
 static void leave_jobs(struct yard *yard, size_t count, size_t targets)
 {
     for (size_t i = 0; i < count; i++) {
@@ -298,7 +298,7 @@ static void take_over(struct yard *yard, size_t count, size_t targets)
     }
 }
 
-TEST(jobs_for_few_are_taken_over_without_a_consumer)
+TEST(jobs_with_few_targets_are_taken_over_without_a_consumer)
 {
     struct consumers consumers = { 0 };
     struct yard yard;
@@ -311,7 +311,7 @@ TEST(jobs_for_few_are_taken_over_without_a_consumer)
     yard_end(&yard);
 }
 
-TEST(however_many_jobs_are_taken_over_there_are_few_consumers_at_once)
+TEST(takeovers_of_many_jobs_use_few_consumers)
 {
     struct consumers consumers = { 0 };
     struct yard yard;
@@ -325,7 +325,7 @@ TEST(however_many_jobs_are_taken_over_there_are_few_consumers_at_once)
     yard_end(&yard);
 }
 
-/* Jobs that were taken over and have not ended: the most so far. */
+/* Maximum number of jobs taken over and not ended. */
 static size_t count_taken(const struct yard *yard, size_t *most)
 {
     const struct dispatcher_counts *counts = dispatcher_counts(yard->dispatcher);
@@ -335,8 +335,8 @@ static size_t count_taken(const struct yard *yard, size_t *most)
     return counts->ended[JOB_COMPLETE];
 }
 
-/* A master that ends in the middle has taken over those alone. */
-TEST(jobs_that_were_left_are_taken_over_some_at_a_time)
+/* A master that dies in the middle has taken over only those. */
+TEST(abandoned_jobs_are_taken_over_a_few_at_a_time)
 {
     const size_t count = 12 * RESCUES_MAX;
     struct yard yard;
@@ -353,7 +353,7 @@ TEST(jobs_that_were_left_are_taken_over_some_at_a_time)
     yard_end(&yard);
 }
 
-TEST(jobs_that_wait_to_be_taken_over_are_let_go_with_their_master)
+TEST(jobs_queued_for_takeover_are_dropped_with_their_master)
 {
     struct yard yard;
 

@@ -114,7 +114,7 @@ static void on_put(void *self, const struct nats_error *error, uint64_t revision
     ((struct yard *)self)->ready++;
 }
 
-/* A job that ended without an answer of any target. */
+/* A job that ended without any answer. */
 static void store_job(struct yard *yard)
 {
     const struct nats_kv kv = { .js = yard->world.js, .bucket = "jobs" };
@@ -174,7 +174,7 @@ static const struct job *read_job(struct yard *yard)
     return &yard->job;
 }
 
-TEST(returns_that_come_late_correct_the_record_which_is_read_once_for_many)
+TEST(late_returns_correct_the_record_with_a_single_read)
 {
     struct yard yard;
 
@@ -185,7 +185,7 @@ TEST(returns_that_come_late_correct_the_record_which_is_read_once_for_many)
     SCENE_RUN(&yard.world.scene, read_job(&yard)->success_count == PEELS);
     CHECK_INT(yard.job.return_count, PEELS);
     CHECK_INT(yard.job.status, JOB_COMPLETE);
-    SCENE_RUN(&yard.world.scene, yard.reads > yard.own_reads); /* we are told of all of them */
+    SCENE_RUN(&yard.world.scene, yard.reads > yard.own_reads); /* all reads are seen */
     CHECK(yard.reads - yard.own_reads < PEELS);
     yard_end(&yard);
 }
@@ -213,7 +213,7 @@ static void dispatch_job(struct yard *yard)
     SCENE_RUN(&yard->world.scene, yard->ready == 1);
 }
 
-TEST(returns_of_a_job_that_has_just_ended_are_not_asked_for_again)
+TEST(returns_of_a_just_ended_job_are_not_looked_up_again)
 {
     struct yard yard;
 

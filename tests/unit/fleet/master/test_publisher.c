@@ -47,7 +47,7 @@ struct shop {
     char sum[SHA256_HEX_SIZE], stored[SHA256_HEX_SIZE];
     int ready, rounds;
     bool failed, is_new, is_changed;
-    uint64_t revision; /* that the last round was recorded as */
+    uint64_t revision; /* recorded by the last round */
     int64_t keep;
     size_t read;
     struct nats_nkey account;
@@ -132,7 +132,7 @@ static void on_object(void *self, const struct nats_error *error,
     shop->ready++;
 }
 
-/* The object of this name gets the content of a file. */
+/* Store the content of a file under this object name. */
 static void put_object(struct shop *shop, const char *name, const char *file)
 {
     const struct nats_objects objects = { .js = shop->world.js, .bucket = STORE_FILES };
@@ -181,7 +181,7 @@ static void publish(struct shop *shop)
     CHECK(!shop->failed);
 }
 
-TEST(an_object_whose_content_is_not_what_its_name_says_is_replaced)
+TEST(an_object_whose_content_does_not_match_its_name_is_replaced)
 {
     struct shop shop;
     char wanted[SHA256_HEX_SIZE];
@@ -200,7 +200,7 @@ TEST(an_object_whose_content_is_not_what_its_name_says_is_replaced)
 
 /* --- the order of writes ------------------------------------------------------------- */
 
-/* Where the writes of a round are in the stream of the bucket. */
+/* Positions of a round's writes in the bucket's stream. */
 struct order {
     uint64_t last_file, manifest, signature, revision;
     size_t files;
@@ -267,9 +267,9 @@ TEST(files_come_before_the_manifest_and_the_manifest_before_the_revision)
     shop_end(&shop);
 }
 
-/* --- what is read ----------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------- */
 
-/* The text of a key of the bucket of rules; NULL: it is not there. */
+/* The text of a key in the rules bucket; NULL: missing. */
 struct lookup {
     struct arena *arena;
     const char *text;
@@ -302,7 +302,7 @@ static void write_rules(struct shop *shop, int count)
         write_rule(shop, arena_printf(&shop->arena, "%d.zy", i), "x: {log: a}\n");
 }
 
-TEST(only_files_that_changed_are_read_again)
+TEST(only_changed_files_are_read_again)
 {
     struct shop shop;
 
@@ -325,8 +325,8 @@ TEST(only_files_that_changed_are_read_again)
     shop_end(&shop);
 }
 
-/* It may be changed again without a difference in its times. */
-TEST(a_file_that_was_changed_just_now_is_read_again)
+/* It may change again within the time resolution. */
+TEST(a_file_changed_just_now_is_read_again)
 {
     struct shop shop;
 
@@ -355,7 +355,7 @@ static void on_deleted(void *self, const struct nats_error *error, uint64_t revi
     ((struct shop *)self)->ready++;
 }
 
-TEST(a_file_that_the_bucket_has_lost_is_published_again_though_it_did_not_change)
+TEST(an_unchanged_file_that_the_bucket_lost_is_published_again)
 {
     const char *text = NULL;
     struct shop shop;
@@ -369,7 +369,7 @@ TEST(a_file_that_the_bucket_has_lost_is_published_again_though_it_did_not_change
     shop.ready = 0;
     CHECK_INT(nats_kv_purge(&kv, "reactor/1.zy", 0, on_deleted, &shop, &shop.world.scene.err), 0);
     SCENE_RUN(&shop.world.scene, shop.ready == 1);
-    /* the publisher hears of it when its watch does */
+    /* the publisher's watch reports it */
     for (int i = 0; i < 1000 && !text; i++) {
         publish(&shop);
         text = read_key(&shop, "reactor/1.zy");
@@ -380,7 +380,7 @@ TEST(a_file_that_the_bucket_has_lost_is_published_again_though_it_did_not_change
 
 /* --- signatures --------------------------------------------------------------------- */
 
-/* A NULL view: it is not there. */
+/* A NULL view: missing. */
 static struct str find_value(struct shop *shop, const char *key)
 {
     const struct nats_kv kv = { .js = shop->world.js, .bucket = "reactor-files" };
@@ -391,7 +391,7 @@ static struct str find_value(struct shop *shop, const char *key)
     return lookup.text ? lookup.bytes : (struct str){ NULL, 0 };
 }
 
-/* What the set of this manifest is signed for; time 0: it is not. */
+/* Reads the signature of this manifest; time 0: unsigned. */
 static struct signature_mark read_mark(struct shop *shop, const char *manifest)
 {
     const struct str set = find_value(shop, manifest);
@@ -409,7 +409,7 @@ static struct signature_mark read_mark(struct shop *shop, const char *manifest)
     return mark;
 }
 
-/* Is what the bucket has signed for its number? */
+/* Is the set in the bucket signed for its number? */
 static bool is_signed(struct shop *shop)
 {
     const struct signature_mark mark = read_mark(shop, FILESET_MANIFEST);
@@ -426,8 +426,8 @@ static void tell(struct shop *shop)
     CHECK(!shop->failed);
 }
 
-/* So nobody takes a canary for one that has not ended: readers compare the times. */
-TEST(a_canary_is_signed_later_than_what_it_follows_and_before_what_follows_it)
+/* So an ended canary is not mistaken for a running one: readers compare the times. */
+TEST(a_canary_is_signed_later_than_its_base_and_earlier_than_its_successor)
 {
     struct signature_mark before, canary, after;
     struct shop shop;
@@ -455,8 +455,8 @@ TEST(a_canary_is_signed_later_than_what_it_follows_and_before_what_follows_it)
     shop_end(&shop);
 }
 
-/* By a master of an older version, or by somebody else: it is signed again, as a new number. */
-TEST(what_is_published_without_a_good_signature_is_signed_though_nothing_else_changed)
+/* Published by an older master, or by an attacker: it is signed again, with a new number. */
+TEST(an_unchanged_set_without_a_valid_signature_is_signed)
 {
     static const bool is_gone[] = { true, false };
     struct shop shop;
@@ -478,7 +478,7 @@ TEST(what_is_published_without_a_good_signature_is_signed_though_nothing_else_ch
         CHECK_INT(result, 0);
         SCENE_RUN(&shop.world.scene, shop.ready == 1);
         for (int round = 0; round < 1000 && publisher_number(shop.publisher) == before; round++)
-            publish(&shop); /* it hears of it when its watch does */
+            publish(&shop); /* its watch reports it */
         CHECK_INT(publisher_number(shop.publisher), before + 1);
         CHECK(is_signed(&shop));
         publish(&shop);
@@ -489,7 +489,7 @@ TEST(what_is_published_without_a_good_signature_is_signed_though_nothing_else_ch
 
 /* --- causes --------------------------------------------------------------------------- */
 
-/* The revision that the last round was recorded as. */
+/* The revision recorded by the last round. */
 static struct fileset_revision read_recorded(struct shop *shop)
 {
     const struct nats_kv kv = { .js = shop->world.js, .bucket = "tree-history", .indirect = true };
@@ -509,7 +509,7 @@ static struct fileset_revision read_recorded(struct shop *shop)
 }
 
 /* So an operator who ends a canary need not do it again. */
-TEST(a_round_that_waits_for_another_one_is_recorded_with_its_own_cause)
+TEST(a_queued_round_is_recorded_with_its_own_cause)
 {
     const struct publisher_cause cause = { .by = "alice", .restored = 7, .note = "a note" };
     struct fileset_revision revision;
@@ -538,14 +538,14 @@ TEST(a_round_that_waits_for_another_one_is_recorded_with_its_own_cause)
     shop_end(&shop);
 }
 
-/* Somebody who wants another round when one has ended. */
+/* A waiter that requests another round at the end of one. */
 static void on_ended(void *self, const struct publisher_outcome *outcome)
 {
     CHECK(!outcome->error[0]);
     begin_round(self, NULL);
 }
 
-/* Somebody who changes the folder after a round. */
+/* A waiter that changes the folder after a round. */
 static void on_last_look(void *self, const struct publisher_outcome *outcome)
 {
     struct shop *shop = self;
@@ -555,7 +555,7 @@ static void on_last_look(void *self, const struct publisher_outcome *outcome)
     shop->ready = 1;
 }
 
-TEST(no_round_begins_before_all_who_waited_for_the_last_one_were_called)
+TEST(no_round_begins_before_all_waiters_of_the_last_one_were_called)
 {
     struct shop shop;
 
@@ -573,7 +573,7 @@ TEST(no_round_begins_before_all_who_waited_for_the_last_one_were_called)
     shop_end(&shop);
 }
 
-TEST(a_forced_round_writes_all_but_its_set_is_not_new)
+TEST(a_forced_round_writes_all_files_but_its_set_is_not_new)
 {
     struct shop shop;
 
@@ -597,8 +597,8 @@ static void on_removed_stream(void *self, const struct nats_error *error)
     ((struct shop *)self)->ready++;
 }
 
-/* An operator who brings a revision back must have what is published now recorded. */
-TEST(what_was_recorded_before_a_record_failed_is_recorded_again)
+/* A rollback needs a record of the current publication. */
+TEST(a_revision_is_recorded_again_after_a_failed_record)
 {
     struct shop shop;
     struct err *err = &shop.world.scene.err;

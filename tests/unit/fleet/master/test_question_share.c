@@ -13,7 +13,7 @@ static void spend(struct question_share *share, struct str who, int64_t used, in
     question_share_charge(share, who, used, now);
 }
 
-TEST(who_has_had_its_share_waits_and_others_go_on)
+TEST(an_asker_over_its_share_waits_and_others_do_not)
 {
     struct question_share share;
 
@@ -28,7 +28,7 @@ TEST(who_has_had_its_share_waits_and_others_go_on)
     question_share_done(&share);
 }
 
-TEST(many_small_questions_count_as_well)
+TEST(many_small_questions_add_up)
 {
     struct question_share share;
     int asked = 0;
@@ -40,7 +40,7 @@ TEST(many_small_questions_count_as_well)
     question_share_done(&share);
 }
 
-TEST(all_peels_together_leave_the_master_its_time)
+TEST(all_peels_together_leave_the_master_time)
 {
     struct question_share share;
     AUTO_ARENA struct arena arena = ARENA_INIT;

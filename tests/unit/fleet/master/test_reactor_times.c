@@ -10,7 +10,7 @@
 #include "core/sys/fs.h"
 #include "test.h"
 
-TEST(the_times_and_sizes_of_the_reactor_are_the_documented_ones)
+TEST(reactor_times_and_sizes_match_the_documentation)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);

@@ -14,7 +14,7 @@
 #define PEELS 100
 #define FACTS ((size_t)64 << 10)
 
-/* Of the address sanitizer; where there is none nothing is measured. */
+/* From the address sanitizer; without it nothing is measured. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 struct hall {
@@ -62,7 +62,7 @@ static size_t allocated(void)
     return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
 }
 
-TEST(peels_that_are_deleted_take_no_memory)
+TEST(deleted_peels_take_no_memory)
 {
     struct hall hall = { 0 };
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-/* Somebody who waits, and may want another round when he is called. */
+/* A waiter that may request another round when called. */
 struct guest {
     struct round_queue *queue;
     const struct publisher_cause *cause;
@@ -30,12 +30,12 @@ static void add(struct round_queue *queue, struct guest *guest, bool is_tell, bo
         is_late);
 }
 
-TEST(a_round_only_tells_when_all_of_it_want_no_more)
+TEST(a_round_writes_only_a_number_if_all_waiters_want_only_that)
 {
     struct round_queue queue = { 0 };
     struct guest one = { 0 }, two = { 0 };
 
-    CHECK(!round_queue_read(&queue).only_tells); /* a round of nobody publishes */
+    CHECK(!round_queue_read(&queue).only_tells); /* a round without waiters publishes */
     add(&queue, &one, true, false);
     CHECK(round_queue_read(&queue).only_tells && round_queue_read(&queue).must_tell);
     add(&queue, &two, false, false);
@@ -44,7 +44,7 @@ TEST(a_round_only_tells_when_all_of_it_want_no_more)
     round_queue_done(&queue);
 }
 
-TEST(who_comes_late_or_again_waits_for_the_next_round)
+TEST(late_and_repeated_waiters_wait_for_the_next_round)
 {
     const struct publisher_outcome outcome = { .changed = true };
     struct round_queue queue = { 0 };
@@ -55,7 +55,7 @@ TEST(who_comes_late_or_again_waits_for_the_next_round)
     CHECK(!round_queue_read(&queue).must_tell);
     CHECK(round_queue_answer(&queue, &outcome));
     CHECK(early.calls == 1 && late.calls == 0);
-    CHECK(round_queue_read(&queue).must_tell); /* whoever of both came first */
+    CHECK(round_queue_read(&queue).must_tell); /* in either order */
     early.comes_again = false;
     CHECK(!round_queue_answer(&queue, &outcome));
     CHECK(early.calls == 2 && late.calls == 1);
@@ -66,7 +66,7 @@ TEST(who_comes_late_or_again_waits_for_the_next_round)
     round_queue_done(&queue);
 }
 
-TEST(a_cause_is_that_of_the_round_which_serves_who_gave_it)
+TEST(a_cause_applies_to_the_round_that_serves_its_waiter)
 {
     const struct publisher_outcome outcome = { .changed = true };
     const struct publisher_cause cause = { .by = "alice", .note = "" }, other = cause;

@@ -100,7 +100,7 @@ TEST(a_new_revision_is_loaded_after_the_pause)
     post_end(&post);
 }
 
-/* Of so many, some are near both ends, and they are spread: masters do not load all at once. */
+/* With so many, some are near both ends, and they spread: masters do not all load at once. */
 TEST(the_pause_before_a_load_is_two_to_seven_seconds)
 {
     int seconds[7] = { 0 };

@@ -1,7 +1,7 @@
 #include "fleet/master/services.h"
 #include "yard.h"
 
-/* A dispatcher, and beside it a master that has the one service. */
+/* A dispatcher, and a master with only this service. */
 struct post {
     struct yard yard;
     struct master master;
@@ -46,7 +46,7 @@ static struct job_scheduled make_result(const char *jid, bool success)
                                    .timestamp = { 1000, 0 } };
 }
 
-/* A peel says what its schedule has run. */
+/* A peel reports a scheduled run. */
 static void say_result(struct post *post, const char *subject_jid,
                        const struct job_scheduled *result)
 {
@@ -68,7 +68,7 @@ static double count_drops(struct post *post, const char *reason)
     return metrics_value(post->master.metrics, MASTER_JOB_DROPPED, reason, NULL);
 }
 
-TEST(a_result_of_a_schedule_is_a_job_that_has_ended_with_the_return_of_its_peel)
+TEST(a_schedule_result_becomes_an_ended_job_with_the_return_of_its_peel)
 {
     struct post post;
     const struct job_scheduled good = make_result("J1", true), bad = make_result("J2", false);
@@ -116,7 +116,7 @@ static void store_record(struct post *post, const struct job *job)
     SCENE_RUN(&post->yard.world.scene, post->yard.ready == 1);
 }
 
-TEST(a_result_under_the_id_of_another_job_or_with_two_ids_is_dropped)
+TEST(a_result_with_a_foreign_or_second_id_is_dropped)
 {
     struct post post;
     const struct job job = make_job("J1");
@@ -143,7 +143,7 @@ TEST(a_result_under_the_id_of_another_job_or_with_two_ids_is_dropped)
     post_end(&post);
 }
 
-TEST(a_record_without_its_return_gets_it_when_the_result_comes_again)
+TEST(a_redelivered_result_adds_a_missing_return_to_its_record)
 {
     struct post post;
     const struct job_scheduled good = make_result("J1", true);

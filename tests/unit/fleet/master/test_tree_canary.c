@@ -16,7 +16,7 @@ static void add_file(struct arena *arena, struct tree_set *set, const char *key,
     VEC_PUSH_IN(arena, &set->files, file);
 }
 
-TEST(only_files_that_differ_have_keys_of_the_canary)
+TEST(only_changed_files_have_canary_keys)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct tree_keys keys = { .map = MAP_INIT };
@@ -40,7 +40,7 @@ TEST(only_files_that_differ_have_keys_of_the_canary)
     tree_keys_done(&keys);
 }
 
-TEST(a_manifest_of_a_canary_has_its_revision_and_where_each_file_belongs)
+TEST(a_canary_manifest_has_its_revision_and_the_path_of_each_file)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct tree_keys keys = { .map = MAP_INIT };
@@ -64,7 +64,7 @@ TEST(a_manifest_of_a_canary_has_its_revision_and_where_each_file_belongs)
     tree_keys_done(&keys);
 }
 
-TEST(keys_of_a_canary_are_never_those_of_a_file_of_the_tree)
+TEST(canary_keys_never_collide_with_tree_files)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path;

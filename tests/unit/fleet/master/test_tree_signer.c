@@ -53,7 +53,7 @@ static bool is_good(const struct tree_signer *signer, const char *manifest, uint
     return tree_signer_is_good(signer, &made);
 }
 
-/* Publish it: the bucket has it then. */
+/* Publish it to the bucket. */
 static struct str publish_at(struct tree_signer *signer, struct arena *arena, const char *key,
                              const char *manifest, uint64_t number)
 {
@@ -73,7 +73,7 @@ static struct str publish(struct tree_signer *signer, struct arena *arena, const
     return publish_at(signer, arena, FILESET_MANIFEST, manifest, number);
 }
 
-TEST(what_the_bucket_has_is_good_for_its_manifest_and_number_only)
+TEST(a_signature_is_valid_only_for_its_manifest_and_number)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct nats_nkey account, other;
@@ -93,7 +93,7 @@ TEST(what_the_bucket_has_is_good_for_its_manifest_and_number_only)
     CHECK(!is_good(&signer, "one", 1));
 }
 
-TEST(a_master_whose_clock_is_behind_signs_with_a_later_time_than_the_one_before_it)
+TEST(a_master_with_a_slow_clock_signs_later_than_its_predecessor)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct signature_mark ahead = { .revision = 1,
@@ -112,8 +112,8 @@ TEST(a_master_whose_clock_is_behind_signs_with_a_later_time_than_the_one_before_
     CHECK(time_of(publish(&signer, &arena, "three", 3)) == ahead.time + 2);
 }
 
-/* Nobody but the account can move its clock. */
-TEST(the_time_of_a_signature_that_is_not_good_counts_for_nothing)
+/* Only the account can advance its clock. */
+TEST(the_time_of_an_invalid_signature_is_ignored)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct signature_mark far = { .revision = 1, .time = INT64_MAX };
@@ -131,7 +131,7 @@ TEST(the_time_of_a_signature_that_is_not_good_counts_for_nothing)
 }
 
 /* So a reader can tell that a canary is newer than what it follows, and that it has ended. */
-TEST(a_canary_is_signed_for_its_own_place_and_in_one_order_with_the_set_of_all)
+TEST(a_canary_is_signed_for_its_own_place_in_order_with_the_general_set)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct signature_mark ahead = { .revision = 1,
@@ -156,7 +156,7 @@ TEST(a_canary_is_signed_for_its_own_place_and_in_one_order_with_the_set_of_all)
     CHECK(time_of(publish(&signer, &arena, "one", 3)) == ahead.time + 2);
 }
 
-TEST(without_an_account_nothing_is_to_be_signed)
+TEST(without_an_account_nothing_needs_a_signature)
 {
     struct tree_signer signer = { .bucket = "state-files" };
 

@@ -24,7 +24,7 @@ static void check_told(struct usage *usage, enum usage_place place, const char *
     CHECK_STR(buf_text(&text), expected);
 }
 
-TEST(who_writes_more_than_a_share_is_told_and_worse_once_more)
+TEST(a_peel_over_its_share_is_reported_and_again_when_it_floods)
 {
     struct usage usage = { 0 };
 
@@ -43,7 +43,7 @@ TEST(who_writes_more_than_a_share_is_told_and_worse_once_more)
     usage_done(&usage);
 }
 
-TEST(a_minute_begins_anew)
+TEST(counts_start_over_each_minute)
 {
     struct usage usage = { 0 };
 
@@ -56,7 +56,7 @@ TEST(a_minute_begins_anew)
     usage_done(&usage);
 }
 
-TEST(a_small_place_has_a_share_that_is_not_small)
+TEST(a_small_place_has_a_minimum_share)
 {
     struct usage usage = { 0 };
 

@@ -1,5 +1,5 @@
 /*
- * yard - a master's dispatcher and peels that are not more than a few lines, on a real server.
+ * yard - a dispatcher of a master and minimal peels, on a real server.
  */
 #ifndef TESTS_UNIT_FLEET_MASTER_YARD_H
 #define TESTS_UNIT_FLEET_MASTER_YARD_H

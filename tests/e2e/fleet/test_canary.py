@@ -165,7 +165,7 @@ def test_promote_refuses_what_nobody_has_tried_and_publishes_the_rest_to_all(fle
     fleet.wait(lambda: fact(fleet, "web-01", "states_canary") is None, "nobody follows a canary")
     fleet.wait(lambda: not any(key.startswith("_canary") for key in stored_keys(fleet)), "nothing is left of it")
     assert fleet.zester_json("fileserver", "history", "states")[0]["note"] == "canary of web-01 or G@role:test promoted"
-    assert "there is no canary" in fleet.zester("fileserver", "promote", status=1).stderr
+    assert "no canary: start one with" in fleet.zester("fileserver", "promote", status=1).stderr
     leader = next(master for master in fleet.masters.values() if leads(master))
     assert leader.has_logged("audit action=fileserver.promote result=ok") and leader.has_logged("audit action=fileserver.promote result=refused")
 

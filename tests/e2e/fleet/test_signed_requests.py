@@ -97,7 +97,7 @@ def test_masters_do_not_sign_for_somebody_who_is_no_operator(fleet, intruder, tm
     assert b"it is not signed" in intruder.request("zester.admin.enroll.approve", pack({"id": "x", "operator": "root"}))
     assert b"it is not signed" in intruder.request("zester.admin.fileserver.rollback", pack({"tree": "states", "revision": 1}))
     assert b"it is not signed" in intruder.request("zester.admin.fileserver.canary", pack({"act": "begin", "target": "*"}))
-    assert "there is no canary" in fleet.zester("fileserver", "canary", "--abort", status=1).stderr, "what an operator asks for is considered"
+    assert "no canary: start one with" in fleet.zester("fileserver", "canary", "--abort", status=1).stderr, "what an operator asks for is considered"
     assert not mark.exists()
 
 

@@ -29,24 +29,24 @@
 static const struct {
     enum store_bucket bucket;
     const char *pattern; /* key pattern; NULL: all */
-    /* WARD_READS: too many or too large to keep; restored from the history. WARD_READS_NEW: also
+    /* GUARD_READS: too many or too large to keep; restored from the history. GUARD_READS_NEW: also
      * not read at the start. */
-    enum { WARD_KEEPS, WARD_COUNTS, WARD_READS, WARD_READS_NEW } way;
+    enum { GUARD_KEEPS, GUARD_COUNTS, GUARD_READS, GUARD_READS_NEW } way;
 } guarded[] = {
-    { STORE_ENROLLMENTS, NULL, WARD_KEEPS },
-    { STORE_OPERATORS, NULL, WARD_KEEPS },
-    { STORE_APPROVALS, NULL, WARD_KEEPS },
-    { STORE_UPDATE_MANIFESTS, NULL, WARD_KEEPS },
-    { STORE_UPDATE_ROLLOUTS, NULL, WARD_KEEPS },
-    { STORE_PEEL_PRESENCE, NULL, WARD_KEEPS },
-    { STORE_SECRETS, CLUSTER_INFO_KEY, WARD_KEEPS },
-    { STORE_LEASES, NULL, WARD_COUNTS },
-    { STORE_JOBS, "*", WARD_READS },
+    { STORE_ENROLLMENTS, NULL, GUARD_KEEPS },
+    { STORE_OPERATORS, NULL, GUARD_KEEPS },
+    { STORE_APPROVALS, NULL, GUARD_KEEPS },
+    { STORE_UPDATE_MANIFESTS, NULL, GUARD_KEEPS },
+    { STORE_UPDATE_ROLLOUTS, NULL, GUARD_KEEPS },
+    { STORE_PEEL_PRESENCE, NULL, GUARD_KEEPS },
+    { STORE_SECRETS, CLUSTER_INFO_KEY, GUARD_KEEPS },
+    { STORE_LEASES, NULL, GUARD_COUNTS },
+    { STORE_JOBS, "*", GUARD_READS },
     /* each key is written once, so a history of them costs nothing */
-    { STORE_TREE_HISTORY, "*.revision.*", WARD_READS },
-    { STORE_TREE_HISTORY, "*.manifest.*", WARD_READS },
-    { STORE_TREE_HISTORY, "*.signature.*", WARD_READS },
-    { STORE_TREE_HISTORY, "*.blob.*", WARD_READS_NEW },
+    { STORE_TREE_HISTORY, "*.revision.*", GUARD_READS },
+    { STORE_TREE_HISTORY, "*.manifest.*", GUARD_READS },
+    { STORE_TREE_HISTORY, "*.signature.*", GUARD_READS },
+    { STORE_TREE_HISTORY, "*.blob.*", GUARD_READS_NEW },
 };
 
 struct record_guard;
@@ -421,8 +421,8 @@ static int open_guarded_bucket(struct record_guard *guard, size_t number, struct
     const enum store_bucket bucket = guarded[number].bucket;
 
     watched->guard = guard;
-    watched->only_counts = guarded[number].way == WARD_COUNTS;
-    watched->only_reads = guarded[number].way >= WARD_READS;
+    watched->only_counts = guarded[number].way == GUARD_COUNTS;
+    watched->only_reads = guarded[number].way >= GUARD_READS;
     watched->is_of_jobs = bucket == STORE_JOBS;
     watched->ttl = store_bucket_ttl(bucket);
     watched->kv = (struct nats_kv){ .js = guard->master->js,
@@ -431,7 +431,7 @@ static int open_guarded_bucket(struct record_guard *guard, size_t number, struct
     watched->watch = nats_kv_watch_new(
         &watched->kv,
         &(struct nats_kv_watch_options){ .pattern = guarded[number].pattern,
-                                         .new_only = guarded[number].way == WARD_READS_NEW,
+                                         .new_only = guarded[number].way == GUARD_READS_NEW,
                                          .entry = on_guarded_entry,
                                          .failed = on_guard_watch_failed,
                                          .self = watched },

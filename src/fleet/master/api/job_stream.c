@@ -28,11 +28,11 @@ const struct param api_job_stream_query[] = {
 /* clang-format on */
 
 /* The last return sent for a peel. */
-enum told { TOLD_NOTHING, TOLD_MADE_UP, TOLD_REAL };
+enum sent_return { SENT_NOTHING, SENT_MADE_UP, SENT_REAL };
 
-struct peel_told {
+struct sent_peel {
     const char *peel;
-    enum told told;
+    enum sent_return kind;
 };
 
 struct job_stream {
@@ -42,7 +42,7 @@ struct job_stream {
     struct api_call *call; /* NULL: it is answered */
     const char *jid;
     const char *keys;   /* keys of its returns */
-    struct map by_peel; /* struct peel_told */
+    struct map by_peel; /* struct sent_peel */
     struct nats_sub *returns, *status;
     bool with_results;
     bool is_closed; /* freed when nothing is under way */
@@ -96,24 +96,24 @@ static void fail_job_stream(struct job_stream *job, const char *text)
 static void send_job_return(struct job_stream *job, struct str peel, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct peel_told *told = map_find(&job->by_peel, peel);
+    struct sent_peel *sent = map_find(&job->by_peel, peel);
     struct fleet_answer answer;
     struct value v;
 
-    if (!told)
+    if (!sent)
         return;
-    answer = (struct fleet_answer){ .peel = told->peel,
+    answer = (struct fleet_answer){ .peel = sent->peel,
                                     .error = "",
-                                    .has_come = told->told != TOLD_NOTHING,
-                                    .is_unreachable = told->told == TOLD_MADE_UP };
+                                    .has_come = sent->kind != SENT_NOTHING,
+                                    .is_unreachable = sent->kind == SENT_MADE_UP };
     if (!fleet_answer_take(&answer, &arena, str_from(job->jid), payload))
         return;
     if (answer.is_unreachable || answer.is_overdue) {
-        if (told->told == TOLD_MADE_UP)
+        if (sent->kind == SENT_MADE_UP)
             return;
-        told->told = TOLD_MADE_UP;
+        sent->kind = SENT_MADE_UP;
     } else {
-        told->told = TOLD_REAL;
+        sent->kind = SENT_REAL;
     }
     v = job->with_results ? fleet_answer_value(&arena, &answer, false)
                           : fleet_answer_summary(&arena, &answer);
@@ -279,7 +279,7 @@ static struct job_stream *new_stream(struct api_call *call, const struct job *re
     const QUERY *query = call->query;
     struct arena arena = ARENA_INIT;
     struct job_stream *job = ARENA_NEW(&arena, struct job_stream);
-    struct peel_told *told = ARENA_ARRAY(&arena, struct peel_told, record->targets.n + 1);
+    struct sent_peel *sent = ARENA_ARRAY(&arena, struct sent_peel, record->targets.n + 1);
 
     job->arena = arena;
     job->master = call->master;
@@ -289,8 +289,8 @@ static struct job_stream *new_stream(struct api_call *call, const struct job *re
     job->with_results = query->results;
     job->by_peel = (struct map)MAP_INIT_IN(&job->arena);
     for (size_t i = 0; i < record->targets.n; i++) {
-        told[i].peel = arena_strdup(&job->arena, record->targets.p[i]);
-        (void)map_set(&job->by_peel, str_from(told[i].peel), &told[i]);
+        sent[i].peel = arena_strdup(&job->arena, record->targets.p[i]);
+        (void)map_set(&job->by_peel, str_from(sent[i].peel), &sent[i]);
     }
     return job;
 }

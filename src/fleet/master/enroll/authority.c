@@ -132,9 +132,9 @@ void authority_look_at_keys(struct authority *authority)
     else
         timer_clear(timers, &authority->key_timer);
     if (!authority->is_started || !signing_is_current(signing) ||
-        authority->told == ring->generation)
+        authority->published == ring->generation)
         return;
-    authority->told = ring->generation;
+    authority->published = ring->generation;
     log_info("credentials are issued with the account's signing key key=%s", keyring_current(ring));
     signing_board_publish(authority->master);
 }

@@ -39,7 +39,7 @@ struct authority {
     void *renewed_self;
     /* for authority.c */
     char *auth_dir;
-    int64_t told; /* generation of the keys that were published for peels */
+    int64_t published; /* generation of the keys that were published for peels */
     bool has_warned;
     struct request_signature_memory warrants;
     struct arena document_arena;

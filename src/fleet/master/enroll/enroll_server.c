@@ -31,7 +31,7 @@ struct waiter {
     struct enroll_server *server;
     struct http_stream *stream;
     char *id;
-    enum enrollment_state told;
+    enum enrollment_state reported;
     struct timer beat;
     int64_t until;
     struct waiter *next, **back;

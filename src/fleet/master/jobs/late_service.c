@@ -53,7 +53,7 @@ struct late_service {
     struct master *master;
     struct nats_puller *puller;
     struct map corrections; /* struct correction by jid */
-    struct map inquiries;   /* struct inquiry by jid */
+    struct map queries;     /* struct record_query by jid */
     char settled[SETTLED_MAX][JOB_ID_MAX + 1];
     size_t next_settled;
     /* Returns of running jobs are held for a moment: their runs mostly have them, and masters are
@@ -78,7 +78,7 @@ struct late_return {
 
 /* A pending read of a job record, shared by all its waiting returns: it names every target, and
  * there may be as many returns as targets. */
-struct inquiry {
+struct record_query {
     struct late_service *service;
     struct late_return *returns;
     char jid[]; /* the key in the map */
@@ -446,12 +446,12 @@ static void drop_unknown(struct late_service *service, struct late_return *retur
 static void on_corrected_job(void *self, const struct nats_error *error,
                              const struct nats_kv_entry *entry)
 {
-    struct inquiry *inquiry = self;
-    struct late_service *service = inquiry->service;
-    struct late_return *returns = inquiry->returns;
+    struct record_query *query = self;
+    struct late_service *service = query->service;
+    struct late_return *returns = query->returns;
 
-    (void)map_remove(&service->inquiries, str_from(inquiry->jid));
-    free(inquiry);
+    (void)map_remove(&service->queries, str_from(query->jid));
+    free(query);
     if (!error)
         judge_letters(service, returns, entry->value);
     else if (error->fault != NATS_FAULT_NOT_FOUND)
@@ -463,24 +463,24 @@ static void on_corrected_job(void *self, const struct nats_error *error,
 static void ask_for_job(struct late_return *late_return)
 {
     struct late_service *service = late_return->service;
-    struct inquiry *inquiry = map_find(&service->inquiries, str_from(late_return->jid));
+    struct record_query *query = map_find(&service->queries, str_from(late_return->jid));
     const struct nats_kv kv = get_late_bucket(service, STORE_JOBS);
     const size_t size = strlen(late_return->jid) + 1;
     struct err err;
 
-    if (!inquiry) {
-        inquiry = mem_zalloc(sizeof(*inquiry) + size);
-        inquiry->service = service;
-        memcpy(inquiry->jid, late_return->jid, size);
-        if (nats_kv_get(&kv, inquiry->jid, on_corrected_job, inquiry, &err) < 0) {
-            free(inquiry);
+    if (!query) {
+        query = mem_zalloc(sizeof(*query) + size);
+        query->service = service;
+        memcpy(query->jid, late_return->jid, size);
+        if (nats_kv_get(&kv, query->jid, on_corrected_job, query, &err) < 0) {
+            free(query);
             end_late_return(late_return, true);
             return;
         }
-        (void)map_set(&service->inquiries, str_from(inquiry->jid), inquiry);
+        (void)map_set(&service->queries, str_from(query->jid), query);
     }
-    late_return->next = inquiry->returns;
-    inquiry->returns = late_return;
+    late_return->next = query->returns;
+    query->returns = late_return;
 }
 
 /* --- returns ------------------------------------------------------------------------ */
@@ -676,7 +676,7 @@ static void free_late_service(void *self)
     struct late_service *service = self;
 
     map_done(&service->corrections);
-    map_done(&service->inquiries);
+    map_done(&service->queries);
     rate_done(&service->unknown);
     free(service);
 }

@@ -77,12 +77,12 @@ void usage_each(struct usage *usage, enum usage_place place, usage_fn *fn, void 
     MAP_EACH (&usage->peels, entry) {
         struct usage_peel *peel = entry->value;
         const enum usage_verdict verdict = judge_bytes(peel->bytes[place], usage->room[place]);
-        const bool is_first = verdict > peel->told[place];
+        const bool is_first = verdict > peel->reported[place];
 
         if (!peel->is_new[place] || verdict == USAGE_FINE)
             continue;
         peel->is_new[place] = false;
-        peel->told[place] = verdict;
+        peel->reported[place] = verdict;
         fn(self, peel, verdict, is_first);
     }
 }

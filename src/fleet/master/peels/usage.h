@@ -35,8 +35,8 @@ enum usage_verdict { USAGE_FINE, USAGE_OVER, USAGE_FLOOD };
 /* A peel that has written in this minute. */
 struct usage_peel {
     int64_t bytes[USAGE_PLACES];
-    enum usage_verdict told[USAGE_PLACES]; /* worst verdict reported so far */
-    bool is_new[USAGE_PLACES];             /* more written since usage_each */
+    enum usage_verdict reported[USAGE_PLACES]; /* worst verdict reported so far */
+    bool is_new[USAGE_PLACES];                 /* more written since usage_each */
     char id[];
 };
 

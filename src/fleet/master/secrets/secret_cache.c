@@ -247,37 +247,38 @@ static void on_secret_timer(struct timer *timer)
 }
 
 /* Free fetch slots of a back-end. */
-struct room {
+struct fetch_slots {
     const struct backend *backend;
     size_t left;
 };
 
-static struct room *find_backend_room(struct secret_cache *cache, struct room *rooms,
-                                      struct str name)
+static struct fetch_slots *find_fetch_slots(struct secret_cache *cache, struct fetch_slots *all,
+                                            struct str name)
 {
     const struct backend *backend = backends_find(cache->backends, name);
     size_t i = 0, asked;
 
-    while (rooms[i].backend && rooms[i].backend != backend)
+    while (all[i].backend && all[i].backend != backend)
         i++;
-    if (backend && !rooms[i].backend) {
+    if (backend && !all[i].backend) {
         asked = count_asked_secrets(cache, name);
-        rooms[i] =
-            (struct room){ backend, asked < SECRET_CACHE_ASKED ? SECRET_CACHE_ASKED - asked : 0 };
+        all[i] =
+            (struct fetch_slots){ backend,
+                                  asked < SECRET_CACHE_ASKED ? SECRET_CACHE_ASKED - asked : 0 };
     }
-    return backend ? &rooms[i] : NULL;
+    return backend ? &all[i] : NULL;
 }
 
 /* Fetch due values, and set the timer for the next. */
 static void ask_due(struct secret_cache *cache)
 {
-    struct room rooms[BACKENDS_MAX + 1] = { 0 };
+    struct fetch_slots all[BACKENDS_MAX + 1] = { 0 };
     const int64_t now = clock_now();
     int64_t next = NEVER;
 
     MAP_EACH (&cache->secrets, entry) {
         struct secret *secret = entry->value;
-        struct room *room;
+        struct fetch_slots *slots;
 
         if (secret->is_asked)
             continue;
@@ -285,10 +286,10 @@ static void ask_due(struct secret_cache *cache)
             next = secret->due < next ? secret->due : next;
             continue;
         }
-        room = find_backend_room(cache, rooms, get_secret_backend(secret));
-        if (room && room->left > 0) {
-            room->left--;
-            begin_asking(cache, secret, room->backend);
+        slots = find_fetch_slots(cache, all, get_secret_backend(secret));
+        if (slots && slots->left > 0) {
+            slots->left--;
+            begin_asking(cache, secret, slots->backend);
         }
     }
     if (next != NEVER)

@@ -364,7 +364,8 @@ static void note_refusal(struct rollout_drive *drive, const char *node, const ch
                   (char *)arena_strdup(&drive->refused, why));
 }
 
-static void on_told(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_command_answer(void *self, const struct nats_error *error,
+                              const struct nats_msg *msg)
 {
     const struct update_call *call = self;
     struct rollout_drive *drive = call->drive;
@@ -389,8 +390,8 @@ static void send_update_calls(struct rollout_drive *drive)
         log_info("sending a command to a node id=%s node=%s command=%s version=%s",
                  drive->options.id, step->node, update_verb_name(step->verb),
                  drive->record.config.version);
-        if (send_update_call(drive, make_update_call(drive, 0, step->node, step->verb), on_told,
-                             &err) == 0)
+        if (send_update_call(drive, make_update_call(drive, 0, step->node, step->verb),
+                             on_command_answer, &err) == 0)
             drive->pending++;
         else
             note_refusal(drive, step->node, err.text);

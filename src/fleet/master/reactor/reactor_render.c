@@ -32,7 +32,7 @@ static void render_reaction(struct background_task *background_task)
     (void)reaction_run_render(slot->delivery->reaction_run, slot->env);
 }
 
-static void fill_slots(struct reactor_engine *engine);
+static void fill_render_slots(struct reactor_engine *engine);
 
 static void finish_rendering(struct background_task *background_task)
 {
@@ -49,7 +49,7 @@ static void finish_rendering(struct background_task *background_task)
         reaction_run_postpone(reaction_run);
     else
         reaction_run_rendered(reaction_run);
-    fill_slots(engine);
+    fill_render_slots(engine);
 }
 
 static void begin_rendering(struct reactor_render_slot *slot, struct reactor_delivery *delivery)
@@ -72,7 +72,7 @@ static struct reactor_delivery *take_queued(struct reactor_engine *engine)
     return delivery;
 }
 
-static void fill_slots(struct reactor_engine *engine)
+static void fill_render_slots(struct reactor_engine *engine)
 {
     for (size_t i = 0; i < engine->slot_count && !engine->is_stopping; i++) {
         struct reactor_delivery *delivery;
@@ -153,7 +153,7 @@ void reactor_render(void *user, struct reaction_run *reaction_run)
     }
     *engine->queue = delivery;
     engine->queue = &delivery->queue_next;
-    fill_slots(engine);
+    fill_render_slots(engine);
 }
 
 /* --- life ------------------------------------------------------------------------------- */

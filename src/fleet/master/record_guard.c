@@ -74,7 +74,7 @@ struct record {
     uint64_t damaged; /* damaged revision to replace; 0: none */
     bool is_busy;
 
-    /* the look at the history that is under way */
+    /* the pending read of the history */
     uint64_t began; /* with this damage */
     uint64_t newest;
     size_t entries;
@@ -114,7 +114,7 @@ static bool may_log(struct record_guard *guard)
     return guard->lines++ < LINES_MAX;
 }
 
-/* --- what is known ---------------------------------------------------------------------- */
+/* --- records ----------------------------------------------------------------------------- */
 
 static struct record *take_guarded_record(struct watched_bucket *watched, struct str key)
 {

@@ -40,7 +40,7 @@ struct export_confs {
     VEC(struct export_conf) list;
 };
 
-/* NULL: there are none. Returns -1 when it added to `diags`. */
+/* NULL: none. Returns -1 when it added to `diags`. */
 int export_conf_read(struct arena *arena, const struct value *given, struct export_confs *ret,
                      struct diags *diags);
 const struct export_conf *export_conf_find(const struct export_confs *confs, const char *name);

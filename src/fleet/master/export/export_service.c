@@ -438,7 +438,8 @@ static void free_export_service(void *self)
 {
     struct export_service *service = self;
 
-    background_tasks_close(&service->background_tasks); /* waits for what runs, and hands it back */
+    background_tasks_close(
+        &service->background_tasks); /* waits for running tasks, and hands them back */
     while (service->first) {
         struct exporter *exporter = service->first;
 

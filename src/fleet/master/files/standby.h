@@ -1,9 +1,9 @@
 /*
  * standby - keeps the folder of a standby master in sync with the published tree.
  *
- *     <folder>/.zester-published    the manifest that the folder was in step with last
- *     <folder>/.zester-kept         files of this folder that others replaced
- *     <folder>/.zester-rollback     the revision that the folder is being brought back to
+ *     <folder>/.zester-published    the manifest at the last sync
+ *     <folder>/.zester-kept         local files replaced by others
+ *     <folder>/.zester-rollback     the revision of the current rollback
  *
  * So a master that takes over the lease publishes the same tree. It is a three-way merge of the
  * published file, the local one, and the last common one. Remote changes are applied; changes made

@@ -1,10 +1,10 @@
 /*
  * tree_history - the published revisions of a tree, for rollbacks.
  *
- *     tree-history/<tree>.revision.<number>    when, by which master, what changed
- *     tree-history/<tree>.manifest.<number>    its manifest, as it was published
- *     tree-history/<tree>.signature.<number>   that of the manifest (fleet/wire/signature.h)
- *     tree-history/<tree>.blob.<sum>           a file, once for all revisions that have it
+ *     tree-history/<tree>.revision.<number>    time, master and changes
+ *     tree-history/<tree>.manifest.<number>    its published manifest
+ *     tree-history/<tree>.signature.<number>   the signature of the manifest (fleet/wire/signature.h)
+ *     tree-history/<tree>.blob.<sum>           a file, once for all its revisions
  *
  * Large files are objects, already named by their sum. A revision is written last, so a listed one
  * is complete. Old revisions are removed, then files that no manifest names.
@@ -38,7 +38,7 @@ struct tree_history_now {
     int64_t keep;    /* revisions */
     const char *by;  /* operator of a rollback; "": none */
     uint64_t restored;
-    const char *note; /* what else that was; "": nothing */
+    const char *note; /* further text; "": none */
 };
 
 struct tree_history_result {

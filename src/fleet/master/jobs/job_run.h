@@ -127,7 +127,7 @@ void job_run_drop(struct job_run *run);
 void job_run_end_own(struct job_run *run);
 /* Answer the dispatch request, once. */
 void job_run_answer(struct job_run *run, enum dispatch_outcome outcome, const char *text);
-/* A call has called back. False: the run is gone. */
+/* A call has ended. False: the run is gone. */
 bool job_run_came_back(struct job_run *run);
 void job_run_arm(struct job_run *run, int64_t deadline, timer_fn *fn);
 void job_run_disarm(struct job_run *run);

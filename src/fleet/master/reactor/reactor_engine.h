@@ -75,7 +75,7 @@ struct reactor_engine {
     int64_t quick_until;                   /* hard deadline, in CPU time; 0: before the soft one */
     VEC(const struct rule_file *) slow;    /* files of the current rules that were too slow */
     struct reactor_delivery *first, *last; /* all of them */
-    struct reactor_delivery *queued, **queue; /* waiting for a render slot */
+    struct reactor_delivery *queued, **queue; /* waiting for a slot */
     struct reactor_wait *waits;
     size_t waiting; /* number of waiting ones */
     struct reactor_audit *audit;

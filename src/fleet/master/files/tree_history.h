@@ -3,7 +3,7 @@
  *
  *     tree-history/<tree>.revision.<number>    time, master and changes
  *     tree-history/<tree>.manifest.<number>    its published manifest
- *     tree-history/<tree>.signature.<number>   the signature of the manifest (fleet/wire/signature.h)
+ *     tree-history/<tree>.signature.<number>   its signature (fleet/wire/signature.h)
  *     tree-history/<tree>.blob.<sum>           a file, once for all its revisions
  *
  * Large files are objects, already named by their sum. A revision is written last, so a listed one

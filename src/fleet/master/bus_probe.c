@@ -20,9 +20,9 @@
 
 #define KEY "probe.%s"
 
-/* Outlives its probe. */
+/* It outlives the probe that made it. */
 struct bus_probe_call {
-    struct bus_probe *probe; /* NULL: stopped */
+    struct bus_probe *probe; /* NULL: it was stopped */
     int64_t sent, stored;    /* clock_now */
     unsigned items;          /* that were looked at */
     bool is_unheard;         /* nobody took the entry: is there a bucket? */
@@ -55,7 +55,8 @@ static void end_look(struct bus_probe_call *call, const char *problem, bool is_l
 }
 
 /* Is it another one than it was? All were there when the bus was prepared. */
-static bool is_replaced(struct bus_probe *probe, const struct nats_error *error, const char *made)
+static bool is_stream_replaced(struct bus_probe *probe, const struct nats_error *error,
+                               const char *made)
 {
     char *known = probe->made[probe->item];
 
@@ -84,7 +85,7 @@ static void end_item(struct bus_probe_call *call, const struct nats_error *error
 {
     const char *made = reply ? value_get_text(reply, "created") : NULL;
 
-    if (call->probe && is_replaced(call->probe, error, made ? made : ""))
+    if (call->probe && is_stream_replaced(call->probe, error, made ? made : ""))
         end_look(call, NULL, true);
     else if (call->is_unheard)
         end_unheard(call);
@@ -109,12 +110,13 @@ static void on_consumer(void *self, const struct nats_error *error,
 static int ask_for_item(struct bus_probe_call *call, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct nats_kv kv = open_bucket(call->probe);
+    const struct nats_kv kv = get_probe_bucket(call->probe);
     const size_t number = call->probe->item;
     struct store_consumer consumer;
 
     if (number < STORE_STREAMS)
-        return nats_stream_info(&kv.js, store_stream_name(&arena, number), on_stream, call, err);
+        return nats_stream_info(&kv.js, store_stream_name(&arena, number), on_probed_stream, call,
+                                err);
     consumer = store_consumer(number - STORE_STREAMS);
     return nats_consumer_info(&kv.js, consumer.stream, consumer.name, on_consumer, call, err);
 }
@@ -162,7 +164,7 @@ static void look_for_bucket(struct bus_probe_call *call, const char *problem)
     look_at_item(call);
 }
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_probe_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct bus_probe_call *call = self;
     struct bus_probe *probe = call->probe;

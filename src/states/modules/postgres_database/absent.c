@@ -20,7 +20,7 @@ const struct module module_postgres_database_absent = {
     .details = "A revert creates an empty database again. One that had tables is not restored.",
     .example = "name: app\n",
     .params = absent_params,
-    .args_size = sizeof(struct catalog_args),
+    .args_size = sizeof(ARGS),
     .lock = PSQL_LOCK,
     .validate = catalog_validate,
     RESOURCE_STATE_FIELDS,

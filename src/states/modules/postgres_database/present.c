@@ -28,7 +28,7 @@ const struct module module_postgres_database_present = {
                "revert removes a database that was created only while nothing was added to it.",
     .example = "name: app\nowner: frank\nencoding: UTF8\n",
     .params = present_params,
-    .args_size = sizeof(struct catalog_args),
+    .args_size = sizeof(ARGS),
     .lock = PSQL_LOCK,
     .validate = catalog_validate,
     RESOURCE_STATE_FIELDS,

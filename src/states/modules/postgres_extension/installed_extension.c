@@ -2,87 +2,117 @@
 
 #include "core/base/err.h"
 #include "states/state/module.h"
+#include "states/state/validate.h"
 
-int installed_extension_find(struct state_run *run, const struct psql_login *login,
-                             const char *name, struct installed_extension *ret, struct err *err)
+enum { VERSION, SCHEMA };
+
+#define WANT(field) offsetof(struct extension_args, field)
+static const struct resource_attribute attributes[] = {
+    [VERSION] = { "version", "version", WANT(ext_version) },
+    [SCHEMA] = { "schema", "schema", WANT(schema) },
+};
+
+int extension_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct extension_args *want = args;
+    int result = validate_text("name", want->name, VALIDATE_LINE, where, diags) |
+                 validate_text("schema", want->schema, VALIDATE_LINE, where, diags) |
+                 validate_text("ext_version", want->ext_version, VALIDATE_LINE, where, diags) |
+                 psql_validate(&want->login, where, diags);
+
+    if (want->from_db)
+        result = value_diag(diags, value_point(where, "from_db"),
+                            "'from_db' is not supported: PostgreSQL has no CREATE EXTENSION ... "
+                            "FROM since version 13");
+    if (want->cascade && want->restrict_drop)
+        result = value_diag(diags, value_point(where, "cascade"),
+                            "'cascade' and 'restrict' cannot both be true");
+    return result;
+}
+
+static bool is_away(struct state_run *run, const void *args)
+{
+    return psql_is_missing(run, &((const struct extension_args *)args)->login, "the extension");
+}
+
+static int find_extension(struct state_run *run, const void *args, struct resource_seen *ret,
+                          struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
+    const struct extension_args *want = args;
     struct psql_rows rows;
 
-    *ret = (struct installed_extension){ 0 };
     buf_add_text(&sql, "SELECT e.extversion, n.nspname FROM pg_extension e JOIN pg_namespace n ON "
                        "n.oid = e.extnamespace WHERE e.extname = ");
-    psql_add_text(&sql, str_from(name));
+    psql_add_text(&sql, str_from(want->name));
     buf_add_char(&sql, ';');
-    if (psql_run(run, login, &sql, &rows, err) < 0)
+    if (psql_run(run, &want->login, &sql, &rows, err) < 0)
         return -1;
-    if (rows.list.n > 0 && rows.list.p[0].n == 2)
-        *ret = (struct installed_extension){ true, rows.list.p[0].fields[0],
-                                             rows.list.p[0].fields[1] };
+    ret->exists = rows.list.n > 0 && rows.list.p[0].n == ARRAY_LEN(attributes);
+    for (size_t i = 0; ret->exists && i < ARRAY_LEN(attributes); i++)
+        ret->values[i] = rows.list.p[0].fields[i].p;
     return 0;
 }
 
-int installed_extension_note(struct state_run *run, const struct installed_extension *now,
-                             struct err *err)
+static void add_clause(struct buf *sql, const char *words, const char *value)
 {
-    if (state_note(run, "existed", value_bool(now->exists), err) < 0)
-        return -1;
-    if (!now->exists)
-        return 0;
-    if (state_note(run, "version", value_str(now->version), err) < 0)
-        return -1;
-    return state_note(run, "schema", value_str(now->schema), err);
+    if (!value)
+        return;
+    buf_printf(sql, " %s ", words);
+    psql_add_name(sql, str_from(value));
 }
 
-int installed_extension_create(struct state_run *run, const struct psql_login *login,
-                               const char *name, struct str schema, struct str version,
-                               struct err *err)
+static void add_change(struct buf *sql, const char *name, const char *words, const char *value)
 {
-    AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-
-    buf_add_text(&sql, "CREATE EXTENSION ");
-    psql_add_name(&sql, str_from(name));
-    if (schema.n > 0) {
-        buf_add_text(&sql, " SCHEMA ");
-        psql_add_name(&sql, schema);
-    }
-    if (version.n > 0) {
-        buf_add_text(&sql, " VERSION ");
-        psql_add_name(&sql, version);
-    }
-    buf_add_char(&sql, ';');
-    return psql_run(run, login, &sql, NULL, err);
-}
-
-int installed_extension_drop(struct state_run *run, const struct psql_login *login,
-                             const char *name, const char *how, struct err *err)
-{
-    AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-
-    buf_add_text(&sql, "DROP EXTENSION ");
-    psql_add_name(&sql, str_from(name));
-    buf_printf(&sql, "%s;", how);
-    return psql_run(run, login, &sql, NULL, err);
-}
-
-static void add_change(struct buf *sql, const char *name, const char *words, struct str value)
-{
-    if (value.n == 0)
+    if (!value)
         return;
     buf_add_text(sql, "ALTER EXTENSION ");
     psql_add_name(sql, str_from(name));
-    buf_printf(sql, " %s ", words);
-    psql_add_name(sql, value);
+    add_clause(sql, words, value);
     buf_add_text(sql, ";\n");
 }
 
-int installed_extension_alter(struct state_run *run, const struct psql_login *login,
-                              const char *name, struct str schema, struct str version,
-                              struct err *err)
+static int define_extension(struct state_run *run, const void *args,
+                            const struct resource_seen *now, const struct resource_seen *as,
+                            struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
+    const struct extension_args *want = args;
 
-    add_change(&sql, name, "UPDATE TO", version);
-    add_change(&sql, name, "SET SCHEMA", schema);
-    return sql.n > 0 ? psql_run(run, login, &sql, NULL, err) : 0;
+    if (now->exists) {
+        add_change(&sql, want->name, "UPDATE TO", as->values[VERSION]);
+        add_change(&sql, want->name, "SET SCHEMA", as->values[SCHEMA]);
+    } else {
+        buf_add_text(&sql, "CREATE EXTENSION ");
+        psql_add_name(&sql, str_from(want->name));
+        add_clause(&sql, "SCHEMA", as->values[SCHEMA]);
+        add_clause(&sql, "VERSION", as->values[VERSION]);
+        buf_add_char(&sql, ';');
+    }
+    return sql.n > 0 ? psql_run(run, &want->login, &sql, NULL, err) : 0;
 }
+
+static int drop_extension(struct state_run *run, const void *args, struct err *err)
+{
+    AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
+    const struct extension_args *want = args;
+
+    buf_add_text(&sql, "DROP EXTENSION ");
+    psql_add_name(&sql, str_from(want->name));
+    buf_printf(&sql, "%s;", want->cascade ? " CASCADE" : want->restrict_drop ? " RESTRICT" : "");
+    return psql_run(run, &want->login, &sql, NULL, err);
+}
+
+const struct resource extension_resource = {
+    .kind = "extension",
+    .name = WANT(name),
+    .missing = "is not installed",
+    .exists = "is installed",
+    .made = "installed",
+    .attributes = attributes,
+    .n = ARRAY_LEN(attributes),
+    .is_away = is_away,
+    .find = find_extension,
+    .define = define_extension,
+    .drop = drop_extension,
+};

@@ -9,25 +9,16 @@
 #include <stdbool.h>
 
 #include "states/modules/postgres/psql.h"
+#include "states/state/resource.h"
 
-struct installed_extension {
-    bool exists;
-    struct str version, schema;
+struct extension_args {
+    const char *name, *schema, *ext_version, *from_db;
+    bool if_exists, restrict_drop, cascade;
+    struct psql_login login;
 };
 
-int installed_extension_find(struct state_run *run, const struct psql_login *login,
-                             const char *name, struct installed_extension *ret, struct err *err);
-int installed_extension_note(struct state_run *run, const struct installed_extension *now,
-                             struct err *err);
-int installed_extension_create(struct state_run *run, const struct psql_login *login,
-                               const char *name, struct str schema, struct str version,
-                               struct err *err);
-/* `how`: "", " CASCADE" or " RESTRICT". */
-int installed_extension_drop(struct state_run *run, const struct psql_login *login,
-                             const char *name, const char *how, struct err *err);
-/* Another version or schema; empty ones stay. */
-int installed_extension_alter(struct state_run *run, const struct psql_login *login,
-                              const char *name, struct str schema, struct str version,
-                              struct err *err);
+extern const struct resource extension_resource;
+
+int extension_validate(const void *args, const struct value *where, struct diags *diags);
 
 #endif

@@ -112,12 +112,12 @@ static int check_database(struct state_run *run, const struct query_args *args, 
                           struct err *err)
 {
     const struct schema_args wanted = { .name = args->database, .login = args->login };
-    struct schema schema;
+    struct resource_seen schema = { .exists = false };
 
     *ret_missing = false;
     if (!args->check_db_exists)
         return 0;
-    if (schema_find(run, &wanted, &schema, err) < 0)
+    if (schema_resource.find(run, &wanted, &schema, err) < 0)
         return -1;
     *ret_missing = !schema.exists;
     return 0;

@@ -157,8 +157,8 @@ static int note_resource(const struct task *task, struct err *err)
 {
     const struct resource *resource = task->resource;
 
-    if (resource->kind)
-        state_detail(task->run, resource->kind, "%s", find_text(task->args, resource->name));
+    if (resource->detail)
+        state_detail(task->run, resource->detail, "%s", find_text(task->args, resource->name));
     if (!resource->mark && state_note(task->run, "existed", value_bool(task->now.exists), err) < 0)
         return -1;
     for (size_t i = 0; i < task->resource->n; i++)

@@ -50,9 +50,9 @@ struct resource_contents {
 };
 
 struct resource {
-    const char *kind;                    /* "database": in reports, and as a detail; NULL: `compare`
-                                          * reports everything */
-    size_t name;                         /* offset of its text in the arguments */
+    const char *kind;   /* "database": in reports; NULL: `compare` reports everything */
+    const char *detail; /* the detail that has its name; NULL: none */
+    size_t name;        /* offset of its text in the arguments */
     const char *missing, *exists, *made; /* NULL: "does not exist", "exists", "created" */
     const char *mark; /* the note that says whether it existed; NULL: "existed" */
     const struct resource_attribute *attributes;

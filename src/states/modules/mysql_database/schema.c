@@ -131,6 +131,7 @@ static const struct resource_contents objects = { "objects", "tables and routine
 
 const struct resource schema_resource = {
     .kind = "database",
+    .detail = "database",
     .name = WANT(name),
     .attributes = attributes,
     .n = ARRAY_LEN(attributes),

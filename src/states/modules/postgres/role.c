@@ -31,6 +31,7 @@ enum column { LIMIT, PASSWORD, VALID_UNTIL, GROUPS, MEMBERS, CONFIG, IS_VALID, E
 
 struct role {
     bool exists;
+    bool logs_in; /* if it is created and 'login' is not given */
     bool on[ATTRIBUTES];
     struct str columns[COLUMNS]; /* all a NUL at their end */
 };
@@ -115,26 +116,46 @@ static void add_query(struct buf *sql, const struct role_args *args)
     buf_add_char(sql, ';');
 }
 
-static int find_role(struct state_run *run, const struct role_args *args, struct role *ret,
-                     struct err *err)
+static int find_role(struct state_run *run, const void *raw, bool is_user,
+                     struct resource_seen *ret, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
+    struct role *role = ARENA_NEW(run->arena, struct role);
+    const struct role_args *args = raw;
     struct psql_rows rows;
 
-    *ret = (struct role){ 0 };
+    ret->more = role;
+    role->logs_in = is_user;
     add_query(&sql, args);
     if (psql_run(run, &args->login, &sql, &rows, err) < 0)
         return -1;
     if (rows.list.n == 0 || rows.list.p[0].n != ATTRIBUTES + COLUMNS)
         return 0;
-    ret->exists = true;
+    ret->exists = role->exists = true;
     for (size_t i = 0; i < ATTRIBUTES; i++)
-        ret->on[i] = str_is(rows.list.p[0].fields[i], "t");
+        role->on[i] = str_is(rows.list.p[0].fields[i], "t");
     for (size_t i = 0; i < COLUMNS; i++)
-        ret->columns[i] = rows.list.p[0].fields[ATTRIBUTES + i];
-    if (ret->columns[PASSWORD].n > 0)
-        state_secret(run, ret->columns[PASSWORD]);
+        role->columns[i] = rows.list.p[0].fields[ATTRIBUTES + i];
+    if (role->columns[PASSWORD].n > 0)
+        state_secret(run, role->columns[PASSWORD]);
     return 0;
+}
+
+static int find_user(struct state_run *run, const void *args, struct resource_seen *ret,
+                     struct err *err)
+{
+    return find_role(run, args, true, ret, err);
+}
+
+static int find_group(struct state_run *run, const void *args, struct resource_seen *ret,
+                      struct err *err)
+{
+    return find_role(run, args, false, ret, err);
+}
+
+static bool is_away(struct state_run *run, const void *args)
+{
+    return psql_is_missing(run, &((const struct role_args *)args)->login, "the role");
 }
 
 static bool has_part(struct str joined, struct str part)
@@ -195,15 +216,11 @@ static int password_differs(struct state_run *run, const struct role_args *args,
 
 /* --- present ---------------------------------------------------------------------------- */
 
-static void tell_missing(struct state_run *run, const struct role_args *args)
+static int compare_role(struct state_run *run, const void *raw, const struct resource_seen *seen,
+                        struct err *err)
 {
-    state_differs(run, "%s '%s' does not exist", args->is_user ? "user" : "group", args->name);
-    state_made(run, "created %s '%s'", args->is_user ? "user" : "group", args->name);
-}
-
-static int tell_differences(struct state_run *run, const struct role_args *args,
-                            const struct role *now, struct err *err)
-{
+    const struct role_args *args = raw;
+    const struct role *now = seen->more;
     const struct param_strs groups = missing_groups(run, args, now);
     bool differs;
 
@@ -226,25 +243,8 @@ static int tell_differences(struct state_run *run, const struct role_args *args,
         state_differs(run, "'%s' is not a member of %s", args->name, validate_join(run, groups));
         state_made(run, "made '%s' a member of %s", args->name, validate_join(run, groups));
     }
-    return 0;
-}
-
-int role_present_check(struct state_run *run, const struct role_args *args, struct err *err)
-{
-    struct role now;
-
-    if (psql_is_missing(run, &args->login, args->is_user ? "the user" : "the group"))
-        return 0;
-    if (find_role(run, args, &now, err) < 0)
-        return -1;
-    if (!now.exists)
-        tell_missing(run, args);
-    else if (tell_differences(run, args, &now, err) < 0)
-        return -1;
-    if (now.exists && args->refresh_password && given(args->password))
+    if (args->refresh_password && given(args->password))
         state_acts(run);
-    if (!run->differs)
-        state_say(run, "'%s' already exists", args->name);
     return 0;
 }
 
@@ -254,7 +254,7 @@ static void add_attributes(struct buf *sql, const struct role_args *args, const 
         enum param_tristate wish = wish_of(args, &attributes[i]);
 
         if (wish == PARAM_IS_UNSET && !now->exists && strcmp(attributes[i].word, "LOGIN") == 0)
-            wish = args->is_user ? PARAM_IS_TRUE : PARAM_IS_FALSE;
+            wish = now->logs_in ? PARAM_IS_TRUE : PARAM_IS_FALSE;
         if (wish != PARAM_IS_UNSET)
             buf_printf(sql, " %s%s", wish == PARAM_IS_TRUE ? "" : "NO", attributes[i].word);
     }
@@ -308,11 +308,12 @@ static void add_members(struct buf *sql, const char *verb, struct str group, str
     buf_add_text(sql, ";\n");
 }
 
-static int change_role(struct state_run *run, const struct role_args *args, struct role *now,
+static int change_role(struct state_run *run, const struct role_args *args, const struct role *old,
                        struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-    const struct param_strs groups = missing_groups(run, args, now);
+    const struct param_strs groups = missing_groups(run, args, old);
+    struct role role = *old, *now = &role;
     size_t bare;
 
     if (find_encryption(run, args, now, err) < 0)
@@ -336,79 +337,52 @@ static int change_role(struct state_run *run, const struct role_args *args, stru
     return psql_run(run, &args->login, &sql, NULL, err);
 }
 
+static int define_role(struct state_run *run, const void *args, const struct resource_seen *now,
+                       const struct resource_seen *as, struct err *err)
+{
+    (void)as;
+    return change_role(run, args, now->more, err);
+}
+
 /* --- notes ------------------------------------------------------------------------------ */
 
-static int note_role(struct state_run *run, const struct role *now, struct err *err)
+static int note_role(struct state_run *run, const void *args, const struct resource_seen *seen,
+                     struct err *err)
 {
+    const struct role *now = seen->more;
     struct value_list *on = value_list_new(run->arena, ATTRIBUTES);
     struct value_list *columns = value_list_new(run->arena, COLUMNS);
 
+    (void)args;
+    if (state_note(run, "existed", value_bool(now->exists), err) < 0)
+        return -1;
     if (!now->exists)
-        return state_note(run, "existed", value_bool(false), err);
+        return 0;
     for (size_t i = 0; i < ATTRIBUTES; i++)
         value_list_push(run->arena, on, value_bool(now->on[i]));
     for (size_t i = 0; i < COLUMNS; i++)
         value_list_push(run->arena, columns, value_str(now->columns[i]));
-    if (state_note(run, "existed", value_bool(true), err) < 0 ||
-        state_note(run, "on", value_list(on), err) < 0)
+    if (state_note(run, "on", value_list(on), err) < 0)
         return -1;
     return state_note(run, "columns", value_list(columns), err);
 }
 
-/* False when nothing was noted. */
+/* False when it was not noted. */
 static bool noted_role(struct state_run *run, struct role *ret)
 {
-    const struct value *existed = state_noted(run, "existed");
     const struct value *on = state_noted(run, "on"), *columns = state_noted(run, "columns");
 
-    *ret = (struct role){ .exists = existed && existed->b };
-    if (!existed ||
-        (ret->exists && (!value_is(on, VALUE_LIST) || on->list->count != ATTRIBUTES ||
-                         !value_is(columns, VALUE_LIST) || columns->list->count != COLUMNS)))
+    *ret = (struct role){ .exists = true };
+    if (!value_is(on, VALUE_LIST) || on->list->count != ATTRIBUTES ||
+        !value_is(columns, VALUE_LIST) || columns->list->count != COLUMNS)
         return false;
-    for (size_t i = 0; ret->exists && i < ATTRIBUTES; i++)
+    for (size_t i = 0; i < ATTRIBUTES; i++)
         ret->on[i] = on->list->items[i].b;
-    for (size_t i = 0; ret->exists && i < COLUMNS; i++)
+    for (size_t i = 0; i < COLUMNS; i++)
         ret->columns[i] = columns->list->items[i].s;
     if (ret->columns[PASSWORD].n > 0)
         state_secret(run, ret->columns[PASSWORD]);
     return true;
-}
-
-static int compare_role(struct state_run *run, const struct role_args *args, const struct role *now,
-                        bool *ret_same, struct err *err)
-{
-    bool differs;
-
-    if (password_differs(run, args, now, &differs, err) < 0)
-        return -1;
-    for (size_t i = 0; i < ATTRIBUTES; i++) {
-        const enum param_tristate wish = wish_of(args, &attributes[i]);
-
-        differs |= wish != PARAM_IS_UNSET && (wish == PARAM_IS_TRUE) != now->on[i];
-    }
-    *ret_same = now->exists && !differs && str_is(now->columns[IS_VALID], "t") &&
-                missing_groups(run, args, now).n == 0;
-    return 0;
-}
-
-int role_present_apply(struct state_run *run, const struct role_args *args, struct err *err)
-{
-    struct role now;
-    bool same;
-
-    if (find_role(run, args, &now, err) < 0 || compare_role(run, args, &now, &same, err) < 0)
-        return -1;
-    if (same) {
-        const bool refresh = args->refresh_password && given(args->password);
-
-        state_unchanged(run);
-        return refresh ? change_role(run, args, &now, err) : 0;
-    }
-    if (note_role(run, &now, err) < 0)
-        return -1;
-    state_detail(run, "name", "%s", args->name);
-    return change_role(run, args, &now, err);
 }
 
 /* --- going back ------------------------------------------------------------------------- */
@@ -465,98 +439,67 @@ static void add_config(struct buf *sql, const struct role_args *args, struct str
     }
 }
 
-static void add_drop(struct buf *sql, const struct role_args *args)
-{
-    buf_add_text(sql, "DROP ROLE ");
-    psql_add_name(sql, str_from(args->name));
-    buf_add_text(sql, ";\n");
-}
-
-int role_present_revert(struct state_run *run, const struct role_args *args, struct err *err)
+static int drop_role(struct state_run *run, const void *raw, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-    struct role now, before;
-    struct str groups;
+    const struct role_args *args = raw;
 
-    if (find_role(run, args, &now, err) < 0)
-        return -1;
-    if (!noted_role(run, &before) || !now.exists) {
-        state_unchanged(run);
-        return 0;
-    }
-    if (!before.exists) {
-        add_drop(&sql, args);
-        state_say(run, "removed '%s'", args->name);
-        return psql_run(run, &args->login, &sql, NULL, err);
-    }
-    add_whole(&sql, "ALTER", args, &before);
-    groups = now.columns[GROUPS];
+    buf_add_text(&sql, "DROP ROLE ");
+    psql_add_name(&sql, str_from(args->name));
+    buf_add_text(&sql, ";\n");
+    return psql_run(run, &args->login, &sql, NULL, err);
+}
+
+static void add_alter(struct buf *sql, const struct role_args *args, const struct role *now,
+                      const struct role *before)
+{
+    struct str groups = now->columns[GROUPS];
+
+    add_whole(sql, "ALTER", args, before);
     while (groups.p && groups.n > 0) {
         const struct str group = str_cut(&groups, PSQL_JOINT);
 
-        if (!has_part(before.columns[GROUPS], group))
-            add_members(&sql, "REVOKE", group, str_from(args->name));
+        if (!has_part(before->columns[GROUPS], group))
+            add_members(sql, "REVOKE", group, str_from(args->name));
     }
-    state_say(run, "'%s' is as before", args->name);
-    return psql_run(run, &args->login, &sql, NULL, err);
 }
 
-/* --- absent ----------------------------------------------------------------------------- */
-
-int role_absent_check(struct state_run *run, const struct role_args *args, struct err *err)
+static void add_create(struct buf *sql, const struct role_args *args, const struct role *before)
 {
-    struct role now;
+    struct str groups = before->columns[GROUPS], members = before->columns[MEMBERS];
 
-    if (psql_is_missing(run, &args->login, args->is_user ? "the user" : "the group"))
-        return 0;
-    if (find_role(run, args, &now, err) < 0)
-        return -1;
-    if (!now.exists) {
-        state_say(run, "'%s' does not exist", args->name);
-        return 0;
-    }
-    state_differs(run, "%s '%s' exists", args->is_user ? "user" : "group", args->name);
-    state_made(run, "removed %s '%s'", args->is_user ? "user" : "group", args->name);
-    return 0;
+    add_whole(sql, "CREATE", args, before);
+    add_config(sql, args, before->columns[CONFIG]);
+    while (groups.p && groups.n > 0)
+        add_members(sql, "GRANT", str_cut(&groups, PSQL_JOINT), str_from(args->name));
+    while (members.p && members.n > 0)
+        add_members(sql, "GRANT", str_from(args->name), str_cut(&members, PSQL_JOINT));
 }
 
-int role_absent_apply(struct state_run *run, const struct role_args *args, struct err *err)
+static int restore_role(struct state_run *run, const void *raw, const struct resource_seen *seen,
+                        struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-    struct role now;
+    const struct role_args *args = raw;
+    struct role before;
 
-    if (find_role(run, args, &now, err) < 0)
-        return -1;
-    if (!now.exists) {
+    if (!noted_role(run, &before)) {
         state_unchanged(run);
         return 0;
     }
-    if (note_role(run, &now, err) < 0)
-        return -1;
-    state_detail(run, "name", "%s", args->name);
-    add_drop(&sql, args);
+    if (seen->exists)
+        add_alter(&sql, args, seen->more, &before);
+    else
+        add_create(&sql, args, &before);
+    state_say(run, seen->exists ? "'%s' is as before" : "created '%s' again", args->name);
     return psql_run(run, &args->login, &sql, NULL, err);
 }
 
-int role_absent_revert(struct state_run *run, const struct role_args *args, struct err *err)
-{
-    AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-    struct role now, before;
-
-    if (find_role(run, args, &now, err) < 0)
-        return -1;
-    if (!noted_role(run, &before) || now.exists) {
-        state_unchanged(run);
-        return 0;
+#define ROLE_RESOURCE(word, finder)                                                                \
+    {                                                                                              \
+        .kind = word, .detail = "name", .name = offsetof(struct role_args, name),                  \
+        .mark = "existed", .is_away = is_away, .find = finder, .compare = compare_role,            \
+        .note = note_role, .define = define_role, .drop = drop_role, .restore = restore_role,      \
     }
-    add_whole(&sql, "CREATE", args, &before);
-    add_config(&sql, args, before.columns[CONFIG]);
-    while (before.columns[GROUPS].p && before.columns[GROUPS].n > 0)
-        add_members(&sql, "GRANT", str_cut(&before.columns[GROUPS], PSQL_JOINT),
-                    str_from(args->name));
-    while (before.columns[MEMBERS].p && before.columns[MEMBERS].n > 0)
-        add_members(&sql, "GRANT", str_from(args->name),
-                    str_cut(&before.columns[MEMBERS], PSQL_JOINT));
-    state_say(run, "created '%s' again", args->name);
-    return psql_run(run, &args->login, &sql, NULL, err);
-}
+const struct resource role_user = ROLE_RESOURCE("user", find_user);
+const struct resource role_group = ROLE_RESOURCE("group", find_group);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "states/modules/postgres/psql.h"
+#include "states/state/resource.h"
 
 struct role_args {
     const char *name, *password, *default_password, *valid_until;
@@ -19,7 +20,6 @@ struct role_args {
     enum param_tristate createdb, createroles, superuser, replication, inherit, may_login;
     struct param_strs groups;
     bool refresh_password;
-    bool is_user; /* may log in when it is created, unless 'login' says otherwise */
     struct psql_login login;
 };
 
@@ -41,39 +41,10 @@ struct role_args {
 
 int role_validate(const void *args, const struct value *where, struct diags *diags);
 
-int role_present_check(struct state_run *run, const struct role_args *args, struct err *err);
-int role_present_apply(struct state_run *run, const struct role_args *args, struct err *err);
-int role_present_revert(struct state_run *run, const struct role_args *args, struct err *err);
+extern const struct resource role_user, role_group;
 
-int role_absent_check(struct state_run *run, const struct role_args *args, struct err *err);
-int role_absent_apply(struct state_run *run, const struct role_args *args, struct err *err);
-int role_absent_revert(struct state_run *run, const struct role_args *args, struct err *err);
-
-/* The functions of a module, from those above. */
-#define ROLE_STATE(kind, user)                                                                     \
-    static struct role_args args_of(const void *args)                                              \
-    {                                                                                              \
-        struct role_args role = *(const struct role_args *)args;                                   \
-        role.is_user = user;                                                                       \
-        return role;                                                                               \
-    }                                                                                              \
-    static int state_check(struct state_run *run, const void *args, struct err *err)               \
-    {                                                                                              \
-        const struct role_args role = args_of(args);                                               \
-        return role_##kind##_check(run, &role, err);                                               \
-    }                                                                                              \
-    static int state_apply(struct state_run *run, const void *args, struct err *err)               \
-    {                                                                                              \
-        const struct role_args role = args_of(args);                                               \
-        return role_##kind##_apply(run, &role, err);                                               \
-    }                                                                                              \
-    static int state_revert(struct state_run *run, const void *args, struct err *err)              \
-    {                                                                                              \
-        const struct role_args role = args_of(args);                                               \
-        return role_##kind##_revert(run, &role, err);                                              \
-    }
 #define ROLE_STATE_FIELDS                                                                          \
     .args_size = sizeof(struct role_args), .lock = PSQL_LOCK, .validate = role_validate,           \
-    .check = state_check, .apply = state_apply, .revert = state_revert
+    RESOURCE_STATE_FIELDS
 
 #endif

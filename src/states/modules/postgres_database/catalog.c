@@ -264,6 +264,7 @@ static const struct resource_contents relations = { "relations", "tables", count
 
 const struct resource catalog_resource = {
     .kind = "database",
+    .detail = "database",
     .name = WANT(name),
     .attributes = attributes,
     .n = ARRAY_LEN(attributes),

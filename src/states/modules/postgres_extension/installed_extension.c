@@ -105,6 +105,7 @@ static int drop_extension(struct state_run *run, const void *args, struct err *e
 
 const struct resource extension_resource = {
     .kind = "extension",
+    .detail = "extension",
     .name = WANT(name),
     .missing = "is not installed",
     .exists = "is installed",

@@ -11,7 +11,7 @@ static const struct param absent_params[] = {
 };
 /* clang-format on */
 
-ROLE_STATE(absent, false)
+RESOURCE_STATE(role_group, RESOURCE_ABSENT)
 
 const struct module module_postgres_group_absent = {
     .name = "postgres_group.absent",

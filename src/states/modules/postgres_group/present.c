@@ -8,7 +8,7 @@ static const struct param present_params[] = {
     { 0 },
 };
 
-ROLE_STATE(present, false)
+RESOURCE_STATE(role_group, RESOURCE_PRESENT)
 
 const struct module module_postgres_group_present = {
     .name = "postgres_group.present",

@@ -11,7 +11,7 @@ static const struct param absent_params[] = {
 };
 /* clang-format on */
 
-ROLE_STATE(absent, true)
+RESOURCE_STATE(role_user, RESOURCE_ABSENT)
 
 const struct module module_postgres_user_absent = {
     .name = "postgres_user.absent",

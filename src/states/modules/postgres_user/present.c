@@ -12,7 +12,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-ROLE_STATE(present, true)
+RESOURCE_STATE(role_user, RESOURCE_PRESENT)
 
 const struct module module_postgres_user_present = {
     .name = "postgres_user.present",

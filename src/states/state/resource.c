@@ -17,7 +17,7 @@ struct task {
     struct resource_seen now;
 };
 
-static const char *find_text(const void *args, size_t offset)
+static const char *find_wanted_text(const void *args, size_t offset)
 {
     return *(const char *const *)(const void *)((const char *)args + offset);
 }
@@ -29,13 +29,13 @@ static int start_task(struct state_run *run, const struct resource *resource, co
     if (resource->describe)
         ret->it = resource->describe(run, args);
     else if (resource->kind)
-        ret->it =
-            arena_printf(run->arena, "%s '%s'", resource->kind, find_text(args, resource->name));
+        ret->it = arena_printf(run->arena, "%s '%s'", resource->kind,
+                               find_wanted_text(args, resource->name));
     return resource->find(run, args, &ret->now, err);
 }
 
 /* Does the attribute have another value than this one? NULL: any will do. */
-static bool has_other(const struct task *task, size_t i, const char *want)
+static bool has_other_value(const struct task *task, size_t i, const char *want)
 {
     bool (*is_same)(const char *, const char *) = task->resource->attributes[i].is_same;
     const char *now = task->now.values[i];
@@ -49,9 +49,10 @@ static int compare_resource(const struct task *task, struct state_run *run, stru
 {
     for (size_t i = 0; i < task->resource->n; i++) {
         const struct resource_attribute *attribute = &task->resource->attributes[i];
-        const char *want = find_text(task->args, attribute->want), *now = task->now.values[i];
+        const char *want = find_wanted_text(task->args, attribute->want),
+                   *now = task->now.values[i];
 
-        if (!has_other(task, i, want))
+        if (!has_other_value(task, i, want))
             continue;
         if (attribute->fixed)
             return err_set(err, ERR_INVALID, "%s has %s %s, want %s: this cannot be changed",
@@ -158,7 +159,8 @@ static int note_resource(const struct task *task, struct err *err)
     const struct resource *resource = task->resource;
 
     if (resource->detail)
-        state_detail(task->run, resource->detail, "%s", find_text(task->args, resource->name));
+        state_detail(task->run, resource->detail, "%s",
+                     find_wanted_text(task->args, resource->name));
     if (!resource->mark && state_note(task->run, "existed", value_bool(task->now.exists), err) < 0)
         return -1;
     for (size_t i = 0; i < task->resource->n; i++)
@@ -173,9 +175,9 @@ static int define_wanted(const struct task *task, struct err *err)
     struct resource_seen as = { .exists = false };
 
     for (size_t i = 0; i < task->resource->n; i++) {
-        const char *want = find_text(task->args, task->resource->attributes[i].want);
+        const char *want = find_wanted_text(task->args, task->resource->attributes[i].want);
 
-        if (!task->now.exists || has_other(task, i, want))
+        if (!task->now.exists || has_other_value(task, i, want))
             as.values[i] = want;
     }
     if (task->resource->define(task->run, task->args, &task->now, &as, err) < 0)
@@ -248,13 +250,13 @@ static int drop_unused(const struct task *task, struct err *err)
     return task->resource->drop(task->run, task->args, err);
 }
 
-static int restore_attributes(const struct task *task, struct resource_seen *was, struct err *err)
+static int alter_back(const struct task *task, struct resource_seen *was, struct err *err)
 {
     for (size_t i = 0; i < task->resource->n; i++) {
         const struct resource_attribute *attribute = &task->resource->attributes[i];
 
-        if (attribute->fixed || !has_other(task, i, was->values[i]) ||
-            (attribute->loose && !find_text(task->args, attribute->want)))
+        if (attribute->fixed || !has_other_value(task, i, was->values[i]) ||
+            (attribute->loose && !find_wanted_text(task->args, attribute->want)))
             was->values[i] = NULL;
     }
     state_say(task->run, "%s is as before", task->it);
@@ -296,6 +298,5 @@ int resource_revert(struct state_run *run, const struct resource *resource, enum
         return drop_unused(&task, err);
     if (resource->restore)
         return resource->restore(run, args, &task.now, err);
-    return goal == RESOURCE_ABSENT ? create_again(&task, &was, err)
-                                   : restore_attributes(&task, &was, err);
+    return goal == RESOURCE_ABSENT ? create_again(&task, &was, err) : alter_back(&task, &was, err);
 }

@@ -39,7 +39,7 @@ struct reader {
     struct str rest;
 };
 
-static struct str next_line(struct reader *reader)
+static struct str next_alternatives_line(struct reader *reader)
 {
     return reader->rest.p ? str_trim(str_cut(&reader->rest, '\n')) : STR("");
 }
@@ -47,18 +47,19 @@ static struct str next_line(struct reader *reader)
 static void read_slaves(struct reader *reader, struct alternatives *group)
 {
     for (;;) {
-        const struct str name = next_line(reader);
+        const struct str name = next_alternatives_line(reader);
 
         if (name.n == 0)
             return;
         VEC_PUSH_IN(reader->arena, &group->slaves,
-                    (struct alternatives_slave){ arena_str(reader->arena, name).p,
-                                                 arena_str(reader->arena, next_line(reader)).p });
+                    (struct alternatives_slave){
+                        arena_str(reader->arena, name).p,
+                        arena_str(reader->arena, next_alternatives_line(reader)).p });
     }
 }
 
 /* "40"; where chkconfig keeps the file also "@family@40 service". */
-static struct str priority_of(struct str line)
+static struct str read_priority(struct str line)
 {
     if (line.n > 0 && line.p[0] == '@') {
         (void)str_cut(&line, '@');
@@ -71,28 +72,29 @@ static int read_choices(struct reader *reader, struct alternatives *group, struc
 {
     for (;;) {
         struct alternatives_choice choice = { 0 };
-        const struct str path = next_line(reader);
+        const struct str path = next_alternatives_line(reader);
 
         if (path.n == 0)
             return 0;
         choice.path = arena_str(reader->arena, path).p;
-        if (number_parse_int(priority_of(next_line(reader)), &choice.priority, err) < 0)
+        if (number_parse_int(read_priority(next_alternatives_line(reader)), &choice.priority, err) <
+            0)
             return err_wrap(err, "priority of '%s'", choice.path);
         for (size_t i = 0; i < group->slaves.n; i++)
             VEC_PUSH_IN(reader->arena, &choice.slaves,
-                        arena_str(reader->arena, next_line(reader)).p);
+                        arena_str(reader->arena, next_alternatives_line(reader)).p);
         VEC_PUSH_IN(reader->arena, &group->choices, choice);
     }
 }
 
-static int read_group(struct arena *arena, struct str text, struct alternatives *ret,
-                      struct err *err)
+static int read_alternatives_group(struct arena *arena, struct str text, struct alternatives *ret,
+                                   struct err *err)
 {
     struct reader reader = { arena, text };
 
     ret->known = true;
-    ret->automatic = str_is(next_line(&reader), "auto");
-    ret->link = arena_str(arena, next_line(&reader)).p;
+    ret->automatic = str_is(next_alternatives_line(&reader), "auto");
+    ret->link = arena_str(arena, next_alternatives_line(&reader)).p;
     read_slaves(&reader, ret);
     return read_choices(&reader, ret, err);
 }
@@ -115,7 +117,8 @@ int alternatives_look(struct state_run *run, const struct alternatives_ref *ref,
             return -1;
         if (text.n == 0)
             continue;
-        return read_group(run->arena, text, ret, err) < 0 ? err_wrap(err, "'%s'", path) : 0;
+        return read_alternatives_group(run->arena, text, ret, err) < 0 ? err_wrap(err, "'%s'", path)
+                                                                       : 0;
     }
     return 0;
 }

@@ -70,39 +70,40 @@ static const char *const needless[] = {
     "-v", "--verbose", "-a", "--auto-compress",
 };
 
-static struct str next_word(struct str *rest)
+static struct str next_archive_word(struct str *rest)
 {
     *rest = str_trim(*rest);
     return str_cut(rest, ' ');
 }
 
 /* "=N", or N as the next argument. */
-static bool read_number(struct str word, struct str *rest, int64_t *ret)
+static bool read_archive_number(struct str word, struct str *rest, int64_t *ret)
 {
     struct err ignored;
     const size_t equals = str_find_char(word, '=', 0);
-    struct str digits = equals != STR_NONE ? str_slice(word, equals + 1, word.n) : next_word(rest);
+    struct str digits =
+        equals != STR_NONE ? str_slice(word, equals + 1, word.n) : next_archive_word(rest);
 
     return number_parse_int(digits, ret, &ignored) == 0 && *ret >= 0 && *ret <= STRIP_MAX;
 }
 
 /* The number of "--strip-components=1"; false for any other option. */
-static bool read_options(const char *options, int64_t *ret)
+static bool read_archive_options(const char *options, int64_t *ret)
 {
     struct str rest = str_from(options), word;
 
-    while (rest.p && (word = next_word(&rest)).n > 0) {
+    while (rest.p && (word = next_archive_word(&rest)).n > 0) {
         bool known = false;
 
         for (size_t i = 0; i < ARRAY_LEN(needless); i++)
             known |= str_is(word, needless[i]) || str_is(word, needless[i] + 1);
-        if (!known && (!str_starts(word, STR("--strip")) || !read_number(word, &rest, ret)))
+        if (!known && (!str_starts(word, STR("--strip")) || !read_archive_number(word, &rest, ret)))
             return false;
     }
     return true;
 }
 
-static bool is_remote(const char *source)
+static bool is_archive_remote(const char *source)
 {
     return strstr(source, "://") && !str_starts(str_from(source), STR("salt://")) &&
            !str_starts(str_from(source), STR("zester://")) &&
@@ -125,14 +126,14 @@ static int extracted_validate(const void *args, const struct value *where, struc
     if (want->options && is_zip(want))
         result = value_diag(diags, value_point(where, "options"),
                             "'options' of unzip are not supported, got '%s'", want->options);
-    else if (want->options && !read_options(want->options, &strip))
+    else if (want->options && !read_archive_options(want->options, &strip))
         result = value_diag(
             diags, value_point(where, "options"),
             "'options' accepts '--strip-components=N' and compression options only, got '%s'",
             want->options);
     if (want->clean && want->clean_parent)
         result = value_diag(diags, where, "'clean' and 'clean_parent' are mutually exclusive");
-    if (is_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
+    if (is_archive_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
         result = value_diag(diags, where, "an archive from the network requires 'source_hash'");
         diag_hint(diags, "skip_verify: true accepts it without one");
     }
@@ -147,7 +148,7 @@ static int find_options(struct state_run *run, const struct extracted_args *want
     int64_t strip = want->strip;
 
     if (want->options)
-        (void)read_options(want->options, &strip);
+        (void)read_archive_options(want->options, &strip);
     *ret = (struct unpack_options){
         .name = want->source,
         .format = (enum unpack_format)want->format,
@@ -162,14 +163,14 @@ static int find_options(struct state_run *run, const struct extracted_args *want
 }
 
 /* How the archive is identified: by the declared hash, else its own hash, else its source. */
-static int find_mark(struct state_run *run, const struct extracted_args *want,
-                     struct unpacked_wish *wish, struct err *err)
+static int find_extract_mark(struct state_run *run, const struct extracted_args *want,
+                             struct unpacked_wish *wish, struct err *err)
 {
     const struct source_trust trust = { 0 };
     char hex[DIGEST_HEX_MAX];
 
     wish->mark = want->trust.hash;
-    if (wish->mark || is_remote(want->source)) {
+    if (wish->mark || is_archive_remote(want->source)) {
         wish->mark = wish->mark ? wish->mark : want->source;
         return 0;
     }
@@ -181,13 +182,13 @@ static int find_mark(struct state_run *run, const struct extracted_args *want,
     return 0;
 }
 
-static bool follows_hash(const struct state_run *run, const struct extracted_args *want)
+static bool is_following_hash(const struct state_run *run, const struct extracted_args *want)
 {
     return param_choose(want->source_hash_update, !run->salt);
 }
 
-static int find_wish(struct state_run *run, const struct extracted_args *want,
-                     struct unpacked_wish *ret, struct err *err)
+static int find_wanted_archive(struct state_run *run, const struct extracted_args *want,
+                               struct unpacked_wish *ret, struct err *err)
 {
     *ret = (struct unpacked_wish){
         .folder = want->name,
@@ -198,12 +199,12 @@ static int find_wish(struct state_run *run, const struct extracted_args *want,
         .one_top = param_choose(want->enforce_toplevel, run->salt),
         .top_is_folder = run->salt,
         .keeps_others = !param_choose(want->force, !run->salt),
-        .follows_hash = follows_hash(run, want),
+        .follows_hash = is_following_hash(run, want),
         .trusts_list = want->skip_list,
     };
     if (find_options(run, want, &ret->options, err) < 0)
         return -1;
-    return find_mark(run, want, ret, err);
+    return find_extract_mark(run, want, ret, err);
 }
 
 static int get_archive(struct state_run *run, const struct extracted_args *want,
@@ -237,7 +238,7 @@ static int check_if_missing(struct state_run *run, const struct extracted_args *
     return 0;
 }
 
-static bool needs_archive(const struct state_run *run, const struct extracted_args *want)
+static bool is_archive_needed(const struct state_run *run, const struct extracted_args *want)
 {
     return !want->overwrite && (!want->if_missing || run->salt);
 }
@@ -260,10 +261,10 @@ static int check_extracted(struct state_run *run, const struct extracted_args *w
 }
 
 /* Whether what is there belongs to the user and group. */
-static int check_owner(struct state_run *run, const struct extracted_args *want,
-                       const struct unpacked_wish *wish, struct err *err)
+static int check_archive_owner(struct state_run *run, const struct extracted_args *want,
+                               const struct unpacked_wish *wish, struct err *err)
 {
-    return needs_archive(run, want) && !run->differs ? ownership_check(run, wish, err) : 0;
+    return is_archive_needed(run, want) && !run->differs ? ownership_check(run, wish, err) : 0;
 }
 
 /* As in Salt, a missing path alone does not extract the archive again, but one that is there ends
@@ -292,16 +293,17 @@ static int extracted_check(struct state_run *run, const void *args, struct err *
         return -1;
     if (skipped)
         return check_if_missing(run, want, err);
-    if (needs_archive(run, want) && find_wish(run, want, &wish, err) < 0)
+    if (is_archive_needed(run, want) && find_wanted_archive(run, want, &wish, err) < 0)
         return -1;
     if (check_extracted(run, want, &wish, err) < 0)
         return -1;
-    return check_owner(run, want, &wish, err);
+    return check_archive_owner(run, want, &wish, err);
 }
 
 /* `ret_acts`: it is there, and nothing remembers it yet. */
-static int is_done(struct state_run *run, const struct extracted_args *want,
-                   struct unpacked_wish *wish, bool *ret, bool *ret_acts, struct err *err)
+static int is_already_extracted(struct state_run *run, const struct extracted_args *want,
+                                struct unpacked_wish *wish, bool *ret, bool *ret_acts,
+                                struct err *err)
 {
     struct state_run look = *run;
     int result;
@@ -319,7 +321,7 @@ static int is_done(struct state_run *run, const struct extracted_args *want,
 static int apply_owner(struct state_run *run, const struct extracted_args *want,
                        const struct unpacked_wish *wish, struct err *err)
 {
-    if (wish && needs_archive(run, want))
+    if (wish && is_archive_needed(run, want))
         return ownership_apply(run, wish, err);
     state_unchanged(run);
     return 0;
@@ -333,13 +335,13 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
 
     if (is_skipped(run, want, &skipped, err) < 0)
         return -1;
-    if (!skipped && needs_archive(run, want) && find_wish(run, want, &wish, err) < 0)
+    if (!skipped && is_archive_needed(run, want) && find_wanted_archive(run, want, &wish, err) < 0)
         return -1;
-    if (!skipped && is_done(run, want, &wish, &done, &acts, err) < 0)
+    if (!skipped && is_already_extracted(run, want, &wish, &done, &acts, err) < 0)
         return -1;
     if (done && !acts)
         return apply_owner(run, want, skipped ? NULL : &wish, err);
-    if ((!needs_archive(run, want) && find_wish(run, want, &wish, err) < 0) ||
+    if ((!is_archive_needed(run, want) && find_wanted_archive(run, want, &wish, err) < 0) ||
         get_archive(run, want, &wish, err) < 0)
         return -1;
     if (done && unpacked_remember(run, &wish, err) < 0)

@@ -31,7 +31,7 @@ static bool has_other_owner(const struct unpacked_wish *wish, const struct fs_in
            (wish->options.gid != FS_KEEP && info->gid != wish->options.gid);
 }
 
-static int set_owner(struct ownership *self, const struct tree_entry *entry, struct err *err)
+static int set_entry_owner(struct ownership *self, const struct tree_entry *entry, struct err *err)
 {
     struct change_attr attr = CHANGE_KEEP;
     AUTO_SITE struct site site = SITE_INIT;
@@ -42,8 +42,8 @@ static int set_owner(struct ownership *self, const struct tree_entry *entry, str
     return change_attr_at(self->run, &site, &attr, err);
 }
 
-static int on_entry(void *user, enum tree_step step, const struct tree_entry *entry,
-                    struct err *err)
+static int check_entry_owner(void *user, enum tree_step step, const struct tree_entry *entry,
+                             struct err *err)
 {
     struct ownership *self = user;
     const char *below = entry->path + self->skip;
@@ -53,10 +53,10 @@ static int on_entry(void *user, enum tree_step step, const struct tree_entry *en
         return 0;
     if (self->found++ == 0 && !self->acts)
         state_differs(self->run, "%s has another owner or group", entry->path);
-    return self->acts ? set_owner(self, entry, err) : 0;
+    return self->acts ? set_entry_owner(self, entry, err) : 0;
 }
 
-static void add_path(struct ownership *self, struct str path)
+static void add_owned_path(struct ownership *self, struct str path)
 {
     struct str rest = path;
 
@@ -71,7 +71,7 @@ static int walk_top(struct ownership *self, struct str top, struct err *err)
 
     if (site_walk(&site, path, 0, err) < 0)
         return -1;
-    return site.info.kind == FS_NONE ? 0 : tree_walk_at(&site, on_entry, self, err);
+    return site.info.kind == FS_NONE ? 0 : tree_walk_at(&site, check_entry_owner, self, err);
 }
 
 static int walk_paths(struct ownership *self, struct err *err)
@@ -84,15 +84,15 @@ static int walk_paths(struct ownership *self, struct err *err)
     if (unpacked_paths(self->run, self->wish, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line))
-        add_path(self, line.text);
+        add_owned_path(self, line.text);
     MAP_EACH (&self->tops, top)
         if (walk_top(self, top->key, err) < 0)
             return -1;
     return 0;
 }
 
-static struct ownership begin_walk(struct state_run *run, const struct unpacked_wish *wish,
-                                   bool acts)
+static struct ownership begin_ownership_walk(struct state_run *run,
+                                             const struct unpacked_wish *wish, bool acts)
 {
     const char *root = path_normalise(run->arena, wish->folder);
 
@@ -109,14 +109,14 @@ static struct ownership begin_walk(struct state_run *run, const struct unpacked_
 
 int ownership_check(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
-    struct ownership self = begin_walk(run, wish, false);
+    struct ownership self = begin_ownership_walk(run, wish, false);
 
     return walk_paths(&self, err);
 }
 
 int ownership_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
-    struct ownership self = begin_walk(run, wish, true);
+    struct ownership self = begin_ownership_walk(run, wish, true);
 
     if (walk_paths(&self, err) < 0)
         return -1;

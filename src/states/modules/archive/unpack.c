@@ -108,7 +108,7 @@ struct unpacking {
     uint64_t bytes;
 };
 
-static int set_error(const struct unpacking *u, struct archive *a, struct err *err)
+static int set_archive_error(const struct unpacking *u, struct archive *a, struct err *err)
 {
     const char *why = api.error(a);
 
@@ -172,10 +172,11 @@ static int open_archive(struct unpacking *u, const struct source_content *archiv
                        u->options->name);
     rc = archive->file ? api.read_open_fd(u->reader, u->fd, READ_BLOCK)
                        : api.read_open(u->reader, archive->text.p, archive->text.n);
-    return rc == ARCHIVE_OK ? 0 : set_error(u, u->reader, err);
+    return rc == ARCHIVE_OK ? 0 : set_archive_error(u, u->reader, err);
 }
 
-static int open_reader(struct unpacking *u, const struct source_content *archive, struct err *err)
+static int open_archive_reader(struct unpacking *u, const struct source_content *archive,
+                               struct err *err)
 {
     const enum unpack_format wish = u->options->format;
 
@@ -204,8 +205,8 @@ static const char *strip_path(const char *path, unsigned parts)
 }
 
 /* The path of an entry below the folder; NULL: skip it. */
-static int find_path(const struct unpacking *u, const char *given, const char **ret,
-                     struct err *err)
+static int find_member_path(const struct unpacking *u, const char *given, const char **ret,
+                            struct err *err)
 {
     const char *path;
 
@@ -220,7 +221,7 @@ static int find_path(const struct unpacking *u, const char *given, const char **
     return 0;
 }
 
-static enum fs_kind kind_of(struct archive_entry *entry)
+static enum fs_kind get_member_kind(struct archive_entry *entry)
 {
     if (api.hardlink(entry))
         return FS_FILE;
@@ -241,7 +242,7 @@ static int write_pieces(struct unpacking *u, const char *bytes, size_t n, la_int
         if (cancel_is_raised(u->options->cancel))
             return err_set(err, ERR_CANCELED, "canceled while extracting '%s'", u->options->name);
         if (api.write_block(u->writer, bytes + done, piece, offset + (la_int64_t)done) < ARCHIVE_OK)
-            return set_error(u, u->writer, err);
+            return set_archive_error(u, u->writer, err);
     }
     return 0;
 }
@@ -258,7 +259,7 @@ static int copy_data(struct unpacking *u, struct err *err)
         if (rc == ARCHIVE_EOF)
             return 0;
         if (rc != ARCHIVE_OK)
-            return set_error(u, u->reader, err);
+            return set_archive_error(u, u->reader, err);
         u->bytes += n;
         if (u->bytes > UNPACK_BYTES_MAX)
             return err_set(err, ERR_LIMIT, "archive '%s' exceeds the limit of %llu bytes",
@@ -268,13 +269,13 @@ static int copy_data(struct unpacking *u, struct err *err)
     }
 }
 
-static int write_entry(struct unpacking *u, struct archive_entry *entry, const char *path,
-                       struct err *err)
+static int write_archive_member(struct unpacking *u, struct archive_entry *entry, const char *path,
+                                struct err *err)
 {
     const struct unpack_options *options = u->options;
     const char *link = api.hardlink(entry), *target = NULL;
 
-    if (link && find_path(u, link, &target, err) < 0)
+    if (link && find_member_path(u, link, &target, err) < 0)
         return -1;
     if (link && !target)
         return err_set(err, ERR_INVALID, "archive '%s': '%s' links to an entry that was skipped",
@@ -289,15 +290,15 @@ static int write_entry(struct unpacking *u, struct archive_entry *entry, const c
         api.set_gid(entry, options->gid != FS_KEEP ? options->gid : getegid());
     }
     if (api.write_header(u->writer, entry) != ARCHIVE_OK)
-        return set_error(u, u->writer, err);
+        return set_archive_error(u, u->writer, err);
     if (copy_data(u, err) < 0)
         return -1;
-    return api.write_finish(u->writer) != ARCHIVE_OK ? set_error(u, u->writer, err) : 0;
+    return api.write_finish(u->writer) != ARCHIVE_OK ? set_archive_error(u, u->writer, err) : 0;
 }
 
 /* Deeper ones could neither be merged into a folder nor reverted: core/sys/tree.h. */
-static int check_depth(const struct unpacking *u, const char *path, enum fs_kind kind,
-                       struct err *err)
+static int check_member_depth(const struct unpacking *u, const char *path, enum fs_kind kind,
+                              struct err *err)
 {
     int folders = kind == FS_FOLDER ? 1 : 0;
 
@@ -309,15 +310,15 @@ static int check_depth(const struct unpacking *u, const char *path, enum fs_kind
                          u->options->name, TREE_DEPTH_MAX - 1);
 }
 
-static int read_entry(struct unpacking *u, struct archive_entry *entry, struct unpack_entries *ret,
-                      struct err *err)
+static int read_archive_member(struct unpacking *u, struct archive_entry *entry,
+                               struct unpack_entries *ret, struct err *err)
 {
-    const enum fs_kind kind = kind_of(entry);
+    const enum fs_kind kind = get_member_kind(entry);
     const char *given = api.path(entry), *path;
 
     if (u->writer && api.is_encrypted(entry) && refuse_encrypted(u, err) < 0)
         return -1;
-    if (find_path(u, given ? given : api.path_utf8(entry), &path, err) < 0)
+    if (find_member_path(u, given ? given : api.path_utf8(entry), &path, err) < 0)
         return -1;
     if (!path)
         return 0;
@@ -327,25 +328,25 @@ static int read_entry(struct unpacking *u, struct archive_entry *entry, struct u
     if (ret->list.n >= UNPACK_ENTRIES_MAX)
         return err_set(err, ERR_LIMIT, "archive '%s' exceeds the limit of %zu entries",
                        u->options->name, UNPACK_ENTRIES_MAX);
-    if (check_depth(u, path, kind, err) < 0)
+    if (check_member_depth(u, path, kind, err) < 0)
         return -1;
     VEC_PUSH_IN(u->arena, &ret->list, ((struct unpack_entry){ path, kind }));
-    return u->writer ? write_entry(u, entry, path, err) : 0;
+    return u->writer ? write_archive_member(u, entry, path, err) : 0;
 }
 
-static bool is_fine(const struct unpacking *u, int rc)
+static bool is_member_allowed(const struct unpacking *u, int rc)
 {
     const char *why = rc == ARCHIVE_WARN ? api.error(u->reader) : NULL;
 
     return rc == ARCHIVE_OK || (why && strstr(why, WARNS_OF_NAME));
 }
 
-static int read_all(struct unpacking *u, const struct source_content *archive,
-                    struct unpack_entries *ret, struct err *err)
+static int read_whole_archive(struct unpacking *u, const struct source_content *archive,
+                              struct unpack_entries *ret, struct err *err)
 {
     struct archive_entry *entry;
 
-    if (open_reader(u, archive, err) < 0)
+    if (open_archive_reader(u, archive, err) < 0)
         return -1;
     for (;;) {
         const int rc = api.read_next(u->reader, &entry);
@@ -353,15 +354,16 @@ static int read_all(struct unpacking *u, const struct source_content *archive,
         ret->format = format_name(u);
         if (rc == ARCHIVE_EOF)
             return u->writer && api.write_close(u->writer) != ARCHIVE_OK
-                       ? set_error(u, u->writer, err)
+                       ? set_archive_error(u, u->writer, err)
                        : 0;
-        if (!is_fine(u, rc) && api.has_encrypted(u->reader) > 0 && refuse_encrypted(u, err) < 0)
+        if (!is_member_allowed(u, rc) && api.has_encrypted(u->reader) > 0 &&
+            refuse_encrypted(u, err) < 0)
             return -1;
-        if (!is_fine(u, rc))
-            return set_error(u, u->reader, err);
+        if (!is_member_allowed(u, rc))
+            return set_archive_error(u, u->reader, err);
         if (cancel_is_raised(u->options->cancel))
             return err_set(err, ERR_CANCELED, "canceled while reading '%s'", u->options->name);
-        if (read_entry(u, entry, ret, err) < 0)
+        if (read_archive_member(u, entry, ret, err) < 0)
             return -1;
     }
 }
@@ -386,7 +388,7 @@ static int process_archive(struct arena *arena, const struct source_content *arc
                                              ARCHIVE_EXTRACT_SECURE_NODOTDOT |
                                              (own ? ARCHIVE_EXTRACT_OWNER : 0));
     pool_block_begin();
-    result = read_all(&u, archive, ret, err);
+    result = read_whole_archive(&u, archive, ret, err);
     if (u.writer)
         (void)api.write_free(u.writer);
     (void)api.read_free(u.reader);

@@ -304,7 +304,7 @@ struct merge {
 
 /* Where the archive has a folder, a link is followed inside the target only: an earlier archive
  * may have planted it to make the next one write elsewhere. */
-static int refuse_way_out(const struct merge *m, const char *path, struct err *err)
+static int refuse_link_out_of_target(const struct merge *m, const char *path, struct err *err)
 {
     AUTO_FREE char *to = realpath(path, NULL), *root = realpath(m->folder, NULL);
 
@@ -331,7 +331,8 @@ static int merge_folder(struct merge *m, const char *path, const struct fs_info 
 
     if (fs_lstat(path, &info, err) < 0)
         return -1;
-    if (info.kind == FS_LINK && (refuse_way_out(m, path, err) < 0 || fs_stat(path, &info, err) < 0))
+    if (info.kind == FS_LINK &&
+        (refuse_link_out_of_target(m, path, err) < 0 || fs_stat(path, &info, err) < 0))
         return -1;
     if (info.kind == FS_FOLDER)
         return 0;
@@ -351,8 +352,8 @@ static int close_folder(struct merge *m, const char *path, const struct fs_info 
     return map_has(&m->closed, str_from(path)) ? change_attr(m->run, path, &attr, err) : 0;
 }
 
-static int merge_file(struct merge *m, const struct tree_entry *entry, const char *path,
-                      struct err *err)
+static int merge_unpacked_file(struct merge *m, const struct tree_entry *entry, const char *path,
+                               struct err *err)
 {
     const struct change_attr attr = { entry->info.mode, entry->info.uid, entry->info.gid };
     const char *target;
@@ -370,8 +371,8 @@ static int merge_file(struct merge *m, const struct tree_entry *entry, const cha
     return change_symlink(m->run, target, path, err);
 }
 
-static int on_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                    struct err *err)
+static int visit_unpacked_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                                struct err *err)
 {
     struct merge *m = self;
     const char *path;
@@ -384,7 +385,7 @@ static int on_entry(void *self, enum tree_step step, const struct tree_entry *en
     if (step == TREE_LEAVE)
         return close_folder(m, path, &entry->info, err);
     return step == TREE_ENTER ? merge_folder(m, path, &entry->info, err)
-                              : merge_file(m, entry, path, err);
+                              : merge_unpacked_file(m, entry, path, err);
 }
 
 static int keep_none(void *self, const char *relative, bool *ret_kept, struct err *err)
@@ -396,7 +397,8 @@ static int keep_none(void *self, const char *relative, bool *ret_kept, struct er
     return 0;
 }
 
-static int remove_others(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+static int remove_other_members(struct state_run *run, const struct unpacked_wish *wish,
+                                struct err *err)
 {
     struct leftovers others;
 
@@ -439,9 +441,9 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish,
     struct merge merge = { run, stage->path, wish->folder, wish->keeps_others,
                            MAP_INIT_IN(run->arena) };
 
-    if (remove_others(run, wish, err) < 0 || remove_tops(run, wish, entries, err) < 0)
+    if (remove_other_members(run, wish, err) < 0 || remove_tops(run, wish, entries, err) < 0)
         return -1;
-    return tree_walk_at(stage, on_entry, &merge, err);
+    return tree_walk_at(stage, visit_unpacked_entry, &merge, err);
 }
 
 /* --- extracting ---------------------------------------------------------------------- */
@@ -521,7 +523,7 @@ static int sync_folder(struct site *folder, struct err *err)
 
 /* Archives may contain read-only folders, and anyone but root must make them writable before their
  * contents can be removed. The removal reports what was not possible. */
-static void open_up(const struct tree_entry *entry, mode_t more)
+static void make_folder_writable(const struct tree_entry *entry, mode_t more)
 {
     const struct fs_attr attr = { entry->info.mode | more, FS_KEEP, FS_KEEP };
     AUTO_SITE struct site site = SITE_INIT;
@@ -546,14 +548,14 @@ static int remove_ours(struct removal *removal, enum tree_step step, const struc
     if (err->errnum != ENOTEMPTY && err->errnum != EEXIST && err->errnum != EBUSY)
         return -1;
     if (step == TREE_LEAVE)
-        open_up(entry, 0); /* it stays: restore its mode */
+        make_folder_writable(entry, 0); /* it stays: restore its mode */
     removal->left |= entry->depth == 0;
     return 0;
 }
 
 /* Follows no links: what was extracted may have been replaced by one since. */
-static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                        struct err *err)
+static int remove_unpacked_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                                 struct err *err)
 {
     struct removal *removal = self;
     const char *below = entry->depth == 0 ? "" : entry->path + strlen(removal->folder) + 1;
@@ -562,7 +564,7 @@ static int remove_entry(void *self, enum tree_step step, const struct tree_entry
         return 0;
     if (step != TREE_ENTER)
         return remove_ours(removal, step, entry, err);
-    open_up(entry, S_IRWXU);
+    make_folder_writable(entry, S_IRWXU);
     return 0;
 }
 
@@ -574,7 +576,7 @@ static void add_ours(struct removal *removal, struct str path)
 }
 
 /* A revert that was interrupted after removing the list leaves an empty folder at most. */
-static int remove_empty(struct state_run *run, struct site *folder, struct err *err)
+static int remove_unpacked_folder(struct state_run *run, struct site *folder, struct err *err)
 {
     if (folder->info.kind == FS_FOLDER && site_rmdir(folder, err) == 0) {
         state_say(run, "removed %s (revert)", folder->path);
@@ -606,12 +608,13 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
         site_walk(&site, removal.folder, SITE_RETURN, err) < 0)
         return -1;
     if (!text.p)
-        return remove_empty(run, &site, err);
+        return remove_unpacked_folder(run, &site, err);
     (void)str_cut(&text, '\n');
     while (text.p && lines_next(&text, &line))
         add_ours(&removal, line.text);
     if (site.info.kind == FS_FOLDER &&
-        (tree_walk_at(&site, remove_entry, &removal, err) < 0 || site_sync(&site, err) < 0))
+        (tree_walk_at(&site, remove_unpacked_entry, &removal, err) < 0 ||
+         site_sync(&site, err) < 0))
         return -1;
     state_say(run,
               removal.left ? "removed what was extracted into %s; kept the rest"

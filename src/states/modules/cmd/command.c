@@ -39,7 +39,7 @@ static size_t name_length(const char *entry)
 }
 
 /* A NULL value removes the name. */
-static void env_set(struct env *env, const char *name, const char *value)
+static void set_env(struct env *env, const char *name, const char *value)
 {
     const size_t n = strlen(name);
     size_t kept = 0;
@@ -52,12 +52,12 @@ static void env_set(struct env *env, const char *name, const char *value)
         VEC_PUSH_IN(env->arena, &env->list, arena_printf(env->arena, "%s=%s", name, value));
 }
 
-static bool is_name(struct str name)
+static bool is_command_name(struct str name)
 {
     return name.n > 0 && !memchr(name.p, '=', name.n) && !memchr(name.p, '\0', name.n);
 }
 
-static bool is_text(const struct value *v)
+static bool is_command_text(const struct value *v)
 {
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
@@ -65,8 +65,8 @@ static bool is_text(const struct value *v)
 static bool is_env_map(const struct value *v)
 {
     for (size_t i = 0; i < v->map->count; i++)
-        if (v->map->pairs[i].key.kind != VALUE_STR || !is_name(v->map->pairs[i].key.s) ||
-            !is_text(&v->map->pairs[i].value))
+        if (v->map->pairs[i].key.kind != VALUE_STR || !is_command_name(v->map->pairs[i].key.s) ||
+            !is_command_text(&v->map->pairs[i].value))
             return false;
     return true;
 }
@@ -92,38 +92,38 @@ static bool is_env(const struct value *v)
     return true;
 }
 
-static void env_add(struct env *env, const struct value *v)
+static void add_env(struct env *env, const struct value *v)
 {
     if (v->kind == VALUE_STR) {
         const size_t n = name_length(v->s.p);
 
-        env_set(env, arena_strndup(env->arena, v->s.p, n), v->s.p + n + 1);
+        set_env(env, arena_strndup(env->arena, v->s.p, n), v->s.p + n + 1);
     }
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        env_add(env, &v->list->items[i]);
+        add_env(env, &v->list->items[i]);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++) {
         const struct value *value = &v->map->pairs[i].value;
         const bool removes = value->kind == VALUE_NULL || (value->kind == VALUE_BOOL && !value->b);
         AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
         content_add_scalar(&text, value);
-        env_set(env, v->map->pairs[i].key.s.p, removes ? NULL : buf_text(&text));
+        set_env(env, v->map->pairs[i].key.s.p, removes ? NULL : buf_text(&text));
     }
 }
 
-static void env_prepend_path(struct env *env, const char *folders)
+static void prepend_env_path(struct env *env, const char *folders)
 {
     const char *path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
     VEC_EACH (&env->list, entry)
         if (strncmp(*entry, "PATH=", 5) == 0)
             path = *entry + 5;
-    env_set(env, "PATH", arena_printf(env->arena, "%s:%s", folders, path));
+    set_env(env, "PATH", arena_printf(env->arena, "%s:%s", folders, path));
 }
 
 /* Our own with what states have set, then that of the user, then the requested one. */
-static const char *const *make_env(struct state_run *run, const struct command_args *args,
-                                   const struct account *account)
+static const char *const *make_command_env(struct state_run *run, const struct command_args *args,
+                                           const struct account *account)
 {
     const char *const *base = variables_make(run->host->variables, run->arena);
     struct env env = { .arena = run->arena };
@@ -133,22 +133,22 @@ static const char *const *make_env(struct state_run *run, const struct command_a
     for (const char *const *entry = base ? base : (const char *const *)environ; *entry; entry++)
         VEC_PUSH_IN(run->arena, &env.list, *entry);
     if (account) {
-        env_set(&env, "HOME", account->home);
-        env_set(&env, "USER", account->name);
-        env_set(&env, "LOGNAME", account->name);
-        env_set(&env, "SHELL", account->shell);
+        set_env(&env, "HOME", account->home);
+        set_env(&env, "USER", account->name);
+        set_env(&env, "LOGNAME", account->name);
+        set_env(&env, "SHELL", account->shell);
     }
     if (args->env)
-        env_add(&env, args->env);
+        add_env(&env, args->env);
     if (args->prepend_path)
-        env_prepend_path(&env, args->prepend_path);
+        prepend_env_path(&env, args->prepend_path);
     VEC_PUSH_IN(run->arena, &env.list, NULL);
     return env.list.p;
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
 
-static bool read_code(const struct value *v, int64_t *ret)
+static bool read_exit_code(const struct value *v, int64_t *ret)
 {
     struct err err;
 
@@ -164,9 +164,9 @@ static bool are_codes(const struct value *v)
     int64_t code;
 
     if (v->kind != VALUE_LIST)
-        return read_code(v, &code);
+        return read_exit_code(v, &code);
     for (size_t i = 0; i < v->list->count; i++)
-        if (!read_code(&v->list->items[i], &code))
+        if (!read_exit_code(&v->list->items[i], &code))
             return false;
     return true;
 }
@@ -190,7 +190,7 @@ bool command_is_words(const struct value *list)
     if (list->kind != VALUE_LIST)
         return false;
     for (size_t i = 0; i < list->list->count; i++)
-        if (!is_text(&list->list->items[i]) || list->list->items[i].kind == VALUE_NULL)
+        if (!is_command_text(&list->list->items[i]) || list->list->items[i].kind == VALUE_NULL)
             return false;
     return true;
 }
@@ -248,8 +248,8 @@ static int split_words(struct state_run *run, const char *text, const char *cons
 
 /* --- running ------------------------------------------------------------------------------ */
 
-static int find_account(struct state_run *run, const struct command_args *args,
-                        const struct account **ret, struct err *err)
+static int find_runas_account(struct state_run *run, const struct command_args *args,
+                              const struct account **ret, struct err *err)
 {
     *ret = NULL;
     if (!args->runas)
@@ -262,9 +262,9 @@ static int find_account(struct state_run *run, const struct command_args *args,
 }
 
 /* The ids of the child; false when they are our own, so no privilege is needed. */
-static int find_user(struct state_run *run, const struct command_args *args,
-                     const struct account *account, struct process_user *user, bool *ret_switch,
-                     struct err *err)
+static int find_runas_user(struct state_run *run, const struct command_args *args,
+                           const struct account *account, struct process_user *user,
+                           bool *ret_switch, struct err *err)
 {
     struct account_gids gids = { .list = VEC_INIT };
 
@@ -318,10 +318,10 @@ int command_run(struct state_run *run, const struct command_args *args,
         spec.command = command->text;
         spec.shell = args->shell;
     }
-    if (find_account(run, args, &account, err) < 0 ||
-        find_user(run, args, account, &user, &switches, err) < 0)
+    if (find_runas_account(run, args, &account, err) < 0 ||
+        find_runas_user(run, args, account, &user, &switches, err) < 0)
         return -1;
-    spec.env = make_env(run, args, account);
+    spec.env = make_command_env(run, args, account);
     spec.user = switches ? &user : NULL;
     if (args->has_input) {
         if (make_input(args->input, &input, err) < 0)
@@ -335,7 +335,7 @@ int command_run(struct state_run *run, const struct command_args *args,
 
 /* --- result -------------------------------------------------------------------------------- */
 
-static bool has_line(struct str output, struct param_strs lines)
+static bool has_line_break(struct str output, struct param_strs lines)
 {
     struct str rest = output;
 
@@ -356,9 +356,9 @@ static bool is_success_code(const struct value *codes, int status)
     if (!codes)
         return false;
     if (codes->kind != VALUE_LIST)
-        return read_code(codes, &code) && code == status;
+        return read_exit_code(codes, &code) && code == status;
     for (size_t i = 0; i < codes->list->count; i++)
-        if (read_code(&codes->list->items[i], &code) && code == status)
+        if (read_exit_code(&codes->list->items[i], &code) && code == status)
             return true;
     return false;
 }
@@ -370,11 +370,11 @@ bool command_succeeded(const struct command_args *args, const struct process_res
     return process_status_ok(result->status) ||
            (args->ignore_retcode && result->status.signo == 0) ||
            is_success_code(args->success_retcodes, result->status.code) ||
-           has_line(result->out, args->success_stdout) ||
-           has_line(result->err, args->success_stderr);
+           has_line_break(result->out, args->success_stdout) ||
+           has_line_break(result->err, args->success_stderr);
 }
 
-static bool is_hidden(const struct command_args *args)
+static bool is_command_hidden(const struct command_args *args)
 {
     return args->hide_output || (args->has_loglevel && args->loglevel == COMMAND_QUIET);
 }
@@ -391,8 +391,8 @@ static void add_tail(struct buf *out, struct str said)
     buf_add_str(out, str_from_offset(said, said.n > TAIL_MAX ? said.n - TAIL_MAX : 0));
 }
 
-static int set_failure(const struct command_args *args, const struct shell_command *command,
-                       const struct process_result *result, struct err *err)
+static int set_command_failure(const struct command_args *args, const struct shell_command *command,
+                               const struct process_result *result, struct err *err)
 {
     AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
 
@@ -403,7 +403,7 @@ static int set_failure(const struct command_args *args, const struct shell_comma
     } else {
         process_status_print(result->status, &why);
     }
-    if (!is_hidden(args))
+    if (!is_command_hidden(args))
         add_tail(&why, str_trim(result->err).n > 0 ? result->err : result->out);
     return err_set(err, result->timed_out ? ERR_TIMEOUT : ERR_INVALID, "command \"%s\": %s",
                    command->text, buf_text(&why));
@@ -424,12 +424,12 @@ int command_judge(struct state_run *run, const struct command_args *args,
                   struct err *err)
 {
     state_detail(run, "command", "%s", command->text);
-    if (!is_hidden(args)) {
+    if (!is_command_hidden(args)) {
         detail_output(run, "stdout", result->out, result->out_dropped);
         detail_output(run, "stderr", result->err, result->err_dropped);
     }
     state_detail(run, "exitcode", "%d", result->status.code);
     if (result->status.signo > 0)
         state_detail(run, "signal", "%d", result->status.signo);
-    return command_succeeded(args, result) ? 0 : set_failure(args, command, result, err);
+    return command_succeeded(args, result) ? 0 : set_command_failure(args, command, result, err);
 }

@@ -40,7 +40,7 @@ static int run_validate(const void *args, const struct value *where, struct diag
     return result;
 }
 
-static struct shell_command command_of(struct state_run *run, const struct run_args *want)
+static struct shell_command find_run_command(struct state_run *run, const struct run_args *want)
 {
     const bool has_args = want->args && want->args->kind == VALUE_LIST;
 
@@ -79,7 +79,7 @@ static int run_check(struct state_run *run, const void *args, struct err *err)
 static int run_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct run_args *want = args;
-    const struct shell_command command = command_of(run, want);
+    const struct shell_command command = find_run_command(run, want);
     struct process_result result;
 
     buf_clear(&run->text); /* it runs now: drop 'will run' */
@@ -93,7 +93,7 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
 static int run_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct run_args *want = args;
-    const struct shell_command command = command_of(run, want);
+    const struct shell_command command = find_run_command(run, want);
     struct process_result result;
 
     if (command_run(run, &want->how, &command, &result, err) < 0 ||

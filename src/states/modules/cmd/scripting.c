@@ -46,8 +46,8 @@ int scripting_validate(const void *args, const struct value *where, struct diags
 }
 
 /* Without a source, the name is the source followed by arguments. */
-static const char *split_name(struct state_run *run, const struct scripting_args *want,
-                              struct value *source)
+static const char *split_script_name(struct state_run *run, const struct scripting_args *want,
+                                     struct value *source)
 {
     const struct str name = str_trim(str_from(want->name));
     const size_t blank = str_find_char(name, ' ', 0);
@@ -58,7 +58,7 @@ static const char *split_name(struct state_run *run, const struct scripting_args
     return blank == STR_NONE ? "" : arena_str(run->arena, str_from_offset(name, blank)).p;
 }
 
-static const char *suffix_of(struct state_run *run, const char *source)
+static const char *find_suffix(struct state_run *run, const char *source)
 {
     const struct str last = source ? path_basename(source) : STR("");
 
@@ -78,7 +78,7 @@ static int make_script(struct state_run *run, const struct scripting_args *want,
 
     const struct scratch_options options = {
         .folder = want->tmp_dir,
-        .suffix = suffix_of(run, content->source),
+        .suffix = find_suffix(run, content->source),
         .mode = SCRIPT_MODE,
         .uid = attrs.want.uid,
         .gid = (gid_t)-1,
@@ -87,8 +87,9 @@ static int make_script(struct state_run *run, const struct scripting_args *want,
 }
 
 /* Through the shell when the arguments are a string; a custom shell runs the script itself. */
-static struct shell_command command_of(struct state_run *run, const struct scripting_args *want,
-                                       const char *path, const char *more)
+static struct shell_command make_script_command(struct state_run *run,
+                                                const struct scripting_args *want, const char *path,
+                                                const char *more)
 {
     const char *shell = want->how.shell ? want->how.shell : "";
     const char *text = want->args && want->args->kind == VALUE_STR ? want->args->s.p : "";
@@ -104,7 +105,7 @@ static struct shell_command command_of(struct state_run *run, const struct scrip
 static int run_script(struct state_run *run, const struct scripting_args *want,
                       const struct scratch *scratch, const char *more, struct err *err)
 {
-    struct shell_command command = command_of(run, want, scratch->path, more);
+    struct shell_command command = make_script_command(run, want, scratch->path, more);
     struct command_args how = want->how;
     struct process_result result;
 
@@ -125,7 +126,7 @@ static int get_script(struct state_run *run, const struct scripting_args *want, 
     struct content_args content_args = want->content;
     struct value source = value_null();
 
-    *ret_more = split_name(run, want, &source);
+    *ret_more = split_script_name(run, want, &source);
     content_args.path = want->name;
     if (!content_args.source)
         content_args.source = &source;

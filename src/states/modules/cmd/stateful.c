@@ -9,7 +9,7 @@
 #include "core/data/value.h"
 #include "states/state/module.h"
 
-static struct str last_line(struct str output)
+static struct str find_last_line(struct str output)
 {
     struct str rest = output, last = STR("");
 
@@ -28,7 +28,7 @@ static bool is_quote(char c)
 }
 
 /* Cut a word, or a quoted string, from the front of `rest`. */
-static struct str take_word(struct str *rest)
+static struct str take_state_word(struct str *rest)
 {
     struct str word;
     size_t end;
@@ -45,8 +45,8 @@ static struct str take_word(struct str *rest)
     return word;
 }
 
-static int read_pairs(struct state_run *run, struct str line, struct value_map *map,
-                      struct err *err)
+static int read_state_pairs(struct state_run *run, struct str line, struct value_map *map,
+                            struct err *err)
 {
     struct str rest = line;
 
@@ -62,7 +62,7 @@ static int read_pairs(struct state_run *run, struct str line, struct value_map *
         key = str_slice(rest, 0, equals);
         rest = str_from_offset(rest, equals + 1);
         value_map_set(run->arena, map, value_str(arena_str(run->arena, key)),
-                      value_str(arena_str(run->arena, take_word(&rest))));
+                      value_str(arena_str(run->arena, take_state_word(&rest))));
     }
     return 0;
 }
@@ -99,7 +99,7 @@ static int parse_result(struct state_run *run, struct str line, struct value *re
         ret->kind == VALUE_MAP)
         return 0;
     *ret = value_map(value_map_new(run->arena, 4));
-    return read_pairs(run, line, ret->map, err);
+    return read_state_pairs(run, line, ret->map, err);
 }
 
 static const struct value *find_test_name(const struct value *v)
@@ -137,7 +137,7 @@ const char *stateful_test_name(const struct value *v)
 
 int stateful_foretell(struct state_run *run, struct str output, bool *ret_changes, struct err *err)
 {
-    const struct str line = last_line(output);
+    const struct str line = find_last_line(output);
     struct value said;
     bool changed;
 

@@ -118,8 +118,8 @@ static int call_cache_files(struct state_run *run, const void *args, struct valu
     return 0;
 }
 
-static int matches_pattern(struct state_run *run, const char *pattern, struct str name, bool *ret,
-                           struct err *err)
+static int match_pattern(struct state_run *run, const char *pattern, struct str name, bool *ret,
+                         struct err *err)
 {
     const struct matcher *matcher;
 
@@ -147,8 +147,8 @@ static int call_cache_dir(struct state_run *run, const void *args, struct value 
         bool included = true, excluded = false;
         struct value path;
 
-        if ((want->include && matches_pattern(run, want->include, name, &included, err) < 0) ||
-            (want->exclude && matches_pattern(run, want->exclude, name, &excluded, err) < 0))
+        if ((want->include && match_pattern(run, want->include, name, &included, err) < 0) ||
+            (want->exclude && match_pattern(run, want->exclude, name, &excluded, err) < 0))
             return -1;
         if (!included || excluded)
             continue;
@@ -282,8 +282,8 @@ static int call_hash_file(struct state_run *run, const void *args, struct value 
 }
 
 /* All files whose names begin with the prefix; state files by their dotted names. */
-static int list_files(struct state_run *run, const struct cp_args *want, bool states,
-                      struct value *ret, struct err *err)
+static int list_cp_files(struct state_run *run, const struct cp_args *want, bool states,
+                         struct value *ret, struct err *err)
 {
     struct value_list *all, *list = value_list_new(run->arena, 16);
 
@@ -313,7 +313,7 @@ static int list_files(struct state_run *run, const struct cp_args *want, bool st
     return 0;
 }
 
-static bool has_item(const struct value_list *list, const struct value *item)
+static bool has_cp_item(const struct value_list *list, const struct value *item)
 {
     for (size_t i = list->count; i-- > 0;) /* it is mostly one of the last */
         if (value_equal(&list->items[i], item))
@@ -324,13 +324,13 @@ static bool has_item(const struct value_list *list, const struct value *item)
 static int call_list_master(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
-    return list_files(run, args, false, ret, err);
+    return list_cp_files(run, args, false, ret, err);
 }
 
 static int call_list_states(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
-    return list_files(run, args, true, ret, err);
+    return list_cp_files(run, args, true, ret, err);
 }
 
 /* Folders that have files, each once; the list is sorted. */
@@ -340,14 +340,14 @@ static int call_list_dirs(struct state_run *run, const void *args, struct value 
     struct value_list *list = value_list_new(run->arena, 16);
     struct value files;
 
-    if (list_files(run, args, false, &files, err) < 0)
+    if (list_cp_files(run, args, false, &files, err) < 0)
         return -1;
     for (size_t i = 0; i < files.list->count; i++)
         for (size_t n = 0; n < files.list->items[i].s.n; n++) {
             const struct value folder =
                 value_str(arena_str(run->arena, str_slice(files.list->items[i].s, 0, n)));
 
-            if (files.list->items[i].s.p[n] == '/' && !has_item(list, &folder))
+            if (files.list->items[i].s.p[n] == '/' && !has_cp_item(list, &folder))
                 value_list_push(run->arena, list, folder);
         }
     *ret = value_list(list);

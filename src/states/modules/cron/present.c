@@ -53,14 +53,14 @@ static const struct {
 static const char *const specials[] = { "@reboot", "@yearly", "@annually", "@monthly",
                                         "@weekly", "@daily",  "@midnight", "@hourly" };
 
-static const char *label_of(const struct present_args *want)
+static const char *get_cron_label(const struct present_args *want)
 {
     const char *identifier = crons_identifier(want->identifier);
 
     return identifier ? identifier : want->name;
 }
 
-static const char *command_of(const struct present_args *want)
+static const char *get_cron_command(const struct present_args *want)
 {
     return want->command ? want->command : want->name;
 }
@@ -116,15 +116,16 @@ static int present_validate(const void *args, const struct value *where, struct 
     if (want->comment && strstr(want->comment, CRONTAB_MARKER))
         result = value_diag(diags, value_point(where, "comment"),
                             "'comment' must not contain '" CRONTAB_MARKER "'");
-    if (str_trim(str_from(command_of(want))).n == 0)
+    if (str_trim(str_from(get_cron_command(want))).n == 0)
         result = value_diag(diags, value_point(where, "command"), "'command' must not be empty");
     return validate_special(want, where, diags) < 0 ? -1 : result;
 }
 
 /* Stable for this entry on this machine, and spread over a fleet. */
-static unsigned pick_random(struct state_run *run, const struct present_args *want, size_t i)
+static unsigned pick_random_time(struct state_run *run, const struct present_args *want, size_t i)
 {
-    const char *seed = arena_printf(run->arena, "%s/%s/%zu", run->host->peel_id, label_of(want), i);
+    const char *seed =
+        arena_printf(run->arena, "%s/%s/%zu", run->host->peel_id, get_cron_label(want), i);
     unsigned char hash[SHA256_SIZE];
 
     sha256(seed, strlen(seed), hash);
@@ -132,7 +133,7 @@ static unsigned pick_random(struct state_run *run, const struct present_args *wa
            (unsigned)(hash[0] << 8 | hash[1]) % (fields[i].high - fields[i].low + 1);
 }
 
-static struct str schedule_of(struct state_run *run, const struct present_args *want)
+static struct str make_schedule(struct state_run *run, const struct present_args *want)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -141,7 +142,7 @@ static struct str schedule_of(struct state_run *run, const struct present_args *
     for (size_t i = 0; i < CRONTAB_FIELDS; i++) {
         buf_add_text(&out, i > 0 ? " " : "");
         if (strcmp(want->fields[i], "random") == 0)
-            buf_printf(&out, "%u", pick_random(run, want, i));
+            buf_printf(&out, "%u", pick_random_time(run, want, i));
         else
             buf_add_text(&out, want->fields[i]);
     }
@@ -160,13 +161,14 @@ static int plan_entry(struct state_run *run, const struct present_args *want, st
                       struct err *err)
 {
     AUTO_BUF struct buf lines = BUF_INIT(CRONS_TEXT_MAX);
-    const struct str label = str_trim(str_from(label_of(want)));
+    const struct str label = str_trim(str_from(get_cron_label(want)));
     const struct str comment = str_trim(str_from(want->comment ? want->comment : ""));
 
     if (crons_read(run, want->user, &ret->text, err) < 0)
         return -1;
-    ret->want = (struct crontab_entry){ schedule_of(run, want),
-                                        str_trim(str_from(command_of(want))), want->commented };
+    ret->want =
+        (struct crontab_entry){ make_schedule(run, want),
+                                str_trim(str_from(get_cron_command(want))), want->commented };
     ret->exists = crontab_find(ret->text, label, ret->want.command, &ret->block);
     /* Salt knows its entries by its label: with ours it would add them again */
     if (ret->exists && ret->block.salts && str_find_char(comment, '\n', 0) == STR_NONE)
@@ -177,21 +179,21 @@ static int plan_entry(struct state_run *run, const struct present_args *want, st
     return 0;
 }
 
-static bool is_current(const struct found *found)
+static bool is_cron_current(const struct found *found)
 {
     return found->exists &&
            str_eq(str_slice(found->text, found->block.at, found->block.size), found->lines);
 }
 
-static void report_difference(struct state_run *run, const struct present_args *want,
-                              const struct found *found)
+static void report_cron_difference(struct state_run *run, const struct present_args *want,
+                                   const struct found *found)
 {
     const struct crontab_entry *now = &found->block.entry;
     AUTO_BUF struct buf parts = BUF_INIT(BUF_NO_LIMIT);
 
     if (!found->exists) {
-        state_differs(run, "cron entry \"%s\" does not exist", label_of(want));
-        state_made(run, "created cron entry \"%s\"", label_of(want));
+        state_differs(run, "cron entry \"%s\" does not exist", get_cron_label(want));
+        state_made(run, "created cron entry \"%s\"", get_cron_label(want));
         return;
     }
     if (!lines_equal(now->command, found->want.command, true))
@@ -201,14 +203,14 @@ static void report_difference(struct state_run *run, const struct present_args *
         buf_printf(&parts, "; schedule \"%.*s\" != \"%.*s\"", STR_ARG(now->schedule),
                    STR_ARG(found->want.schedule));
     if (!found->block.marked)
-        buf_printf(&parts, "; entry is missing identifier comment \"%s\"", label_of(want));
+        buf_printf(&parts, "; entry is missing identifier comment \"%s\"", get_cron_label(want));
     if (now->disabled != found->want.disabled)
         buf_add_text(&parts,
                      now->disabled ? "; entry is commented out" : "; entry is not commented out");
     if (parts.n == 0)
         buf_add_text(&parts, "; comment or blanks differ");
-    state_differs(run, "cron entry \"%s\": %s", label_of(want), buf_text(&parts) + 2);
-    state_made(run, "changed cron entry \"%s\": %s", label_of(want), buf_text(&parts) + 2);
+    state_differs(run, "cron entry \"%s\": %s", get_cron_label(want), buf_text(&parts) + 2);
+    state_made(run, "changed cron entry \"%s\": %s", get_cron_label(want), buf_text(&parts) + 2);
 }
 
 static int present_check(struct state_run *run, const void *args, struct err *err)
@@ -218,10 +220,10 @@ static int present_check(struct state_run *run, const void *args, struct err *er
 
     if (plan_entry(run, want, &found, err) < 0)
         return -1;
-    if (is_current(&found))
-        state_say(run, "cron entry \"%s\" already converged", label_of(want));
+    if (is_cron_current(&found))
+        state_say(run, "cron entry \"%s\" already converged", get_cron_label(want));
     else
-        report_difference(run, want, &found);
+        report_cron_difference(run, want, &found);
     return 0;
 }
 
@@ -234,7 +236,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 
     if (plan_entry(run, want, &found, err) < 0)
         return -1;
-    if (is_current(&found)) {
+    if (is_cron_current(&found)) {
         state_unchanged(run);
         return 0;
     }
@@ -244,9 +246,9 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     if (edit_finish(&out, err) < 0 || state_note(run, "before", value_str(before), err) < 0 ||
         crons_write(run, want->user, buf_view(&out), err) < 0)
         return -1;
-    state_say(run, "set cron entry \"%s\" for user %s", command_of(want), want->user);
+    state_say(run, "set cron entry \"%s\" for user %s", get_cron_command(want), want->user);
     state_detail(run, "user", "%s", want->user);
-    state_detail(run, "command", "%s", command_of(want));
+    state_detail(run, "command", "%s", get_cron_command(want));
     state_detail(run, "schedule", "%.*s", STR_ARG(found.want.schedule));
     return 0;
 }
@@ -255,7 +257,7 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
 {
     const struct present_args *want = args;
 
-    return crons_revert(run, want->user, label_of(want), err);
+    return crons_revert(run, want->user, get_cron_label(want), err);
 }
 
 const struct module module_cron_present = {

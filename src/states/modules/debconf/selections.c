@@ -37,7 +37,7 @@ static bool is_password(const char *type)
 
 /* --- wishes ----------------------------------------------------------------------------- */
 
-static bool is_word(const char *text)
+static bool is_debconf_word(const char *text)
 {
     for (const char *p = text; *p; p++)
         if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
@@ -58,9 +58,9 @@ int selections_add(struct arena *arena, struct selections *all, const struct sel
 {
     const size_t n = strlen(one->value);
 
-    if (!is_word(one->package))
+    if (!is_debconf_word(one->package))
         return err_set(err, ERR_INVALID, "'%s' is not a valid package name", one->package);
-    if (!is_word(one->question))
+    if (!is_debconf_word(one->question))
         return err_set(err, ERR_INVALID, "'%s' is not a valid question", one->question);
     if (!is_known_type(one->type))
         return err_set(err, ERR_INVALID, "question '%s' has an unknown type: '%s'", one->question,
@@ -74,7 +74,8 @@ int selections_add(struct arena *arena, struct selections *all, const struct sel
 }
 
 /* The value is what follows one blank, and may begin with more of them. */
-static int parse_line(struct arena *arena, struct str line, struct selections *all, struct err *err)
+static int parse_debconf_line(struct arena *arena, struct str line, struct selections *all,
+                              struct err *err)
 {
     struct str rest = line, words[3];
 
@@ -107,7 +108,8 @@ int selections_parse(struct arena *arena, struct str text, struct selections *al
             continue;
         }
         trimmed = str_trim_left(buf_view(&whole));
-        if (trimmed.n > 0 && trimmed.p[0] != '#' && parse_line(arena, trimmed, all, err) < 0)
+        if (trimmed.n > 0 && trimmed.p[0] != '#' &&
+            parse_debconf_line(arena, trimmed, all, err) < 0)
             return err_wrap(err, "line %zu", number);
         buf_clear(&whole);
     }
@@ -203,8 +205,8 @@ static bool is_answered(struct state_run *run, const struct selection *want,
 
 /* --- check ------------------------------------------------------------------------------ */
 
-static void report_difference(struct state_run *run, const struct selection *want,
-                              const struct answer *now)
+static void report_debconf_difference(struct state_run *run, const struct selection *want,
+                                      const struct answer *now)
 {
     if (!now->exists)
         state_differs(run, "%s is not answered", want->question);
@@ -240,7 +242,7 @@ int selections_check(struct state_run *run, const struct selections *all, struct
         return -1;
     for (size_t i = 0; i < all->list.n; i++)
         if (!is_answered(run, &all->list.p[i], &now[i]))
-            report_difference(run, &all->list.p[i], &now[i]);
+            report_debconf_difference(run, &all->list.p[i], &now[i]);
     if (!run->differs)
         state_say(run, "all %zu questions are answered", all->list.n);
     return 0;
@@ -254,8 +256,8 @@ static void note_text(struct state_run *run, struct value_map *map, const char *
     value_map_set(run->arena, map, value_text(key), text ? value_text(text) : value_null());
 }
 
-static struct value note_of(struct state_run *run, const struct selection *want,
-                            const struct answer *now)
+static struct value make_debconf_note(struct state_run *run, const struct selection *want,
+                                      const struct answer *now)
 {
     struct value_map *map = value_map_new(run->arena, 6);
 
@@ -291,7 +293,7 @@ int selections_apply(struct state_run *run, const struct selections *all, struct
         const struct selection *want = &all->list.p[i];
 
         differ += !is_answered(run, want, &now[i]);
-        value_list_push(run->arena, notes, note_of(run, want, &now[i]));
+        value_list_push(run->arena, notes, make_debconf_note(run, want, &now[i]));
         buf_printf(&lines, "%s %s %s %s\n", want->package, want->question, want->type, want->value);
     }
     if (differ == 0) {
@@ -318,7 +320,7 @@ static bool has_owner(const char *owners, const char *package)
 }
 
 /* A value as it was printed, each blank with a backslash: else runs of them become one. */
-static void add_escaped(struct buf *out, const char *value)
+static void add_debconf_escaped(struct buf *out, const char *value)
 {
     for (const char *p = value; *p; p++) {
         if (isspace((unsigned char)*p))
@@ -343,7 +345,7 @@ static int restore_answer(struct state_run *run, const struct value *note, struc
         if (is_password(type))
             state_secret(run, str_from(value));
         buf_printf(&commands, "SET %s ", question);
-        add_escaped(&commands, value);
+        add_debconf_escaped(&commands, value);
         buf_printf(&commands, "\nFSET %s seen %s\n", question, seen ? seen : "true");
     }
     if (!value || !has_owner(owners ? owners : "", package))

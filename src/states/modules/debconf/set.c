@@ -38,8 +38,8 @@ static int read_boolean(const char *question, const char **value, struct err *er
                    question);
 }
 
-static int read_value(struct arena *arena, const char *question, const struct value *v,
-                      const char **ret, struct err *err)
+static int read_debconf_value(struct arena *arena, const char *question, const struct value *v,
+                              const char **ret, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -66,15 +66,16 @@ static int read_question(struct arena *arena, const char *package, const struct 
     one.type = value_get_text(&pair->value, "type");
     if (!one.type)
         return err_set(err, ERR_INVALID, "question '%s' has no type", one.question);
-    if (read_value(arena, one.question, value_get(&pair->value, "value"), &one.value, err) < 0)
+    if (read_debconf_value(arena, one.question, value_get(&pair->value, "value"), &one.value, err) <
+        0)
         return -1;
     if (strcmp(one.type, "boolean") == 0 && read_boolean(one.question, &one.value, err) < 0)
         return -1;
     return selections_add(arena, all, &one, err);
 }
 
-static int read_all(struct arena *arena, const struct set_args *want, struct selections *all,
-                    struct err *err)
+static int read_questions(struct arena *arena, const struct set_args *want, struct selections *all,
+                          struct err *err)
 {
     *all = (struct selections){ 0 };
     for (size_t i = 0; i < want->data->map->count; i++)
@@ -89,7 +90,7 @@ static int set_validate(const void *args, const struct value *where, struct diag
     struct err err;
 
     (void)where;
-    if (read_all(diags->arena, args, &ignored, &err) < 0)
+    if (read_questions(diags->arena, args, &ignored, &err) < 0)
         return value_diag(diags, ((const struct set_args *)args)->data, "%s", err.text);
     return 0;
 }
@@ -98,14 +99,14 @@ static int set_check(struct state_run *run, const void *args, struct err *err)
 {
     struct selections all;
 
-    return read_all(run->arena, args, &all, err) < 0 ? -1 : selections_check(run, &all, err);
+    return read_questions(run->arena, args, &all, err) < 0 ? -1 : selections_check(run, &all, err);
 }
 
 static int set_apply(struct state_run *run, const void *args, struct err *err)
 {
     struct selections all;
 
-    return read_all(run->arena, args, &all, err) < 0 ? -1 : selections_apply(run, &all, err);
+    return read_questions(run->arena, args, &all, err) < 0 ? -1 : selections_apply(run, &all, err);
 }
 
 static int set_revert(struct state_run *run, const void *args, struct err *err)

@@ -23,7 +23,7 @@ static const struct param set_file_params[] = {
 };
 /* clang-format on */
 
-static struct content_args content_of(const struct set_file_args *want)
+static struct content_args get_selections_content(const struct set_file_args *want)
 {
     struct content_args content = want->content;
 
@@ -33,15 +33,15 @@ static struct content_args content_of(const struct set_file_args *want)
 
 static int set_file_validate(const void *args, const struct value *where, struct diags *diags)
 {
-    const struct content_args content = content_of(args);
+    const struct content_args content = get_selections_content(args);
 
     return content_validate(&content, where, diags);
 }
 
-static int read_file(struct state_run *run, const struct set_file_args *want,
-                     struct selections *all, struct err *err)
+static int read_selections_file(struct state_run *run, const struct set_file_args *want,
+                                struct selections *all, struct err *err)
 {
-    const struct content_args args = content_of(want);
+    const struct content_args args = get_selections_content(want);
     struct content content;
 
     *all = (struct selections){ 0 };
@@ -56,14 +56,14 @@ static int set_file_check(struct state_run *run, const void *args, struct err *e
 {
     struct selections all;
 
-    return read_file(run, args, &all, err) < 0 ? -1 : selections_check(run, &all, err);
+    return read_selections_file(run, args, &all, err) < 0 ? -1 : selections_check(run, &all, err);
 }
 
 static int set_file_apply(struct state_run *run, const void *args, struct err *err)
 {
     struct selections all;
 
-    return read_file(run, args, &all, err) < 0 ? -1 : selections_apply(run, &all, err);
+    return read_selections_file(run, args, &all, err) < 0 ? -1 : selections_apply(run, &all, err);
 }
 
 static int set_file_revert(struct state_run *run, const void *args, struct err *err)

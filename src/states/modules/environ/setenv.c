@@ -88,7 +88,7 @@ static int setenv_validate(const void *args, const struct value *where, struct d
 }
 
 /* NAME=..., with or without "export ". */
-static bool is_line_of(struct str line, struct str name)
+static bool is_line_of_variable(struct str line, struct str name)
 {
     struct str rest = str_trim_left(line);
 
@@ -97,48 +97,48 @@ static bool is_line_of(struct str line, struct str name)
     return rest.n > name.n && rest.p[name.n] == '=' && str_starts(rest, name);
 }
 
-static bool removes(const struct setenv_args *want, const struct value *v)
+static bool is_variable_removed(const struct setenv_args *want, const struct value *v)
 {
     return v->kind == VALUE_NULL || (want->false_unsets && v->kind == VALUE_BOOL && !v->b);
 }
 
 /* Readers of the file strip a leading quote, and with it a trailing one. */
-static void add_value(struct buf *line, const char *value)
+static void add_environ_value(struct buf *line, const char *value)
 {
     const char *quote = value[0] == '"' || value[0] == '\'' ? "\"" : "";
 
     buf_printf(line, "%s%s%s", quote, value, quote);
 }
 
-static void put_pair(struct state_run *run, const struct setenv_args *want, struct str name,
-                     const struct value *v, struct str *text, struct buf *out)
+static void put_environ_pair(struct state_run *run, const struct setenv_args *want, struct str name,
+                             const struct value *v, struct str *text, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT), value = BUF_INIT(BUF_NO_LIMIT);
 
-    if (!removes(want, v)) {
+    if (!is_variable_removed(want, v)) {
         content_add_scalar(&value, v);
         buf_add_str(&line, name);
         buf_add_char(&line, '=');
-        add_value(&line, buf_text(&value));
+        add_environ_value(&line, buf_text(&value));
     }
     variables_set(run->host->variables, arena_str(run->arena, name).p,
-                  removes(want, v) ? NULL : buf_text(&value));
+                  is_variable_removed(want, v) ? NULL : buf_text(&value));
     buf_clear(out);
-    lines_put(out, *text, is_line_of, name, buf_view(&line));
+    lines_put(out, *text, is_line_of_variable, name, buf_view(&line));
     *text = buf_copy(out, run->arena);
 }
 
-static int setenv_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                       struct editor_plan *plan, struct err *err)
+static int plan_environ(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
 {
     const struct setenv_args *want = args;
     struct str text = file->text;
 
     if (want->value->kind != VALUE_MAP)
-        put_pair(run, want, str_from(want->name), want->value, &text, &plan->text);
+        put_environ_pair(run, want, str_from(want->name), want->value, &text, &plan->text);
     for (size_t i = 0; want->value->kind == VALUE_MAP && i < want->value->map->count; i++)
-        put_pair(run, want, want->value->map->pairs[i].key.s, &want->value->map->pairs[i].value,
-                 &text, &plan->text);
+        put_environ_pair(run, want, want->value->map->pairs[i].key.s,
+                         &want->value->map->pairs[i].value, &text, &plan->text);
     plan->pending = arena_printf(run->arena, "environment differs in %s", file->path);
     plan->done = arena_printf(run->arena, "set environment in %s", file->path);
     plan->remark = arena_printf(run->arena, "environment is up to date in %s", file->path);
@@ -146,7 +146,7 @@ static int setenv_plan(struct state_run *run, const void *args, const struct edi
 }
 
 /* The file that keeps the variables; NULL: set for this run only, as Salt does. */
-static const char *find_file(const struct state_run *run, const struct setenv_args *want)
+static const char *find_environ_file(const struct state_run *run, const struct setenv_args *want)
 {
     if (want->config)
         return want->config;
@@ -154,12 +154,12 @@ static const char *find_file(const struct state_run *run, const struct setenv_ar
 }
 
 /* The value for the commands of this run; NULL: none. As in Salt, false is an empty text. */
-static const char *value_for_run(struct state_run *run, const struct setenv_args *want,
-                                 const struct value *v)
+static const char *find_value_for_run(struct state_run *run, const struct setenv_args *want,
+                                      const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    if (removes(want, v))
+    if (is_variable_removed(want, v))
         return NULL;
     if (v->kind != VALUE_BOOL || v->b)
         content_add_scalar(&text, v);
@@ -185,26 +185,26 @@ static void set_pair(struct state_run *run, const char *name, const char *value)
     variables_set(run->host->variables, name, value);
 }
 
-static void each_pair(struct state_run *run, const struct setenv_args *want, pair_fn *use)
+static void visit_pairs(struct state_run *run, const struct setenv_args *want, pair_fn *use)
 {
     const struct value_map *map = want->value->kind == VALUE_MAP ? want->value->map : NULL;
 
     if (!map)
-        use(run, want->name, value_for_run(run, want, want->value));
+        use(run, want->name, find_value_for_run(run, want, want->value));
     for (size_t i = 0; map && i < map->count; i++)
         use(run, arena_str(run->arena, map->pairs[i].key.s).p,
-            value_for_run(run, want, &map->pairs[i].value));
+            find_value_for_run(run, want, &map->pairs[i].value));
 }
 
 static int setenv_check(struct state_run *run, const void *args, struct err *err)
 {
-    const struct editor editor = { .path = find_file(run, args), .plan = setenv_plan };
+    const struct editor editor = { .path = find_environ_file(run, args), .plan = plan_environ };
 
     if (editor.path)
         return editor_check(run, &editor, args, err);
-    each_pair(run, args, compare_pair);
+    visit_pairs(run, args, compare_pair);
     if (run->test || !run->differs) /* guards of later states see it in a dry run, too */
-        each_pair(run, args, set_pair);
+        visit_pairs(run, args, set_pair);
     if (!run->differs)
         state_say(run, "already set");
     return 0;
@@ -212,13 +212,13 @@ static int setenv_check(struct state_run *run, const void *args, struct err *err
 
 static int setenv_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct editor editor = { .path = find_file(run, args), .plan = setenv_plan };
+    const struct editor editor = { .path = find_environ_file(run, args), .plan = plan_environ };
 
     if (editor.path)
         return editor_apply(run, &editor, args, err);
     buf_clear(&run->text);
-    each_pair(run, args, compare_pair);
-    each_pair(run, args, set_pair);
+    visit_pairs(run, args, compare_pair);
+    visit_pairs(run, args, set_pair);
     return 0;
 }
 

@@ -47,8 +47,8 @@ static struct value pick_names(struct arena *arena, const struct value *tree,
 }
 
 /* `which` is true, a list of names, or nothing. */
-static int add_tree(struct state_run *run, struct value_map *data, const char *key,
-                    const struct value *which, const struct value *tree, struct err *err)
+static int add_event_tree(struct state_run *run, struct value_map *data, const char *key,
+                          const struct value *which, const struct value *tree, struct err *err)
 {
     if (!which || which->kind == VALUE_NULL || (which->kind == VALUE_BOOL && !which->b))
         return 0;
@@ -70,17 +70,17 @@ static void add_pairs(struct state_run *run, struct value_map *data, const struc
 }
 
 /* What was named last wins: trees, other keys, `data`. */
-static int make_data(struct state_run *run, const struct sending_args *want, struct value *ret,
-                     struct err *err)
+static int make_event_data(struct state_run *run, const struct sending_args *want,
+                           struct value *ret, struct err *err)
 {
     struct value_map *data = value_map_new(run->arena, 4);
     struct value environment = value_null();
 
     if (want->env && want->env->kind != VALUE_NULL)
         environment = environment_list(run->arena);
-    if (add_tree(run, data, "environ", want->env, &environment, err) < 0 ||
-        add_tree(run, data, "grains", want->facts, state_grains(run), err) < 0 ||
-        add_tree(run, data, "pillar", want->settings, state_settings(run), err) < 0)
+    if (add_event_tree(run, data, "environ", want->env, &environment, err) < 0 ||
+        add_event_tree(run, data, "grains", want->facts, state_grains(run), err) < 0 ||
+        add_event_tree(run, data, "pillar", want->settings, state_settings(run), err) < 0)
         return -1;
     add_pairs(run, data, want->more);
     add_pairs(run, data, want->data);
@@ -89,8 +89,8 @@ static int make_data(struct state_run *run, const struct sending_args *want, str
     return 0;
 }
 
-static int make_event(struct state_run *run, const struct sending_args *want,
-                      struct state_event *ret, struct err *err)
+static int make_sent_event(struct state_run *run, const struct sending_args *want,
+                           struct state_event *ret, struct err *err)
 {
     if (!run->host->send_event)
         return err_set(err, ERR_INVALID,
@@ -98,11 +98,11 @@ static int make_event(struct state_run *run, const struct sending_args *want,
                        "'zester PEEL state.apply' runs the states on a peel, which sends it",
                        want->tag);
     *ret = (struct state_event){ .tag = want->tag };
-    return make_data(run, want, &ret->data, err);
+    return make_event_data(run, want, &ret->data, err);
 }
 
 /* " {...}", or nothing when it is too long to be read. */
-static void print_data(struct buf *out, const struct value *data)
+static void print_event_data(struct buf *out, const struct value *data)
 {
     struct err err;
 
@@ -121,13 +121,13 @@ int sending_check(struct state_run *run, const void *args, struct err *err)
     const struct sending_args *want = args;
     struct state_event event;
 
-    if (make_event(run, want, &event, err) < 0)
+    if (make_sent_event(run, want, &event, err) < 0)
         return -1;
     if (!want->show_changed) {
         state_acts(run);
         return 0;
     }
-    print_data(&data, &event.data);
+    print_event_data(&data, &event.data);
     state_differs(run, "would send the event %s%s", want->tag, buf_text(&data));
     state_made(run, "sent the event %s%s", want->tag, buf_text(&data));
     return 0;
@@ -138,7 +138,7 @@ int sending_apply(struct state_run *run, const void *args, struct err *err)
     const struct sending_args *want = args;
     struct state_event event;
 
-    if (make_event(run, want, &event, err) < 0 ||
+    if (make_sent_event(run, want, &event, err) < 0 ||
         run->host->send_event(run->host, run->arena, &event, err) < 0)
         return -1;
     state_detail(run, "id", "%s", event.id);
@@ -153,7 +153,7 @@ int sending_call(struct state_run *run, const void *args, struct value *ret, str
 {
     struct state_event event;
 
-    if (make_event(run, args, &event, err) < 0 ||
+    if (make_sent_event(run, args, &event, err) < 0 ||
         (!run->test && run->host->send_event(run->host, run->arena, &event, err) < 0))
         return -1;
     *ret = value_bool(true);

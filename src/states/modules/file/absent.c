@@ -40,8 +40,8 @@ static int absent_validate(const void *args, const struct value *where, struct d
 }
 
 /* Dangling links count too. The root may have other names, such as a bind mount. */
-static int find_path(struct state_run *run, const struct absent_args *want, struct fs_info *ret,
-                     struct err *err)
+static int find_unwanted_path(struct state_run *run, const struct absent_args *want,
+                              struct fs_info *ret, struct err *err)
 {
     struct fs_info root;
 
@@ -58,7 +58,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     const struct absent_args *want = args;
     struct fs_info info;
 
-    if (find_path(run, want, &info, err) < 0)
+    if (find_unwanted_path(run, want, &info, err) < 0)
         return -1;
     if (info.kind != FS_NONE) {
         state_differs(run, "%s exists and should be absent", want->name);
@@ -73,7 +73,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
     const char *path = arena_str(run->arena, strip_slashes(want->name)).p;
     struct fs_info info;
 
-    if (find_path(run, want, &info, err) < 0)
+    if (find_unwanted_path(run, want, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE) {
         state_unchanged(run);

@@ -24,7 +24,7 @@ static const struct param accumulated_params[] = {
 };
 /* clang-format on */
 
-static bool is_scalar(const struct value *v)
+static bool is_accumulated_scalar(const struct value *v)
 {
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
@@ -34,19 +34,19 @@ static int accumulated_validate(const void *args, const struct value *where, str
     const struct value *text = ((const struct accumulated_args *)args)->text;
 
     (void)where;
-    if (text->kind != VALUE_LIST && !is_scalar(text))
+    if (text->kind != VALUE_LIST && !is_accumulated_scalar(text))
         return value_diag(diags, text, "'text' must be text or a list of texts, got %s",
                           value_describe(text));
     for (size_t i = 0; text->kind == VALUE_LIST && i < text->list->count; i++)
-        if (!is_scalar(&text->list->items[i]))
+        if (!is_accumulated_scalar(&text->list->items[i]))
             return value_diag(diags, &text->list->items[i],
                               "'text' must be a list of texts, but item %zu is %s", i + 1,
                               value_describe(&text->list->items[i]));
     return 0;
 }
 
-static void add_text(struct state_run *run, const struct accumulated_args *want,
-                     const struct value *v)
+static void add_accumulated_text(struct state_run *run, const struct accumulated_args *want,
+                                 const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
@@ -62,9 +62,9 @@ static int accumulated_check(struct state_run *run, const void *args, struct err
 
     (void)err;
     if (want->text->kind != VALUE_LIST)
-        add_text(run, want, want->text);
+        add_accumulated_text(run, want, want->text);
     for (size_t i = 0; want->text->kind == VALUE_LIST && i < want->text->list->count; i++)
-        add_text(run, want, &want->text->list->items[i]);
+        add_accumulated_text(run, want, &want->text->list->items[i]);
     state_say(run, "collected text of %s for %s", want->name, want->filename);
     return 0;
 }

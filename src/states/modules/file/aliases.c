@@ -88,14 +88,14 @@ static const struct param join_params[] = {
 };
 /* clang-format on */
 
-static int stat_path(const struct path_args *want, struct fs_info *ret, struct err *err)
+static int stat_file_path(const struct path_args *want, struct fs_info *ret, struct err *err)
 {
     if ((want->follow ? fs_stat : fs_lstat)(want->path, ret, err) < 0)
         return -1;
     return ret->kind != FS_NONE ? 0 : err_set(err, ERR_NOT_FOUND, "%s does not exist", want->path);
 }
 
-static int read_text(struct state_run *run, const char *path, struct str *ret, struct err *err)
+static int read_file_text(struct state_run *run, const char *path, struct str *ret, struct err *err)
 {
     if (fs_read(run->arena, path, TEXT_MAX, ret, err) < 0)
         return -1;
@@ -107,7 +107,7 @@ static int call_get_mode(struct state_run *run, const void *args, struct value *
 {
     struct fs_info info;
 
-    if (stat_path(args, &info, err) < 0)
+    if (stat_file_path(args, &info, err) < 0)
         return -1;
     *ret = value_text(arena_printf(run->arena, "%04o", (unsigned)info.mode));
     return 0;
@@ -118,7 +118,7 @@ static int call_get_uid(struct state_run *run, const void *args, struct value *r
     struct fs_info info;
 
     (void)run;
-    if (stat_path(args, &info, err) < 0)
+    if (stat_file_path(args, &info, err) < 0)
         return -1;
     *ret = value_int(info.uid);
     return 0;
@@ -129,13 +129,13 @@ static int call_get_gid(struct state_run *run, const void *args, struct value *r
     struct fs_info info;
 
     (void)run;
-    if (stat_path(args, &info, err) < 0)
+    if (stat_file_path(args, &info, err) < 0)
         return -1;
     *ret = value_int(info.gid);
     return 0;
 }
 
-static int user_name(struct state_run *run, uid_t uid, struct value *ret, struct err *err)
+static int find_user_name(struct state_run *run, uid_t uid, struct value *ret, struct err *err)
 {
     const struct account *account;
 
@@ -145,7 +145,7 @@ static int user_name(struct state_run *run, uid_t uid, struct value *ret, struct
     return 0;
 }
 
-static int group_name(struct state_run *run, gid_t gid, struct value *ret, struct err *err)
+static int find_group_name(struct state_run *run, gid_t gid, struct value *ret, struct err *err)
 {
     const struct account_group *group;
 
@@ -160,7 +160,7 @@ static int call_get_user(struct state_run *run, const void *args, struct value *
 {
     struct fs_info info;
 
-    return stat_path(args, &info, err) < 0 ? -1 : user_name(run, info.uid, ret, err);
+    return stat_file_path(args, &info, err) < 0 ? -1 : find_user_name(run, info.uid, ret, err);
 }
 
 static int call_get_group(struct state_run *run, const void *args, struct value *ret,
@@ -168,7 +168,7 @@ static int call_get_group(struct state_run *run, const void *args, struct value 
 {
     struct fs_info info;
 
-    return stat_path(args, &info, err) < 0 ? -1 : group_name(run, info.gid, ret, err);
+    return stat_file_path(args, &info, err) < 0 ? -1 : find_group_name(run, info.gid, ret, err);
 }
 
 /* An unknown account is an empty text, as in Salt. */
@@ -203,7 +203,7 @@ static int call_uid_to_user(struct state_run *run, const void *args, struct valu
 
     if (account_parse_user(((const struct path_args *)args)->path, &uid, err) < 0)
         return -1;
-    return user_name(run, uid, ret, err);
+    return find_user_name(run, uid, ret, err);
 }
 
 static int call_gid_to_group(struct state_run *run, const void *args, struct value *ret,
@@ -213,7 +213,7 @@ static int call_gid_to_group(struct state_run *run, const void *args, struct val
 
     if (account_parse_group(((const struct path_args *)args)->path, &gid, err) < 0)
         return -1;
-    return group_name(run, gid, ret, err);
+    return find_group_name(run, gid, ret, err);
 }
 
 static int call_is_link(struct state_run *run, const void *args, struct value *ret, struct err *err)
@@ -270,7 +270,7 @@ static int call_exists_glob(struct state_run *run, const void *args, struct valu
 }
 
 /* Flags of Python's re module. */
-static unsigned matcher_flags(const struct path_args *want)
+static unsigned read_matcher_flags(const struct path_args *want)
 {
     return (want->flags & 2 ? MATCHER_IGNORE_CASE : 0U) |
            (want->multiline || want->flags & 8 ? MATCHER_MULTILINE : 0U) |
@@ -285,17 +285,17 @@ static int call_search(struct state_run *run, const void *args, struct value *re
     struct str text;
     bool found;
 
-    if (read_text(run, want->path, &text, err) < 0 ||
-        matcher_new(run->arena, str_from(want->other), matcher_flags(want), &matcher, NULL, err) <
-            0 ||
+    if (read_file_text(run, want->path, &text, err) < 0 ||
+        matcher_new(run->arena, str_from(want->other), read_matcher_flags(want), &matcher, NULL,
+                    err) < 0 ||
         matcher_find(matcher, text, 0, &match, &found, err) < 0)
         return -1;
     *ret = value_bool(found);
     return 0;
 }
 
-static int call_contains(struct state_run *run, const void *args, struct value *ret,
-                         struct err *err)
+static int call_file_contains(struct state_run *run, const void *args, struct value *ret,
+                              struct err *err)
 {
     const struct path_args *want = args;
     struct str text;
@@ -416,7 +416,8 @@ static int call_normpath(struct state_run *run, const void *args, struct value *
     return 0;
 }
 
-static int call_join(struct state_run *run, const void *args, struct value *ret, struct err *err)
+static int call_file_join(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
 {
     const struct path_args *want = args;
     const char *path = want->parts.p[0];
@@ -431,11 +432,11 @@ static int call_join(struct state_run *run, const void *args, struct value *ret,
 
 /* --- kinds and file systems -------------------------------------------------------------- */
 
-static int has_kind(const void *args, enum fs_kind kind, struct value *ret, struct err *err)
+static int has_file_kind(const void *args, enum fs_kind kind, struct value *ret, struct err *err)
 {
     struct fs_info info;
 
-    if (stat_path(args, &info, err) < 0)
+    if (stat_file_path(args, &info, err) < 0)
         return -1;
     *ret = value_bool(info.kind == kind);
     return 0;
@@ -445,20 +446,20 @@ static int call_is_blkdev(struct state_run *run, const void *args, struct value 
                           struct err *err)
 {
     (void)run;
-    return has_kind(args, FS_BLOCK, ret, err);
+    return has_file_kind(args, FS_BLOCK, ret, err);
 }
 
 static int call_is_chrdev(struct state_run *run, const void *args, struct value *ret,
                           struct err *err)
 {
     (void)run;
-    return has_kind(args, FS_CHAR, ret, err);
+    return has_file_kind(args, FS_CHAR, ret, err);
 }
 
 static int call_is_fifo(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)run;
-    return has_kind(args, FS_FIFO, ret, err);
+    return has_file_kind(args, FS_FIFO, ret, err);
 }
 
 static int call_is_hardlink(struct state_run *run, const void *args, struct value *ret,
@@ -528,7 +529,7 @@ static int call_get_devmm(struct state_run *run, const void *args, struct value 
     struct fs_info info;
     dev_t node;
 
-    if (stat_path(args, &info, err) < 0)
+    if (stat_file_path(args, &info, err) < 0)
         return -1;
     node = info.kind == FS_BLOCK || info.kind == FS_CHAR ? info.node : 0;
     *ret = value_list(value_list_new(run->arena, 2));
@@ -572,7 +573,7 @@ static int call_pardir(struct state_run *run, const void *args, struct value *re
 const struct module aliases_file[] = {
     { .name = "file.access", .summary = "whether a path can be accessed", ROW(access_params, call_access) },
     { .name = "file.check_hash", .summary = "whether a file has the given hash", ROW(check_params, call_check_hash) },
-    { .name = "file.contains", .summary = "whether a file contains a text", ROW(contains_params, call_contains) },
+    { .name = "file.contains", .summary = "whether a file contains a text", ROW(contains_params, call_file_contains) },
     { .name = "file.contains_glob", .summary = "whether a glob matches the content of a file", ROW(glob_params, call_contains_glob) },
     { .name = "file.contains_regex", .summary = "whether a line of a file matches", ROW(search_params, call_search) },
     { .name = "file.get_devmm", .summary = "the major and minor number of a device", ROW(path_params, call_get_devmm) },
@@ -591,7 +592,7 @@ const struct module aliases_file[] = {
     { .name = "file.is_fifo", .summary = "whether a path is a named pipe", ROW(path_params, call_is_fifo) },
     { .name = "file.is_hardlink", .summary = "whether a file has several names", ROW(path_params, call_is_hardlink) },
     { .name = "file.is_link", .summary = "whether a path is a link", ROW(path_params, call_is_link) },
-    { .name = "file.join", .summary = "the parts of a path, joined", ROW(join_params, call_join) },
+    { .name = "file.join", .summary = "the parts of a path, joined", ROW(join_params, call_file_join) },
     { .name = "file.list_backup", .summary = "what a file was before earlier runs changed it", .params = backups_params, .args_size = sizeof(struct backups_args), .call = backups_of_file },
     { .name = "file.lstat", .summary = "numbers about a path, as lstat() gives them", ROW(path_params, call_lstat) },
     { .name = "file.normpath", .summary = "a path without '.', '..' and double slashes", ROW(path_params, call_normpath) },

@@ -22,7 +22,7 @@ static int append_plan(struct state_run *run, const void *args, const struct edi
     return chunks_plan(run, args, edit_append, "appended", file, plan, err);
 }
 
-static struct editor editor_of(const struct chunks_args *want)
+static struct editor make_append_editor(const struct chunks_args *want)
 {
     return (struct editor){
         .path = want->name,
@@ -33,7 +33,7 @@ static struct editor editor_of(const struct chunks_args *want)
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_append_editor)
 
 const struct module module_file_append = {
     .name = "file.append",

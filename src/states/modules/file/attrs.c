@@ -60,7 +60,7 @@ static void cache_account(struct cache *cache, const char *name, uint32_t id, co
     entry->file_inode = st->st_ino;
 }
 
-static int look_up(struct cache *cache, const char *name, uint32_t *ret_id, struct err *err)
+static int look_up_account(struct cache *cache, const char *name, uint32_t *ret_id, struct err *err)
 {
     struct stat st;
     const bool usable = strlen(name) <= CACHE_NAME_MAX && stat(cache->file, &st) == 0;
@@ -78,10 +78,10 @@ static int look_up(struct cache *cache, const char *name, uint32_t *ret_id, stru
 }
 
 /* In a dry run, an earlier state may create the account. */
-static int find_account(struct state_run *run, struct cache *cache, const char *name, uint32_t *ret,
-                        struct err *err)
+static int find_cached_account(struct state_run *run, struct cache *cache, const char *name,
+                               uint32_t *ret, struct err *err)
 {
-    if (look_up(cache, name, ret, err) == 0)
+    if (look_up_account(cache, name, ret, err) == 0)
         return 0;
     if (!run->test || err->code != ERR_NOT_FOUND)
         return -1;
@@ -92,12 +92,12 @@ static int find_account(struct state_run *run, struct cache *cache, const char *
 
 int attrs_find_user(struct state_run *run, const char *name, uid_t *ret, struct err *err)
 {
-    return find_account(run, &users, name, ret, err);
+    return find_cached_account(run, &users, name, ret, err);
 }
 
 int attrs_find_group(struct state_run *run, const char *name, gid_t *ret, struct err *err)
 {
-    return find_account(run, &groups, name, ret, err);
+    return find_cached_account(run, &groups, name, ret, err);
 }
 
 /* --- parameters ---------------------------------------------------------------------- */
@@ -135,8 +135,8 @@ int attrs_validate(const struct value *mode, bool keep, struct diags *diags)
     return decode_mode(mode, &ignored, diags);
 }
 
-static int read_mode(struct state_run *run, const struct value *mode, struct attrs *attrs,
-                     struct err *err)
+static int read_attrs_mode(struct state_run *run, const struct value *mode, struct attrs *attrs,
+                           struct err *err)
 {
     struct diags diags = DIAGS_INIT(run->arena);
 
@@ -155,7 +155,7 @@ int attrs_read(struct state_run *run, const struct value *mode, const char *user
                struct attrs *ret, struct err *err)
 {
     *ret = (struct attrs){ .want = CHANGE_KEEP, .user = user, .group = group };
-    if (read_mode(run, mode, ret, err) < 0)
+    if (read_attrs_mode(run, mode, ret, err) < 0)
         return -1;
     if (user && attrs_find_user(run, user, &ret->want.uid, err) < 0)
         return -1;
@@ -164,13 +164,13 @@ int attrs_read(struct state_run *run, const struct value *mode, const char *user
 
 /* --- comparing ------------------------------------------------------------------------ */
 
-static bool mode_differs(const struct attrs *attrs, const struct fs_info *info)
+static bool is_mode_other(const struct attrs *attrs, const struct fs_info *info)
 {
     return attrs->want.mode != CHANGE_KEEP_MODE && attrs->want.mode != info->mode &&
            info->kind != FS_LINK;
 }
 
-static bool owner_differs(const struct attrs *attrs, const struct fs_info *info)
+static bool is_owner_other(const struct attrs *attrs, const struct fs_info *info)
 {
     return (attrs->want.uid != CHANGE_KEEP_ID && attrs->want.uid != info->uid) ||
            (attrs->want.gid != CHANGE_KEEP_ID && attrs->want.gid != info->gid);
@@ -178,13 +178,13 @@ static bool owner_differs(const struct attrs *attrs, const struct fs_info *info)
 
 bool attrs_differ(const struct attrs *attrs, const struct fs_info *info)
 {
-    return mode_differs(attrs, info) || owner_differs(attrs, info);
+    return is_mode_other(attrs, info) || is_owner_other(attrs, info);
 }
 
 void attrs_check(struct state_run *run, const char *path, const struct attrs *attrs,
                  const struct fs_info *info)
 {
-    if (mode_differs(attrs, info)) {
+    if (is_mode_other(attrs, info)) {
         state_differs(run, "mode %04o != %04o for %s", (unsigned)info->mode,
                       (unsigned)attrs->want.mode, path);
         state_made(run, "mode %04o -> %04o for %s", (unsigned)info->mode,
@@ -205,7 +205,7 @@ void attrs_check(struct state_run *run, const char *path, const struct attrs *at
 }
 
 /* The current mode; the kernel clears the set-id bits when the owner changes. */
-static mode_t mode_after(const struct attrs *attrs, const struct fs_info *info)
+static mode_t compute_mode(const struct attrs *attrs, const struct fs_info *info)
 {
     mode_t mode = info->mode;
 
@@ -225,6 +225,6 @@ int attrs_apply(struct state_run *run, struct site *site, const struct attrs *at
     if (!attrs_differ(attrs, &site->info))
         return 0;
     if (attr.mode == CHANGE_KEEP_MODE)
-        attr.mode = mode_after(attrs, &site->info);
+        attr.mode = compute_mode(attrs, &site->info);
     return change_attr_at(run, site, &attr, err);
 }

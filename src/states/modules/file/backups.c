@@ -74,8 +74,8 @@ static int add_image(struct state_run *run, const struct backups_args *want,
 typedef int backups_fn(struct state_run *run, const struct backups_args *want,
                        const struct undo_run *past, struct value_map *all, struct err *err);
 
-static int add_file(struct state_run *run, const struct backups_args *want,
-                    const struct undo_run *past, struct value_map *all, struct err *err)
+static int add_backup_file(struct state_run *run, const struct backups_args *want,
+                           const struct undo_run *past, struct value_map *all, struct err *err)
 {
     const struct image *image = find_image(past, want->path);
 
@@ -83,7 +83,8 @@ static int add_file(struct state_run *run, const struct backups_args *want,
 }
 
 /* The backups of a file of the folder, a map of their own. */
-static struct value_map *place_of(struct arena *arena, struct value_map *all, const char *name)
+static struct value_map *find_backup_map(struct arena *arena, struct value_map *all,
+                                         const char *name)
 {
     const struct value key = value_text(arena_strdup(arena, name));
     const struct value *found = value_map_find(all, &key);
@@ -94,8 +95,8 @@ static struct value_map *place_of(struct arena *arena, struct value_map *all, co
     return map;
 }
 
-static int add_folder(struct state_run *run, const struct backups_args *want,
-                      const struct undo_run *past, struct value_map *all, struct err *err)
+static int add_backup_folder(struct state_run *run, const struct backups_args *want,
+                             const struct undo_run *past, struct value_map *all, struct err *err)
 {
     const char *folder = path_normalise(run->arena, want->path);
 
@@ -106,7 +107,7 @@ static int add_folder(struct state_run *run, const struct backups_args *want,
             if (strcmp(path_dirname(run->arena, path), folder) == 0 &&
                 find_image(past, path) == &one->image &&
                 add_image(run, want, past, &one->image,
-                          place_of(run->arena, all, strrchr(path, '/') + 1), err) < 0)
+                          find_backup_map(run->arena, all, strrchr(path, '/') + 1), err) < 0)
                 return -1;
         }
     return 0;
@@ -124,8 +125,8 @@ static int add_run(struct state_run *run, const struct backups_args *want,
     return add(run, want, &past, all, err);
 }
 
-static int collect(struct state_run *run, const void *args, backups_fn *add, struct value *ret,
-                   struct err *err)
+static int collect_backups(struct state_run *run, const void *args, backups_fn *add,
+                           struct value *ret, struct err *err)
 {
     struct undo_places places = { .list = VEC_INIT };
 
@@ -140,10 +141,10 @@ static int collect(struct state_run *run, const void *args, backups_fn *add, str
 
 int backups_of_file(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
-    return collect(run, args, add_file, ret, err);
+    return collect_backups(run, args, add_backup_file, ret, err);
 }
 
 int backups_of_folder(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
-    return collect(run, args, add_folder, ret, err);
+    return collect_backups(run, args, add_backup_folder, ret, err);
 }

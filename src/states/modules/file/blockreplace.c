@@ -47,8 +47,8 @@ static const struct param blockreplace_params[] = {
 };
 /* clang-format on */
 
-static int compile_patterns(struct arena *arena, struct str pattern, const struct matcher **ret,
-                            struct err *err)
+static int compile_block_patterns(struct arena *arena, struct str pattern,
+                                  const struct matcher **ret, struct err *err)
 {
     *ret = NULL;
     return pattern.n > 0 ? matcher_new(arena, pattern, 0, ret, NULL, err) : 0;
@@ -63,8 +63,8 @@ static int blockreplace_validate(const void *args, const struct value *where, st
 
     if (backup_validate(want->backup, diags) < 0)
         result = -1;
-    if (compile_patterns(diags->arena, want->before, &matcher, &err) < 0 ||
-        compile_patterns(diags->arena, want->after, &matcher, &err) < 0)
+    if (compile_block_patterns(diags->arena, want->before, &matcher, &err) < 0 ||
+        compile_block_patterns(diags->arena, want->after, &matcher, &err) < 0)
         result = value_diag(diags, where, "invalid %s", err.text);
     if (want->start.n > 0 && str_eq(str_trim_right(want->start), str_trim_right(want->end)))
         result = value_diag(diags, value_point(where, "marker_start"),
@@ -72,14 +72,14 @@ static int blockreplace_validate(const void *args, const struct value *where, st
     return result;
 }
 
-static bool adds_block(const struct block_args *want)
+static bool is_block_added(const struct block_args *want)
 {
     return want->append || want->prepend || want->before.n > 0 || want->after.n > 0;
 }
 
-static void describe_change(struct state_run *run, const struct block_args *want,
-                            const struct editor_file *file, enum edit_block_found found,
-                            struct editor_plan *plan)
+static void describe_block_change(struct state_run *run, const struct block_args *want,
+                                  const struct editor_file *file, enum edit_block_found found,
+                                  struct editor_plan *plan)
 {
     const char *name = want->name;
 
@@ -92,8 +92,9 @@ static void describe_change(struct state_run *run, const struct block_args *want
         plan->done = arena_printf(run->arena, "created %s with managed block", name);
         plan->word = "created";
     } else if (found == EDIT_BLOCK_MISSING) {
-        plan->remark = arena_printf(run->arena, "managed block not found in %s%s", name,
-                                    adds_block(want) ? "" : " and append_if_not_found is false");
+        plan->remark =
+            arena_printf(run->arena, "managed block not found in %s%s", name,
+                         is_block_added(want) ? "" : " and append_if_not_found is false");
     } else if (found == EDIT_BLOCK_ADDED) {
         plan->pending = arena_printf(run->arena, "managed block not found in %s", name);
         plan->done = arena_printf(run->arena, "appended managed block to %s", name);
@@ -112,8 +113,8 @@ static struct str choose_marker(const struct state_run *run, struct str given, s
 }
 
 /* What several sources hold, one after another. */
-static int join_sources(struct state_run *run, const struct block_args *want, struct str *ret,
-                        struct err *err)
+static int join_block_sources(struct state_run *run, const struct block_args *want, struct str *ret,
+                              struct err *err)
 {
     AUTO_BUF struct buf all = BUF_INIT(EDIT_SIZE_MAX);
     struct str text;
@@ -137,7 +138,7 @@ static int join_sources(struct state_run *run, const struct block_args *want, st
 }
 
 /* With what file.accumulated has collected for the file, each text on lines of its own. */
-static int add_accumulated(struct state_run *run, const struct block_args *want, struct str *text,
+static int add_block_texts(struct state_run *run, const struct block_args *want, struct str *text,
                            struct err *err)
 {
     const struct value_map *found = accumulators_get(run->host->accumulators, run->arena,
@@ -159,9 +160,8 @@ static int add_accumulated(struct state_run *run, const struct block_args *want,
     return 0;
 }
 
-static int blockreplace_plan(struct state_run *run, const void *args,
-                             const struct editor_file *file, struct editor_plan *plan,
-                             struct err *err)
+static int plan_block(struct state_run *run, const void *args, const struct editor_file *file,
+                      struct editor_plan *plan, struct err *err)
 {
     const struct block_args *want = args;
     struct content_args content_args = want->content;
@@ -181,30 +181,30 @@ static int blockreplace_plan(struct state_run *run, const void *args,
     if (content_args.source)
         content_args.template = content_choose_template(run, content_args.template);
     if (content_get(run, &content_args, &content, err) < 0 ||
-        compile_patterns(run->arena, want->before, &edit.before, err) < 0 ||
-        compile_patterns(run->arena, want->after, &edit.after, err) < 0)
+        compile_block_patterns(run->arena, want->before, &edit.before, err) < 0 ||
+        compile_block_patterns(run->arena, want->after, &edit.after, err) < 0)
         return -1;
     edit.content = content.text;
-    if ((want->sources.n > 0 && join_sources(run, want, &edit.content, err) < 0) ||
-        add_accumulated(run, want, &edit.content, err) < 0)
+    if ((want->sources.n > 0 && join_block_sources(run, want, &edit.content, err) < 0) ||
+        add_block_texts(run, want, &edit.content, err) < 0)
         return -1;
     if (edit_block(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);
-    describe_change(run, want, file, found, plan);
+    describe_block_change(run, want, file, found, plan);
     return 0;
 }
 
-static struct editor editor_of(const struct block_args *want)
+static struct editor make_block_editor(const struct block_args *want)
 {
     return (struct editor){
         .path = want->name,
-        .plan = blockreplace_plan,
+        .plan = plan_block,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_block_editor)
 
 const struct module module_file_blockreplace = {
     .name = "file.blockreplace",

@@ -22,7 +22,7 @@ const char *cache_path(struct state_run *run, const char *source)
     return arena_printf(run->arena, "%s/cached/%s", run->host->data_dir, hex);
 }
 
-static int make_folder(const char *folder, mode_t mode, struct err *err)
+static int make_cache_folder(const char *folder, mode_t mode, struct err *err)
 {
     const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };
     AUTO_SITE struct site site = SITE_INIT;
@@ -34,7 +34,8 @@ static int make_folder(const char *folder, mode_t mode, struct err *err)
     return err->errnum == EEXIST ? 0 : -1; /* another thread was faster */
 }
 
-static int fill_draft(struct draft *draft, const struct source_content *content, struct err *err)
+static int fill_cache_draft(struct draft *draft, const struct source_content *content,
+                            struct err *err)
 {
     AUTO_FD int fd = -1;
 
@@ -56,12 +57,12 @@ int cache_keep(struct state_run *run, const char *source, const struct source_co
 
     if (run->host->test)
         return 0;
-    if (make_folder(run->host->data_dir, 0755, err) < 0 ||
-        make_folder(path_dirname(run->arena, path), 0700, err) < 0 ||
+    if (make_cache_folder(run->host->data_dir, 0755, err) < 0 ||
+        make_cache_folder(path_dirname(run->arena, path), 0700, err) < 0 ||
         site_walk(&site, path, SITE_OWN, err) < 0 ||
         draft_open_at(&draft, &site, &private, err) < 0)
         return -1;
-    rc = fill_draft(&draft, content, err);
+    rc = fill_cache_draft(&draft, content, err);
     if (rc == 0)
         rc = draft_commit(&draft, err);
     draft_done(&draft);

@@ -9,13 +9,13 @@
 #include "states/state/host.h"
 #include "states/state/module.h"
 
-static bool is_scalar(const struct value *v)
+static bool is_chunk_scalar(const struct value *v)
 {
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
 
 /* Null means no text, as everywhere; an empty text is an empty line. */
-static bool has_text(const struct chunks_args *args)
+static bool has_chunk_text(const struct chunks_args *args)
 {
     return args->text && args->text->kind != VALUE_NULL;
 }
@@ -26,15 +26,15 @@ int chunks_validate(const struct chunks_args *args, const struct value *where, s
 
     if (backup_validate(args->backup, diags) < 0)
         result = -1;
-    if (!has_text(args) && !args->content.source && args->sources.n == 0)
+    if (!has_chunk_text(args) && !args->content.source && args->sources.n == 0)
         return value_diag(diags, where, "nothing to add: set 'text', 'source' or 'sources'");
-    if (!has_text(args) || is_scalar(args->text))
+    if (!has_chunk_text(args) || is_chunk_scalar(args->text))
         return result;
     if (args->text->kind != VALUE_LIST)
         return value_diag(diags, args->text, "'text' must be text or a list of texts, got %s",
                           value_describe(args->text));
     for (size_t i = 0; i < args->text->list->count; i++)
-        if (!is_scalar(&args->text->list->items[i]))
+        if (!is_chunk_scalar(&args->text->list->items[i]))
             result = value_diag(diags, &args->text->list->items[i],
                                 "'text' must be a list of texts, but item %zu is %s", i + 1,
                                 value_describe(&args->text->list->items[i]));
@@ -48,7 +48,7 @@ struct collection {
 };
 
 /* A chunk without a final newline still has a last line; an empty chunk is an empty line. */
-static void add_text(struct collection *c, const struct value *v)
+static void add_chunk_text(struct collection *c, const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(EDIT_SIZE_MAX);
 
@@ -58,7 +58,8 @@ static void add_text(struct collection *c, const struct value *v)
     VEC_PUSH_IN(c->run->arena, &c->list, buf_copy(&text, c->run->arena));
 }
 
-static int add_source(struct collection *c, const char *source, const char *hash, struct err *err)
+static int add_chunk_source(struct collection *c, const char *source, const char *hash,
+                            struct err *err)
 {
     struct str text;
 
@@ -92,14 +93,14 @@ static int get_all(struct state_run *run, const struct chunks_args *args, struct
 
     if (args->text && args->text->kind == VALUE_LIST)
         for (size_t i = 0; i < args->text->list->count; i++)
-            add_text(&c, &args->text->list->items[i]);
-    else if (has_text(args))
-        add_text(&c, args->text);
+            add_chunk_text(&c, &args->text->list->items[i]);
+    else if (has_chunk_text(args))
+        add_chunk_text(&c, args->text);
     if (add_given(&c, err) < 0)
         return -1;
     for (size_t i = 0; i < args->sources.n; i++)
-        if (add_source(&c, args->sources.p[i],
-                       i < args->source_hashes.n ? args->source_hashes.p[i] : NULL, err) < 0)
+        if (add_chunk_source(&c, args->sources.p[i],
+                             i < args->source_hashes.n ? args->source_hashes.p[i] : NULL, err) < 0)
             return -1;
     *ret = (struct edit_chunks){
         .p = c.list.p,

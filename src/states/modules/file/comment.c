@@ -16,25 +16,25 @@ static int comment_validate(const void *args, const struct value *where, struct 
     return commenting_validate(args, where, diags);
 }
 
-static int comment_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_comments(struct state_run *run, const void *args, const struct editor_file *file,
+                         struct editor_plan *plan, struct err *err)
 {
     static const struct commenting how = { edit_comment, "file.comment", "commented" };
 
     return commenting_plan(run, &how, args, file, plan, err);
 }
 
-static struct editor editor_of(const struct commenting_args *want)
+static struct editor make_comment_editor(const struct commenting_args *want)
 {
     return (struct editor){
         .path = want->name,
-        .plan = comment_plan,
+        .plan = plan_comments,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_comment_editor)
 
 const struct module module_file_comment = {
     .name = "file.comment",

@@ -60,7 +60,7 @@ const struct value *content_choose_template(const struct state_run *run,
     return template || !run->salt ? template : &rendered;
 }
 
-static void add_all(struct arena *arena, struct value_map *to, const struct value *from)
+static void add_content_items(struct arena *arena, struct value_map *to, const struct value *from)
 {
     for (size_t i = 0; from && i < from->map->count; i++)
         value_map_set(arena, to, from->map->pairs[i].key, from->map->pairs[i].value);
@@ -72,9 +72,9 @@ int content_render(struct state_run *run, const struct content_args *args, const
     struct value_map *extra = value_map_new(run->arena, 4);
     const struct value map = value_map(extra);
 
-    add_all(run->arena, extra, args->extra);
-    add_all(run->arena, extra, args->defaults);
-    add_all(run->arena, extra, args->context);
+    add_content_items(run->arena, extra, args->extra);
+    add_content_items(run->arena, extra, args->defaults);
+    add_content_items(run->arena, extra, args->context);
     return state_render(run, name, text, &map, ret, err);
 }
 
@@ -91,8 +91,8 @@ static bool has_source(const struct content_args *args)
     return args->source && args->source->kind != VALUE_NULL;
 }
 
-static int check_exclusive(const struct content_args *args, const struct value *where,
-                           struct diags *diags)
+static int check_content_exclusive(const struct content_args *args, const struct value *where,
+                                   struct diags *diags)
 {
     const struct {
         const char *name;
@@ -116,7 +116,7 @@ static int check_exclusive(const struct content_args *args, const struct value *
     return 0;
 }
 
-static bool is_line(const struct value *v)
+static bool is_content_line(const struct value *v)
 {
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
@@ -124,15 +124,16 @@ static bool is_line(const struct value *v)
 static bool is_contents(const struct value *v)
 {
     if (v->kind != VALUE_LIST)
-        return is_line(v);
+        return is_content_line(v);
     for (size_t i = 0; i < v->list->count; i++)
-        if (!is_line(&v->list->items[i]))
+        if (!is_content_line(&v->list->items[i]))
             return false;
     return true;
 }
 
 /* A source of a list: a text, or a map of one source to its hash. */
-static bool read_source(const struct value *v, const char **ret_source, const char **ret_hash)
+static bool read_content_source(const struct value *v, const char **ret_source,
+                                const char **ret_hash)
 {
     *ret_hash = NULL;
     if (v->kind == VALUE_STR && v->s.n > 0 && !memchr(v->s.p, '\0', v->s.n)) {
@@ -152,14 +153,14 @@ static int check_source(const struct value *source, struct diags *diags)
     const char *text, *hash;
 
     if (source->kind != VALUE_LIST)
-        return read_source(source, &text, &hash)
+        return read_content_source(source, &text, &hash)
                    ? 0
                    : value_diag(diags, source, "'source' must be a path or a list of paths, got %s",
                                 value_describe(source));
     if (source->list->count == 0)
         return value_diag(diags, source, "'source' must not be an empty list");
     for (size_t i = 0; i < source->list->count; i++)
-        if (!read_source(&source->list->items[i], &text, &hash))
+        if (!read_content_source(&source->list->items[i], &text, &hash))
             return value_diag(diags, &source->list->items[i],
                               "'source' must be a list of paths, got %s",
                               value_describe(&source->list->items[i]));
@@ -169,7 +170,7 @@ static int check_source(const struct value *source, struct diags *diags)
 int content_validate(const struct content_args *args, const struct value *where,
                      struct diags *diags)
 {
-    int result = check_exclusive(args, where, diags);
+    int result = check_content_exclusive(args, where, diags);
     bool wanted;
 
     if (has_source(args) && check_source(args->source, diags) < 0)
@@ -202,19 +203,19 @@ void content_add_scalar(struct buf *out, const struct value *v)
         (void)words_print(out, v);
 }
 
-static bool ends_line(const struct buf *out)
+static bool is_line_end(const struct buf *out)
 {
     return out->n > 0 && out->p[out->n - 1] == '\n';
 }
 
 /* A text as it is; of a list, each item ends its line. */
-static void add_lines(struct buf *out, const struct value *contents)
+static void add_content_lines(struct buf *out, const struct value *contents)
 {
     if (contents->kind != VALUE_LIST)
         content_add_scalar(out, contents);
     for (size_t i = 0; contents->kind == VALUE_LIST && i < contents->list->count; i++) {
         content_add_scalar(out, &contents->list->items[i]);
-        if (!ends_line(out))
+        if (!is_line_end(out))
             buf_add_char(out, '\n');
     }
 }
@@ -222,9 +223,9 @@ static void add_lines(struct buf *out, const struct value *contents)
 static int end_lines(struct state_run *run, const struct content_args *args, struct buf *out,
                      struct str *ret, struct err *err)
 {
-    while (args->no_newline && ends_line(out))
+    while (args->no_newline && is_line_end(out))
         buf_cut(out, out->n - 1);
-    if (!args->no_newline && out->n > 0 && !ends_line(out))
+    if (!args->no_newline && out->n > 0 && !is_line_end(out))
         buf_add_char(out, '\n');
     if (out->full)
         return err_set(err, ERR_LIMIT, "contents exceed the limit of %zu bytes", CONTENT_MAX);
@@ -237,7 +238,7 @@ static int join_lines(struct state_run *run, const struct content_args *args,
 {
     AUTO_BUF struct buf out = BUF_INIT(CONTENT_MAX);
 
-    add_lines(&out, contents);
+    add_content_lines(&out, contents);
     return end_lines(run, args, &out, ret, err);
 }
 
@@ -276,15 +277,16 @@ static int join_contents(struct state_run *run, const struct content_args *args,
             return -1;
         if (i > 0)
             buf_add_char(&out, '\n');
-        add_lines(&out, found);
-        if (found->kind == VALUE_LIST && i + 1 < paths->n && ends_line(&out))
+        add_content_lines(&out, found);
+        if (found->kind == VALUE_LIST && i + 1 < paths->n && is_line_end(&out))
             buf_cut(&out, out.n - 1);
     }
     return end_lines(run, args, &out, ret, err);
 }
 
-static int read_one(struct state_run *run, const struct content_args *args, const char *source,
-                    const struct source_trust *trust, struct content *ret, struct err *err)
+static int read_content_part(struct state_run *run, const struct content_args *args,
+                             const char *source, const struct source_trust *trust,
+                             struct content *ret, struct err *err)
 {
     struct source_content content;
 
@@ -310,10 +312,10 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
     for (size_t i = 0; i < count; i++) {
         const struct value *item = is_list ? &args->source->list->items[i] : args->source;
 
-        if (!read_source(item, &ret->source, &ret->hash))
+        if (!read_content_source(item, &ret->source, &ret->hash))
             return err_set(err, ERR_INVALID, "source is %s", value_describe(item));
         trust.hash = ret->hash ? ret->hash : args->trust.hash;
-        result = read_one(run, args, ret->source, &trust, ret, err);
+        result = read_content_part(run, args, ret->source, &trust, ret, err);
         if (result == 0 || err->code != ERR_NOT_FOUND)
             return result;
     }

@@ -69,7 +69,7 @@ struct survey {
     bool exists; /* the destination */
 };
 
-static int same_pieces(int a, int b, bool *ret, struct err *err)
+static int compare_file_pieces(int a, int b, bool *ret, struct err *err)
 {
     char left[PIECE_SIZE], right[PIECE_SIZE];
     size_t n, m;
@@ -83,7 +83,7 @@ static int same_pieces(int a, int b, bool *ret, struct err *err)
     return 0;
 }
 
-static int open_file(const char *path, int *ret_fd, struct err *err)
+static int open_copied_file(const char *path, int *ret_fd, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
@@ -92,19 +92,19 @@ static int open_file(const char *path, int *ret_fd, struct err *err)
     return *ret_fd < 0 ? err_sys(err, ENOENT, "open '%s'", path) : 0;
 }
 
-static int same_content(const char *a, const char *b, bool *ret, struct err *err)
+static int compare_copied_content(const char *a, const char *b, bool *ret, struct err *err)
 {
     AUTO_FD int left = -1, right = -1;
 
-    if (open_file(a, &left, err) < 0 || open_file(b, &right, err) < 0)
+    if (open_copied_file(a, &left, err) < 0 || open_copied_file(b, &right, err) < 0)
         return -1;
-    if (same_pieces(left, right, ret, err) < 0)
+    if (compare_file_pieces(left, right, ret, err) < 0)
         return err_wrap(err, "compare '%s' with '%s'", a, b);
     return 0;
 }
 
-static int attrs_of(struct state_run *run, const struct copy_args *want,
-                    const struct fs_info *source, struct attrs *ret, struct err *err)
+static int get_copied_attrs(struct state_run *run, const struct copy_args *want,
+                            const struct fs_info *source, struct attrs *ret, struct err *err)
 {
     if (attrs_read(run, want->mode, want->user, want->group, ret, err) < 0)
         return -1;
@@ -123,7 +123,8 @@ static int attrs_of(struct state_run *run, const struct copy_args *want,
     return 0;
 }
 
-static int link_differs(struct survey *survey, struct step *step, bool *ret, struct err *err)
+static int is_copied_link_other(struct survey *survey, struct step *step, bool *ret,
+                                struct err *err)
 {
     const char *now;
 
@@ -141,7 +142,7 @@ static int copy_differs(struct survey *survey, struct step *step, bool *ret, str
 
     *ret = true;
     if (step->source.kind == FS_LINK)
-        return link_differs(survey, step, ret, err);
+        return is_copied_link_other(survey, step, ret, err);
     if (step->there.kind != step->source.kind)
         return 0;
     *ret = attrs_differ(&step->attrs, &step->there);
@@ -150,21 +151,21 @@ static int copy_differs(struct survey *survey, struct step *step, bool *ret, str
     *ret = step->there.size != step->source.size;
     if (*ret)
         return 0;
-    if (same_content(step->from, step->to, &same, err) < 0)
+    if (compare_copied_content(step->from, step->to, &same, err) < 0)
         return -1;
     *ret = !same;
     return 0;
 }
 
-static int add_step(struct survey *survey, const char *from, const char *to,
-                    const struct fs_info *source, struct err *err)
+static int add_copy_step(struct survey *survey, const char *from, const char *to,
+                         const struct fs_info *source, struct err *err)
 {
     struct step step = { .from = from, .to = to, .source = *source };
     bool needed;
 
     if (source->kind != FS_FILE && source->kind != FS_FOLDER && source->kind != FS_LINK)
         return 0; /* devices and sockets are not copied */
-    if (attrs_of(survey->run, survey->want, source, &step.attrs, err) < 0 ||
+    if (get_copied_attrs(survey->run, survey->want, source, &step.attrs, err) < 0 ||
         fs_lstat(to, &step.there, err) < 0 || copy_differs(survey, &step, &needed, err) < 0)
         return -1;
     survey->bytes += source->kind == FS_FILE ? source->size : 0;
@@ -174,17 +175,18 @@ static int add_step(struct survey *survey, const char *from, const char *to,
     return state_bind_path(survey->run, from, err) < 0 ? -1 : state_bind_path(survey->run, to, err);
 }
 
-static int visit_source(void *self, enum tree_step step, const struct tree_entry *entry,
-                        struct err *err)
+static int visit_copied_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                              struct err *err)
 {
     struct survey *survey = self;
     struct arena *arena = survey->run->arena;
 
     if (step == TREE_LEAVE)
         return 0;
-    return add_step(survey, arena_strdup(arena, entry->path),
-                    arena_printf(arena, "%s%s", survey->dest, entry->path + strlen(survey->source)),
-                    &entry->info, err);
+    return add_copy_step(
+        survey, arena_strdup(arena, entry->path),
+        arena_printf(arena, "%s%s", survey->dest, entry->path + strlen(survey->source)),
+        &entry->info, err);
 }
 
 static int walk_source(struct survey *survey, struct err *err)
@@ -193,7 +195,7 @@ static int walk_source(struct survey *survey, struct err *err)
 
     if (site_walk(&site, survey->source, 0, err) < 0)
         return -1;
-    return tree_walk_at(&site, visit_source, survey, err);
+    return tree_walk_at(&site, visit_copied_entry, survey, err);
 }
 
 /* The current path, or the target of a link, by the same safe walk that changes use. */
@@ -208,8 +210,8 @@ static int find_info(const char *path, struct fs_info *ret, struct err *err)
 }
 
 /* Find the destination and all steps of the copy. */
-static int survey_init(struct survey *survey, struct state_run *run, const struct copy_args *want,
-                       struct err *err)
+static int init_copy_survey(struct survey *survey, struct state_run *run,
+                            const struct copy_args *want, struct err *err)
 {
     struct fs_info source, there;
 
@@ -234,7 +236,7 @@ static int survey_init(struct survey *survey, struct state_run *run, const struc
         return err_set(err, ERR_INVALID, "%s is inside its own source", survey->dest);
     if (source.kind == FS_FOLDER)
         return walk_source(survey, err);
-    return add_step(survey, survey->source, survey->dest, &source, err);
+    return add_copy_step(survey, survey->source, survey->dest, &source, err);
 }
 
 static void say_steps(struct survey *survey)
@@ -259,7 +261,7 @@ static int copy_check(struct state_run *run, const void *args, struct err *err)
     const struct copy_args *want = args;
     struct survey survey;
 
-    if (survey_init(&survey, run, want, err) < 0)
+    if (init_copy_survey(&survey, run, want, err) < 0)
         return -1;
     if (survey.exists && !want->force) {
         state_say(run, "destination %s exists and force is false", survey.dest);
@@ -283,7 +285,7 @@ static int copy_check(struct state_run *run, const void *args, struct err *err)
 /* --- applying ------------------------------------------------------------------------------ */
 
 /* A link takes the place of all but a folder in one step. */
-static bool must_go(const struct step *step)
+static bool is_removal_needed(const struct step *step)
 {
     const enum fs_kind there = step->there.kind;
 
@@ -292,11 +294,11 @@ static bool must_go(const struct step *step)
     return there == FS_LINK || (there != FS_NONE && there != step->source.kind);
 }
 
-static int do_step(struct state_run *run, const struct step *step, struct err *err)
+static int do_copy_step(struct state_run *run, const struct step *step, struct err *err)
 {
     struct change_attr attr = step->attrs.want;
 
-    if (must_go(step) && change_remove(run, step->to, err) < 0)
+    if (is_removal_needed(step) && change_remove(run, step->to, err) < 0)
         return -1;
     if (step->source.kind == FS_LINK)
         return change_symlink(run, step->target, step->to, err);
@@ -315,7 +317,7 @@ static int copy_apply(struct state_run *run, const void *args, struct err *err)
     struct attrs folders;
     struct survey survey;
 
-    if (survey_init(&survey, run, want, err) < 0)
+    if (init_copy_survey(&survey, run, want, err) < 0)
         return -1;
     if (survey.steps.n == 0) {
         state_unchanged(run);
@@ -325,7 +327,7 @@ static int copy_apply(struct state_run *run, const void *args, struct err *err)
         parent_make(run, survey.dest, want->makedirs, &folders.want, err) < 0)
         return -1;
     VEC_EACH (&survey.steps, step)
-        if (do_step(run, step, err) < 0)
+        if (do_copy_step(run, step, err) < 0)
             return -1;
     state_say(run, "copied %s to %s (%llu bytes)", want->source, survey.dest,
               (unsigned long long)survey.bytes);

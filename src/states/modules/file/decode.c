@@ -35,8 +35,8 @@ static int decode_validate(const void *args, const struct value *where, struct d
     return 0;
 }
 
-static int find_data(struct state_run *run, const struct decode_args *want, struct str *ret,
-                     struct err *err)
+static int find_encoded_data(struct state_run *run, const struct decode_args *want, struct str *ret,
+                             struct err *err)
 {
     const struct value *found;
 
@@ -50,14 +50,14 @@ static int find_data(struct state_run *run, const struct decode_args *want, stru
     return 0;
 }
 
-static int find_wish(struct state_run *run, const struct decode_args *want, struct wanted *ret,
-                     struct err *err)
+static int find_decoded_file(struct state_run *run, const struct decode_args *want,
+                             struct wanted *ret, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(DECODED_MAX);
     struct str text;
 
     *ret = (struct wanted){ .path = want->name, .has_content = true };
-    if (find_data(run, want, &text, err) < 0 ||
+    if (find_encoded_data(run, want, &text, err) < 0 ||
         attrs_read(run, NULL, NULL, NULL, &ret->attrs, err) < 0)
         return -1;
     if (base64_decode(text, BASE64_STANDARD, &out, err) < 0)
@@ -70,7 +70,7 @@ static int decode_check(struct state_run *run, const void *args, struct err *err
 {
     struct wanted wanted;
 
-    return find_wish(run, args, &wanted, err) < 0 ? -1 : wanted_check(run, &wanted, err);
+    return find_decoded_file(run, args, &wanted, err) < 0 ? -1 : wanted_check(run, &wanted, err);
 }
 
 static int decode_apply(struct state_run *run, const void *args, struct err *err)
@@ -78,7 +78,8 @@ static int decode_apply(struct state_run *run, const void *args, struct err *err
     enum wanted_done done;
     struct wanted wanted;
 
-    if (find_wish(run, args, &wanted, err) < 0 || wanted_apply(run, &wanted, &done, err) < 0)
+    if (find_decoded_file(run, args, &wanted, err) < 0 ||
+        wanted_apply(run, &wanted, &done, err) < 0)
         return -1;
     return wanted_report(run, &wanted, done, err);
 }

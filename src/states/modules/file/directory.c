@@ -126,14 +126,14 @@ struct survey {
     bool applying;      /* set differences as they are found */
 };
 
-static const struct attrs *attrs_for(const struct survey *survey, const struct fs_info *info)
+static const struct attrs *choose_attrs(const struct survey *survey, const struct fs_info *info)
 {
     if (info->kind == FS_FOLDER)
         return survey->recurse & NO_DIRS ? NULL : &survey->folders;
     return survey->recurse & NO_FILES ? NULL : &survey->files;
 }
 
-static int is_kept(void *self, const char *relative, bool *ret_kept, struct err *err)
+static int is_entry_kept(void *self, const char *relative, bool *ret_kept, struct err *err)
 {
     const struct survey *survey = self;
 
@@ -142,8 +142,8 @@ static int is_kept(void *self, const char *relative, bool *ret_kept, struct err 
 
 /* Find what gets attributes: the path of the walk, or the target of a link there. `ret` is
  * empty for paths that are skipped. */
-static int find_subject(const struct survey *survey, const struct tree_entry *entry,
-                        struct site *ret, struct err *err)
+static int find_managed_directory(const struct survey *survey, const struct tree_entry *entry,
+                                  struct site *ret, struct err *err)
 {
     if (survey->want->has_depth && entry->depth > (size_t)survey->want->max_depth)
         return 0;
@@ -162,9 +162,9 @@ static int judge_attrs(struct survey *survey, const struct tree_entry *entry, st
     struct fault fault;
     AUTO_FD int fd = -1;
 
-    if (find_subject(survey, entry, &site, err) < 0)
+    if (find_managed_directory(survey, entry, &site, err) < 0)
         return -1;
-    attrs = site.info.kind == FS_NONE ? NULL : attrs_for(survey, &site.info);
+    attrs = site.info.kind == FS_NONE ? NULL : choose_attrs(survey, &site.info);
     if (!attrs || !attrs_differ(attrs, &site.info))
         return 0;
     fault = (struct fault){ arena_strdup(survey->run->arena, entry->path), site.info };
@@ -174,8 +174,8 @@ static int judge_attrs(struct survey *survey, const struct tree_entry *entry, st
 }
 
 /* A folder is reported before its contents, and set after them: its new mode might deny access. */
-static int visit_path(void *self, enum tree_step step, const struct tree_entry *entry,
-                      struct err *err)
+static int visit_directory_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                                 struct err *err)
 {
     struct survey *survey = self;
 
@@ -195,8 +195,8 @@ static int visit_path(void *self, enum tree_step step, const struct tree_entry *
 
 /* --- the folder itself ------------------------------------------------------------------ */
 
-static int survey_init(struct survey *survey, struct state_run *run,
-                       const struct directory_args *want, struct err *err)
+static int init_directory_survey(struct survey *survey, struct state_run *run,
+                                 const struct directory_args *want, struct err *err)
 {
     /* Of both, Salt's is dir_mode. */
     const struct value *mode =
@@ -227,13 +227,13 @@ static int walk_below(struct survey *survey, struct err *err)
     AUTO_SITE struct site site = SITE_INIT;
 
     if (survey->want->clean &&
-        leftovers_find(survey->run, survey->name, is_kept, survey, &survey->extra, err) < 0)
+        leftovers_find(survey->run, survey->name, is_entry_kept, survey, &survey->extra, err) < 0)
         return -1;
     if (!(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
         return 0;
     if (site_walk(&site, survey->name, link, err) < 0)
         return -1;
-    return tree_walk_at(&site, visit_path, survey, err);
+    return tree_walk_at(&site, visit_directory_entry, survey, err);
 }
 
 static int check_below(struct survey *survey, struct err *err)
@@ -251,7 +251,7 @@ static int check_below(struct survey *survey, struct err *err)
     for (size_t i = 0; i < survey->faults.n && i < SENTENCES_MAX; i++) {
         const struct fault *fault = &survey->faults.p[i];
 
-        attrs_check(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info);
+        attrs_check(survey->run, fault->path, choose_attrs(survey, &fault->info), &fault->info);
     }
     if (count > SENTENCES_MAX)
         state_differs(survey->run, "%zu paths in all", count);
@@ -259,7 +259,7 @@ static int check_below(struct survey *survey, struct err *err)
 }
 
 /* A trailing slash would follow a link. */
-static int find_folder(const struct survey *survey, struct site *ret, struct err *err)
+static int find_clean_directory(const struct survey *survey, struct site *ret, struct err *err)
 {
     return site_walk(ret, survey->name, survey->want->allow_symlink ? SITE_FOLLOW : 0, err);
 }
@@ -271,7 +271,8 @@ static int directory_check(struct state_run *run, const void *args, struct err *
     struct survey survey;
     struct fs_info info;
 
-    if (survey_init(&survey, run, want, err) < 0 || find_folder(&survey, &site, err) < 0)
+    if (init_directory_survey(&survey, run, want, err) < 0 ||
+        find_clean_directory(&survey, &site, err) < 0)
         return -1;
     if (site.info.kind == FS_FOLDER) {
         if (!want->children_only)
@@ -297,7 +298,7 @@ static int directory_check(struct state_run *run, const void *args, struct err *
 }
 
 /* Something else is at the path: move or remove it, or fail. */
-static int clear_way(struct survey *survey, struct err *err)
+static int clear_way_for_directory(struct survey *survey, struct err *err)
 {
     const struct directory_args *want = survey->want;
     struct arena *arena = survey->run->arena;
@@ -321,14 +322,14 @@ static int clear_way(struct survey *survey, struct err *err)
     return change_rename(survey->run, survey->name, aside, err);
 }
 
-static int make_folder(struct survey *survey, struct err *err)
+static int make_missing_directory(struct survey *survey, struct err *err)
 {
     const struct directory_args *want = survey->want;
     struct fs_info info;
 
     if (fs_lstat(survey->name, &info, err) < 0)
         return -1;
-    if (info.kind != FS_NONE && clear_way(survey, err) < 0)
+    if (info.kind != FS_NONE && clear_way_for_directory(survey, err) < 0)
         return -1;
     if (parent_make(survey->run, want->name, want->makedirs, NULL, err) < 0)
         return -1;
@@ -358,10 +359,11 @@ static int directory_apply(struct state_run *run, const void *args, struct err *
     struct fs_info info;
     bool made, differs = false;
 
-    if (survey_init(&survey, run, want, err) < 0 || find_folder(&survey, &site, err) < 0)
+    if (init_directory_survey(&survey, run, want, err) < 0 ||
+        find_clean_directory(&survey, &site, err) < 0)
         return -1;
     made = site.info.kind != FS_FOLDER;
-    if (made && make_folder(&survey, err) < 0)
+    if (made && make_missing_directory(&survey, err) < 0)
         return -1;
     if (!made && !want->children_only) {
         differs = attrs_differ(&survey.self, &site.info);

@@ -43,8 +43,8 @@ static bool is_counted(struct usage *usage, const struct fs_info *info)
 }
 
 /* A link counts as what it leads to, which is not entered. */
-static int add_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                     struct err *err)
+static int add_usage_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                           struct err *err)
 {
     struct usage *usage = self;
     struct fs_info info = entry->info;
@@ -65,7 +65,7 @@ static int diskusage_call(struct state_run *run, const void *args, struct value 
     int result = 0;
 
     if (path)
-        result = tree_walk(path, add_entry, &usage, err);
+        result = tree_walk(path, add_usage_entry, &usage, err);
     map_done(&usage.seen);
     if (result < 0)
         return -1;

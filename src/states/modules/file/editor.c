@@ -33,8 +33,8 @@ static pthread_mutex_t *lock_of(const char *path)
 }
 
 /* Read the file and let the module plan its change. */
-static int make_plan(struct state_run *run, const struct editor *editor, const void *args,
-                     struct editor_file *file, struct editor_plan *plan, struct err *err)
+static int make_edit_plan(struct state_run *run, const struct editor *editor, const void *args,
+                          struct editor_file *file, struct editor_plan *plan, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
     struct str text;
@@ -47,7 +47,7 @@ static int make_plan(struct state_run *run, const struct editor *editor, const v
     return editor->plan(run, args, file, plan, err);
 }
 
-static bool is_content(const struct editor_file *file, const struct editor_plan *plan)
+static bool is_content_wanted(const struct editor_file *file, const struct editor_plan *plan)
 {
     if (!file->exists && plan->create)
         return false;
@@ -78,9 +78,9 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
 {
     struct editor_plan plan = { .text = BUF_INIT(EDIT_SIZE_MAX) };
     struct editor_file file;
-    int result = make_plan(run, editor, args, &file, &plan, err);
+    int result = make_edit_plan(run, editor, args, &file, &plan, err);
 
-    if (result == 0 && is_content(&file, &plan)) {
+    if (result == 0 && is_content_wanted(&file, &plan)) {
         add_remark(run, &plan);
     } else if (result == 0) {
         if (!file.exists)
@@ -116,9 +116,9 @@ static int edit_file(struct state_run *run, const struct editor *editor, const v
 {
     struct editor_plan plan = { .text = BUF_INIT(EDIT_SIZE_MAX) };
     struct editor_file file;
-    int result = make_plan(run, editor, args, &file, &plan, err);
+    int result = make_edit_plan(run, editor, args, &file, &plan, err);
 
-    if (result == 0 && is_content(&file, &plan)) {
+    if (result == 0 && is_content_wanted(&file, &plan)) {
         add_remark(run, &plan);
         state_unchanged(run);
     } else if (result == 0) {

@@ -71,7 +71,7 @@ static char cut_sign(struct str *text)
     return sign;
 }
 
-static struct str find_unit(struct str text)
+static struct str find_time_unit(struct str text)
 {
     const bool has_unit = text.n > 0 && (text.p[text.n - 1] < '0' || text.p[text.n - 1] > '9');
 
@@ -83,7 +83,7 @@ static int parse_size(const char *given, struct range *ret, struct err *err)
 {
     struct str text = str_trim(str_from(given));
     const char sign = cut_sign(&text);
-    const struct str unit = find_unit(text);
+    const struct str unit = find_time_unit(text);
     uint64_t size, step = 1;
     char one[] = { '1', unit.n > 0 ? unit.p[0] : 'b', '\0' };
 
@@ -101,15 +101,15 @@ static int parse_mtime(struct state_run *run, const char *given, struct range *r
 {
     struct str text = str_trim(str_from(given));
     const char sign = cut_sign(&text);
-    const struct str unit = find_unit(text);
+    const struct str unit = find_time_unit(text);
     const int64_t now = clock_wall();
     int64_t age, step;
 
     if (unit.n == 0)
         text = str_from(arena_printf(run->arena, "%.*sd", STR_ARG(text)));
     if (number_parse_duration(text, &age, err) < 0 ||
-        number_parse_duration(str_from(arena_printf(run->arena, "1%s", find_unit(text).p)), &step,
-                              err) < 0)
+        number_parse_duration(str_from(arena_printf(run->arena, "1%s", find_time_unit(text).p)),
+                              &step, err) < 0)
         return err_wrap(err, "mtime");
     ret->low = sign == '-' ? now - age : sign == '+' ? INT64_MIN : now - age - step;
     ret->high = sign == '-' ? INT64_MAX : now - age;
@@ -121,7 +121,7 @@ static bool is_in_range(const struct range *range, int64_t number)
     return number >= range->low && number <= range->high;
 }
 
-static bool matches_one(struct param_strs globs, const char *name, unsigned flags)
+static bool match_any_glob(struct param_strs globs, const char *name, unsigned flags)
 {
     for (size_t i = 0; i < globs.n; i++)
         if (glob_match_with(str_from(globs.p[i]), str_from(name), flags))
@@ -129,7 +129,7 @@ static bool matches_one(struct param_strs globs, const char *name, unsigned flag
     return globs.n == 0;
 }
 
-static bool has_kind(const char *letters, enum fs_kind kind)
+static bool is_kind_wanted(const char *letters, enum fs_kind kind)
 {
     static const char letter_of[] = {
         [FS_FILE] = 'f', [FS_FOLDER] = 'd', [FS_LINK] = 'l',   [FS_BLOCK] = 'b',
@@ -140,14 +140,15 @@ static bool has_kind(const char *letters, enum fs_kind kind)
                         strchr(letters, letter_of[kind]));
 }
 
-static int is_matched(const struct matcher *matcher, struct str text, bool *ret, struct err *err)
+static int is_entry_matched(const struct matcher *matcher, struct str text, bool *ret,
+                            struct err *err)
 {
     return *ret && matcher ? matcher_find(matcher, text, 0, NULL, ret, err) : 0;
 }
 
 /* What cannot be read has no content that could match. */
-static int has_content(const struct finding *f, const struct tree_entry *entry, bool *ret,
-                       struct err *err)
+static int has_file_matching_text(const struct finding *f, const struct tree_entry *entry,
+                                  bool *ret, struct err *err)
 {
     struct str text;
     struct err ignored;
@@ -156,28 +157,28 @@ static int has_content(const struct finding *f, const struct tree_entry *entry, 
         return 0;
     *ret = entry->info.kind == FS_FILE &&
            fs_read(f->run->arena, entry->path, TEXT_MAX, &text, &ignored) == 0 && text.p;
-    return is_matched(f->grep, *ret ? text : STR(""), ret, err);
+    return is_entry_matched(f->grep, *ret ? text : STR(""), ret, err);
 }
 
-static int on_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                    struct err *err)
+static int visit_found_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                             struct err *err)
 {
     struct finding *f = self;
     const struct find_args *want = f->want;
     const char *slash = strrchr(entry->path, '/');
     const char *name = slash && slash[1] ? slash + 1 : entry->path;
-    bool found = step != TREE_LEAVE && (int64_t)entry->depth <= want->maxdepth &&
-                 (int64_t)entry->depth >= want->mindepth &&
-                 has_kind(want->type, entry->info.kind) &&
-                 (!want->owner || entry->info.uid == f->uid) &&
-                 (!want->group || entry->info.gid == f->gid) &&
-                 (!want->size || is_in_range(&f->size, (int64_t)entry->info.size)) &&
-                 (!want->mtime || is_in_range(&f->mtime, entry->info.mtime)) &&
-                 matches_one(want->name, name, 0) && matches_one(want->iname, name, GLOB_FOLD);
+    bool found =
+        step != TREE_LEAVE && (int64_t)entry->depth <= want->maxdepth &&
+        (int64_t)entry->depth >= want->mindepth && is_kind_wanted(want->type, entry->info.kind) &&
+        (!want->owner || entry->info.uid == f->uid) &&
+        (!want->group || entry->info.gid == f->gid) &&
+        (!want->size || is_in_range(&f->size, (int64_t)entry->info.size)) &&
+        (!want->mtime || is_in_range(&f->mtime, entry->info.mtime)) &&
+        match_any_glob(want->name, name, 0) && match_any_glob(want->iname, name, GLOB_FOLD);
 
-    if (is_matched(f->regex, str_from(name), &found, err) < 0 ||
-        is_matched(f->iregex, str_from(name), &found, err) < 0 ||
-        has_content(f, entry, &found, err) < 0)
+    if (is_entry_matched(f->regex, str_from(name), &found, err) < 0 ||
+        is_entry_matched(f->iregex, str_from(name), &found, err) < 0 ||
+        has_file_matching_text(f, entry, &found, err) < 0)
         return -1;
     if (found && f->list->count >= FOUND_MAX)
         return err_set(err, ERR_LIMIT, "more than %d paths found", FOUND_MAX);
@@ -210,7 +211,7 @@ static int find_call(struct state_run *run, const void *args, struct value *ret,
         (want->group && account_parse_group(want->group, &f.gid, err) < 0) ||
         fs_lstat(want->path, &info, err) < 0)
         return -1;
-    return info.kind == FS_NONE ? 0 : tree_walk(want->path, on_entry, &f, err);
+    return info.kind == FS_NONE ? 0 : tree_walk(want->path, visit_found_entry, &f, err);
 }
 
 const struct module module_file_find = {

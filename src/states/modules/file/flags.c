@@ -18,7 +18,7 @@ static const struct {
     { "UNICODE", "U", 32, 0 }, /* as always */
 };
 
-static int read_number(int64_t number, unsigned *flags, struct err *err)
+static int read_flag_number(int64_t number, unsigned *flags, struct err *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (number & known[i].number) {
@@ -30,10 +30,10 @@ static int read_number(int64_t number, unsigned *flags, struct err *err)
     return 0;
 }
 
-static int read_one(const struct value *v, unsigned *flags, struct err *err)
+static int read_flag(const struct value *v, unsigned *flags, struct err *err)
 {
     if (v->kind == VALUE_INT)
-        return read_number(v->i, flags, err);
+        return read_flag_number(v->i, flags, err);
     for (size_t i = 0; v->kind == VALUE_STR && i < ARRAY_LEN(known); i++)
         if (str_is(v->s, known[i].name) || str_is(v->s, known[i].letter)) {
             *flags |= known[i].flag;
@@ -53,10 +53,10 @@ int flags_read(const struct value *flags, unsigned otherwise, unsigned *ret, str
         *ret = otherwise;
         return 0;
     }
-    if (flags->kind != VALUE_LIST && read_one(flags, &sum, err) < 0)
+    if (flags->kind != VALUE_LIST && read_flag(flags, &sum, err) < 0)
         return -1;
     for (size_t i = 0; flags->kind == VALUE_LIST && i < flags->list->count; i++)
-        if (read_one(&flags->list->items[i], &sum, err) < 0)
+        if (read_flag(&flags->list->items[i], &sum, err) < 0)
             return -1;
     *ret = sum;
     return 0;

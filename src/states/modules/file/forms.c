@@ -9,7 +9,7 @@
 
 #define DEFAULT_SECTION "DEFAULT"
 
-static int print_scalar(struct buf *out, const struct value *v, struct err *err)
+static int print_form_scalar(struct buf *out, const struct value *v, struct err *err)
 {
     if (v->kind == VALUE_STR && str_find_char(v->s, '\n', 0) != STR_NONE)
         return err_set(err, ERR_UNSUPPORTED, "a text of several lines would not be read back");
@@ -26,14 +26,14 @@ static int print_scalar(struct buf *out, const struct value *v, struct err *err)
 /* --- sections -------------------------------------------------------------------------------- */
 
 /* Further lines of a value are indented. */
-static int print_value(struct buf *out, const struct value *v, struct err *err)
+static int print_form_value(struct buf *out, const struct value *v, struct err *err)
 {
     struct str rest;
 
     if (v->kind == VALUE_NULL)
         return err_set(err, ERR_UNSUPPORTED, "a section cannot have a key without a value");
     if (v->kind != VALUE_STR)
-        return print_scalar(out, v, err);
+        return print_form_scalar(out, v, err);
     rest = v->s;
     buf_add_str(out, str_cut(&rest, '\n'));
     while (rest.p) {
@@ -43,11 +43,11 @@ static int print_value(struct buf *out, const struct value *v, struct err *err)
     return 0;
 }
 
-static int print_key(struct buf *out, const struct value *v, struct err *err)
+static int print_form_key(struct buf *out, const struct value *v, struct err *err)
 {
     const size_t from = out->n;
 
-    if (print_scalar(out, v, err) < 0)
+    if (print_form_scalar(out, v, err) < 0)
         return -1;
     for (size_t i = from; i < out->n; i++)
         out->p[i] = (char)tolower((unsigned char)out->p[i]);
@@ -60,16 +60,16 @@ static int print_section(struct buf *out, const struct value_pair *section, stru
         return err_set(err, ERR_UNSUPPORTED, "sections must be maps, got %s",
                        value_describe(&section->value));
     buf_add_char(out, '[');
-    if (print_scalar(out, &section->key, err) < 0)
+    if (print_form_scalar(out, &section->key, err) < 0)
         return -1;
     buf_add_text(out, "]\n");
     for (size_t i = 0; i < section->value.map->count; i++) {
         const struct value_pair *pair = &section->value.map->pairs[i];
 
-        if (print_key(out, &pair->key, err) < 0)
+        if (print_form_key(out, &pair->key, err) < 0)
             return -1;
         buf_add_text(out, " = ");
-        if (print_value(out, &pair->value, err) < 0)
+        if (print_form_value(out, &pair->value, err) < 0)
             return -1;
         buf_add_char(out, '\n');
     }
@@ -77,7 +77,7 @@ static int print_section(struct buf *out, const struct value_pair *section, stru
     return 0;
 }
 
-static bool is_default(const struct value_pair *section)
+static bool is_form_default(const struct value_pair *section)
 {
     return section->key.kind == VALUE_STR && str_is(section->key.s, DEFAULT_SECTION);
 }
@@ -95,7 +95,7 @@ int forms_print_sections(struct buf *out, const struct value *data, struct err *
         return -1;
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < data->map->count; i++)
-            if (is_default(&data->map->pairs[i]) == (first == 1) &&
+            if (is_form_default(&data->map->pairs[i]) == (first == 1) &&
                 print_section(out, &data->map->pairs[i], err) < 0)
                 return -1;
     buf_add_char(out, '\n');
@@ -112,10 +112,10 @@ int forms_print_lines(struct buf *out, const struct value *data, const char *sep
     for (size_t i = 0; i < data->map->count; i++) {
         const struct value_pair *pair = &data->map->pairs[i];
 
-        if (print_scalar(out, &pair->key, err) < 0)
+        if (print_form_scalar(out, &pair->key, err) < 0)
             return -1;
         buf_add_text(out, separator);
-        if (print_scalar(out, &pair->value, err) < 0)
+        if (print_form_scalar(out, &pair->value, err) < 0)
             return -1;
         buf_add_char(out, '\n');
     }

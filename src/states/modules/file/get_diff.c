@@ -26,8 +26,8 @@ static const struct param get_diff_params[] = {
 };
 /* clang-format on */
 
-static int read_file(struct state_run *run, const struct get_diff_args *want, size_t i,
-                     struct str *ret, struct err *err)
+static int read_diff_file(struct state_run *run, const struct get_diff_args *want, size_t i,
+                          struct str *ret, struct err *err)
 {
     const struct value source = value_text(want->files[i]);
     const struct content_args args = {
@@ -51,7 +51,7 @@ static int get_diff_call(struct state_run *run, const void *args, struct value *
     struct str texts[2], diff;
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (read_file(run, want, i, &texts[i], err) < 0)
+        if (read_diff_file(run, want, i, &texts[i], err) < 0)
             return -1;
     diff = prospect_diff(run, texts[0], texts[1], want->show_names ? want->files[0] : "",
                          want->show_names ? want->files[1] : "");

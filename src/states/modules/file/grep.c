@@ -22,8 +22,8 @@ static const struct param grep_params[] = {
 };
 /* clang-format on */
 
-static int read_options(struct param_strs opts, unsigned *ret_flags, bool *ret_inverse,
-                        struct err *err)
+static int read_grep_options(struct param_strs opts, unsigned *ret_flags, bool *ret_inverse,
+                             struct err *err)
 {
     for (size_t i = 0; i < opts.n; i++)
         for (const char *p = opts.p[i] + (opts.p[i][0] == '-'); *p; p++)
@@ -47,7 +47,7 @@ static int grep_call(struct state_run *run, const void *args, struct value *ret,
     struct line line;
     struct str text;
 
-    if (read_options(want->opts, &flags, &inverse, err) < 0 ||
+    if (read_grep_options(want->opts, &flags, &inverse, err) < 0 ||
         matcher_new(run->arena, str_from(want->pattern), flags, &matcher, NULL, err) < 0 ||
         fs_read(run->arena, want->path, TEXT_MAX, &text, err) < 0)
         return -1;

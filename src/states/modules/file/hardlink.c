@@ -46,7 +46,7 @@ static bool is_linked(const struct names *names)
            names->name.inode == names->target.inode;
 }
 
-static int find_names(const struct hardlink_args *want, struct names *ret, struct err *err)
+static int find_hardlink_names(const struct hardlink_args *want, struct names *ret, struct err *err)
 {
     if (fs_lstat(want->name, &ret->name, err) < 0 || fs_stat(want->target, &ret->target, err) < 0)
         return -1;
@@ -63,7 +63,7 @@ static int hardlink_check(struct state_run *run, const void *args, struct err *e
     const struct hardlink_args *want = args;
     struct names names;
 
-    if (find_names(want, &names, err) < 0)
+    if (find_hardlink_names(want, &names, err) < 0)
         return -1;
     if (names.target.kind == FS_NONE) {
         state_differs(run, "target %s does not exist", want->target);
@@ -88,7 +88,7 @@ static int hardlink_apply(struct state_run *run, const void *args, struct err *e
     struct attrs folders;
     struct names names;
 
-    if (find_names(want, &names, err) < 0 ||
+    if (find_hardlink_names(want, &names, err) < 0 ||
         attrs_read(run, want->dir_mode, want->user, want->group, &folders, err) < 0)
         return -1;
     if (names.target.kind == FS_NONE)

@@ -61,7 +61,7 @@ static int keyvalue_validate(const void *args, const struct value *where, struct
 }
 
 /* Later ones override earlier ones of the same key. */
-static void put_pair(struct edit_pair *pairs, size_t *n, struct str key, struct str value)
+static void put_keyvalue_pair(struct edit_pair *pairs, size_t *n, struct str key, struct str value)
 {
     for (size_t i = 0; i < *n; i++)
         if (str_eq(pairs[i].key, key)) {
@@ -71,26 +71,27 @@ static void put_pair(struct edit_pair *pairs, size_t *n, struct str key, struct 
     pairs[(*n)++] = (struct edit_pair){ key, value };
 }
 
-static const struct edit_pair *all_pairs(struct state_run *run, const struct keyvalue_args *want,
-                                         size_t *ret_n)
+static const struct edit_pair *collect_pairs(struct state_run *run,
+                                             const struct keyvalue_args *want, size_t *ret_n)
 {
     struct edit_pair *pairs =
         ARENA_ARRAY(run->arena, struct edit_pair, want->key_values.n + want->entries.n + 1);
     size_t n = 0;
 
     for (size_t i = 0; i < want->key_values.n; i++)
-        put_pair(pairs, &n, str_from(want->key_values.p[i].key),
-                 str_from(want->key_values.p[i].value));
+        put_keyvalue_pair(pairs, &n, str_from(want->key_values.p[i].key),
+                          str_from(want->key_values.p[i].value));
     for (size_t i = 0; i < want->entries.n; i++)
-        put_pair(pairs, &n, str_from(want->entries.p[i].key), str_from(want->entries.p[i].value));
+        put_keyvalue_pair(pairs, &n, str_from(want->entries.p[i].key),
+                          str_from(want->entries.p[i].value));
     if (want->has_key)
-        put_pair(pairs, &n, want->key, want->value);
+        put_keyvalue_pair(pairs, &n, want->key, want->value);
     *ret_n = n;
     return pairs;
 }
 
-static int plan_missing(struct state_run *run, const struct keyvalue_args *want,
-                        struct editor_plan *plan, struct err *err)
+static int plan_keyvalue_missing(struct state_run *run, const struct keyvalue_args *want,
+                                 struct editor_plan *plan, struct err *err)
 {
     if (want->ignore_if_missing) {
         buf_clear(&plan->text);
@@ -104,8 +105,8 @@ static int plan_missing(struct state_run *run, const struct keyvalue_args *want,
     return 0;
 }
 
-static int keyvalue_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                         struct editor_plan *plan, struct err *err)
+static int plan_keyvalues(struct state_run *run, const void *args, const struct editor_file *file,
+                          struct editor_plan *plan, struct err *err)
 {
     const struct keyvalue_args *want = args;
     struct edit_keyvalue edit = {
@@ -120,7 +121,7 @@ static int keyvalue_plan(struct state_run *run, const void *args, const struct e
     };
     struct edit_keyvalue_found found;
 
-    edit.pairs = all_pairs(run, want, &edit.n);
+    edit.pairs = collect_pairs(run, want, &edit.n);
     if (edit_keyvalue(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);
     if (want->search_only && (found.changed > 0 || found.missing > 0))
@@ -137,20 +138,20 @@ static int keyvalue_plan(struct state_run *run, const void *args, const struct e
         plan->remark =
             arena_printf(run->arena, "%zu key%s missing from %s, and append_if_not_found is false",
                          found.missing, found.missing == 1 ? " is" : "s are", want->name);
-    return file->exists ? 0 : plan_missing(run, want, plan, err);
+    return file->exists ? 0 : plan_keyvalue_missing(run, want, plan, err);
 }
 
-static struct editor editor_of(const struct keyvalue_args *want)
+static struct editor make_keyvalue_editor(const struct keyvalue_args *want)
 {
     return (struct editor){
         .path = want->name,
-        .plan = keyvalue_plan,
+        .plan = plan_keyvalues,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_keyvalue_editor)
 
 const struct module module_file_keyvalue = {
     .name = "file.keyvalue",

@@ -22,7 +22,7 @@ struct search {
 };
 
 /* On leaving a folder: if nothing in it is kept, remove it as a whole. */
-static void leave_folder(struct search *search, const char *path)
+static void leave_leftover_folder(struct search *search, const char *path)
 {
     struct leftovers *found = search->found;
 
@@ -35,14 +35,14 @@ static void leave_folder(struct search *search, const char *path)
 }
 
 /* Managed by another state of the run, or a file that one of them is writing. */
-static bool is_of_another(const struct state_run *run, const char *path)
+static bool is_managed_elsewhere(const struct state_run *run, const char *path)
 {
     return managed_has(run->managed, path) || managed_covers(run->managed, path, run->name) ||
            fs_is_temp_name(path_basename(path).p);
 }
 
-static int visit_path(void *self, enum tree_step step, const struct tree_entry *entry,
-                      struct err *err)
+static int visit_leftover_path(void *self, enum tree_step step, const struct tree_entry *entry,
+                               struct err *err)
 {
     struct search *search = self;
     bool kept;
@@ -50,10 +50,10 @@ static int visit_path(void *self, enum tree_step step, const struct tree_entry *
     if (entry->depth == 0)
         return 0;
     if (step == TREE_LEAVE) {
-        leave_folder(search, entry->path);
+        leave_leftover_folder(search, entry->path);
         return 0;
     }
-    kept = is_of_another(search->run, entry->path);
+    kept = is_managed_elsewhere(search->run, entry->path);
     if (!kept && search->keep(search->self, entry->path + search->prefix, &kept, err) < 0)
         return -1;
     if (kept)
@@ -81,7 +81,7 @@ int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn 
         return -1;
     if (site.info.kind != FS_FOLDER)
         return 0;
-    if (tree_walk_at(&site, visit_path, &search, err) < 0)
+    if (tree_walk_at(&site, visit_leftover_path, &search, err) < 0)
         return -1;
     VEC_EACH (&ret->list, path)
         map_set(&ret->known, str_from(*path), ret);

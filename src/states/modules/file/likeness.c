@@ -12,13 +12,13 @@ struct essence {
     VEC(struct str) list;
 };
 
-static bool is_blank(char c)
+static bool is_likeness_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* What counts of a line. */
-static struct str distil_line(struct arena *arena, const struct likeness *rules, struct str line)
+static struct str reduce_line(struct arena *arena, const struct likeness *rules, struct str line)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     const size_t at = rules->comment ? str_find(line, str_from(rules->comment), 0) : STR_NONE;
@@ -28,33 +28,33 @@ static struct str distil_line(struct arena *arena, const struct likeness *rules,
     if (!rules->whitespace)
         return line;
     for (size_t i = 0; i < line.n; i++)
-        if (!is_blank(line.p[i]))
+        if (!is_likeness_blank(line.p[i]))
             buf_add_char(&out, line.p[i]);
     return buf_copy(&out, arena);
 }
 
-static int compare_lines(const void *a, const void *b)
+static int compare_similar_lines(const void *a, const void *b)
 {
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-static void distil_text(struct arena *arena, const struct likeness *rules, struct str text,
+static void reduce_text(struct arena *arena, const struct likeness *rules, struct str text,
                         struct essence *ret)
 {
     struct line line;
 
     while (lines_next(&text, &line))
-        VEC_PUSH_IN(arena, &ret->list, distil_line(arena, rules, line.text));
+        VEC_PUSH_IN(arena, &ret->list, reduce_line(arena, rules, line.text));
     if (rules->ordering && ret->list.n > 1)
-        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_lines);
+        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_similar_lines);
 }
 
 bool likeness_holds(struct arena *arena, const struct likeness *rules, struct str a, struct str b)
 {
     struct essence one = { .list = VEC_INIT }, other = { .list = VEC_INIT };
 
-    distil_text(arena, rules, a, &one);
-    distil_text(arena, rules, b, &other);
+    reduce_text(arena, rules, a, &one);
+    reduce_text(arena, rules, b, &other);
     if (one.list.n != other.list.n)
         return false;
     for (size_t i = 0; i < one.list.n; i++)

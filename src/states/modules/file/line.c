@@ -54,7 +54,7 @@ static const struct param line_params[] = {
 };
 /* clang-format on */
 
-static bool adds_line(enum line_mode mode)
+static bool is_line_added(enum line_mode mode)
 {
     return mode == MODE_ENSURE || mode == MODE_INSERT;
 }
@@ -66,17 +66,17 @@ static int line_validate(const void *args, const struct value *where, struct dia
 
     if (attrs_validate(want->file_mode, false, diags) < 0)
         result = -1;
-    if (want->content.n == 0 && adds_line(want->mode))
+    if (want->content.n == 0 && is_line_added(want->mode))
         result = value_diag(diags, where, "mode '%s' requires 'content'", mode_names[want->mode]);
     if (want->match.n == 0 && want->mode == MODE_REPLACE)
         result = value_diag(diags, where, "mode 'replace' requires 'match'");
-    if (want->match.n == 0 && want->content.n == 0 && !adds_line(want->mode))
+    if (want->match.n == 0 && want->content.n == 0 && !is_line_added(want->mode))
         result = value_diag(diags, where, "mode 'delete' requires 'match' or 'content'");
     return result;
 }
 
-static int plan_missing(struct state_run *run, const struct line_args *want,
-                        struct editor_plan *plan, struct err *err)
+static int plan_line_missing(struct state_run *run, const struct line_args *want,
+                             struct editor_plan *plan, struct err *err)
 {
     const bool creates =
         want->create == PARAM_IS_TRUE || (want->create == PARAM_IS_UNSET && !run->salt);
@@ -84,7 +84,7 @@ static int plan_missing(struct state_run *run, const struct line_args *want,
     if (!creates && !want->quiet)
         return err_set(err, ERR_NOT_FOUND, "file %s does not exist and create is false",
                        want->name);
-    if (!creates || !adds_line(want->mode)) {
+    if (!creates || !is_line_added(want->mode)) {
         buf_clear(&plan->text);
         return 0;
     }
@@ -95,7 +95,7 @@ static int plan_missing(struct state_run *run, const struct line_args *want,
     return 0;
 }
 
-static int line_plan(struct state_run *run, const void *args, const struct editor_file *file,
+static int plan_line(struct state_run *run, const void *args, const struct editor_file *file,
                      struct editor_plan *plan, struct err *err)
 {
     const struct line_args *want = args;
@@ -116,7 +116,7 @@ static int line_plan(struct state_run *run, const void *args, const struct edito
     plan->detail = "action";
     plan->word = mode;
     if (!file->exists)
-        return plan_missing(run, want, plan, err);
+        return plan_line_missing(run, want, plan, err);
     plan->pending = arena_printf(run->arena, "line \"%.*s\" (%s) differs in %s", STR_ARG(shown),
                                  mode, want->name);
     plan->done =
@@ -124,11 +124,11 @@ static int line_plan(struct state_run *run, const void *args, const struct edito
     return 0;
 }
 
-static struct editor editor_of(const struct line_args *want, const struct change_attr *fresh)
+static struct editor make_line_editor(const struct line_args *want, const struct change_attr *fresh)
 {
     return (struct editor){
         .path = want->name,
-        .plan = line_plan,
+        .plan = plan_line,
         .fresh = fresh,
         .hide = !want->show_changes,
         .backup = want->backup,
@@ -143,7 +143,7 @@ static int line_check(struct state_run *run, const void *args, struct err *err)
     if (attrs_read(run, want->file_mode, want->user, want->group, &attrs, err) < 0)
         return -1;
 
-    const struct editor editor = editor_of(want, &attrs.want);
+    const struct editor editor = make_line_editor(want, &attrs.want);
     return editor_check(run, &editor, args, err);
 }
 
@@ -155,7 +155,7 @@ static int line_apply(struct state_run *run, const void *args, struct err *err)
     if (attrs_read(run, want->file_mode, want->user, want->group, &attrs, err) < 0)
         return -1;
 
-    const struct editor editor = editor_of(want, &attrs.want);
+    const struct editor editor = make_line_editor(want, &attrs.want);
     return editor_apply(run, &editor, args, err);
 }
 

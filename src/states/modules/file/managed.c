@@ -122,14 +122,14 @@ static int read_attrs(struct state_run *run, const struct managed_args *want,
     return content_source_mode(run, content->source, &ret->want.mode, err);
 }
 
-static void add_variable(struct state_run *run, struct value_map *to, const char *name,
-                         const struct value *v)
+static void add_managed_variable(struct state_run *run, struct value_map *to, const char *name,
+                                 const struct value *v)
 {
     value_map_set(run->arena, to, value_text(name), v ? *v : value_null());
 }
 
 /* What file.accumulated has collected for the file. */
-static void add_accumulated(struct state_run *run, struct value_map *to, const char *path)
+static void add_managed_accumulated(struct state_run *run, struct value_map *to, const char *path)
 {
     struct value_map *found =
         accumulators_get(run->host->accumulators, run->arena, path_normalise(run->arena, path));
@@ -138,7 +138,7 @@ static void add_accumulated(struct state_run *run, struct value_map *to, const c
         value_map_set(run->arena, to, value_text("accumulator"), value_map(found));
 }
 
-static struct value text_or_null(const char *text)
+static struct value make_text_or_null(const char *text)
 {
     return text ? value_text(text) : value_null();
 }
@@ -146,18 +146,18 @@ static struct value text_or_null(const char *text)
 /* The arguments of the state are variables of its template, as Salt has it. */
 static struct value collect_variables(struct state_run *run, const struct managed_args *want)
 {
-    const struct value name = value_text(want->name), user = text_or_null(want->user),
-                       group = text_or_null(want->group);
+    const struct value name = value_text(want->name), user = make_text_or_null(want->user),
+                       group = make_text_or_null(want->group);
     struct value_map *all = value_map_new(run->arena, 8);
 
-    add_variable(run, all, "name", &name);
-    add_variable(run, all, "source", NULL);
-    add_variable(run, all, "user", &user);
-    add_variable(run, all, "group", &group);
-    add_variable(run, all, "mode", want->mode);
-    add_variable(run, all, "context", want->content.context);
-    add_variable(run, all, "defaults", want->content.defaults);
-    add_accumulated(run, all, want->name);
+    add_managed_variable(run, all, "name", &name);
+    add_managed_variable(run, all, "source", NULL);
+    add_managed_variable(run, all, "user", &user);
+    add_managed_variable(run, all, "group", &group);
+    add_managed_variable(run, all, "mode", want->mode);
+    add_managed_variable(run, all, "context", want->content.context);
+    add_managed_variable(run, all, "defaults", want->content.defaults);
+    add_managed_accumulated(run, all, want->name);
     for (size_t i = 0; want->more && i < want->more->map->count; i++)
         value_map_set(run->arena, all, want->more->map->pairs[i].key,
                       want->more->map->pairs[i].value);
@@ -181,7 +181,7 @@ static int is_alike(struct state_run *run, const struct managed_args *want, stru
 }
 
 /* Only what is not looked into can be copied piece by piece. */
-static bool streams_content(const struct managed_args *want)
+static bool can_stream_content(const struct managed_args *want)
 {
     const struct likeness *rules = &want->likeness;
 
@@ -195,8 +195,8 @@ struct resolved {
     struct wanted wanted;
 };
 
-static int resolve_file(struct state_run *run, const struct managed_args *want,
-                        struct resolved *ret, struct err *err)
+static int resolve_managed_file(struct state_run *run, const struct managed_args *want,
+                                struct resolved *ret, struct err *err)
 {
     struct content_args args = want->content;
     const struct content *content = &ret->content;
@@ -210,7 +210,7 @@ static int resolve_file(struct state_run *run, const struct managed_args *want,
         args.extra = &variables;
     }
     args.no_newline = !want->newline;
-    args.streams = streams_content(want);
+    args.streams = can_stream_content(want);
     if (content_get(run, &args, &ret->content, err) < 0 || check_content(want, content, err) < 0)
         return -1;
     *wanted = (struct wanted){
@@ -239,13 +239,13 @@ static int managed_check(struct state_run *run, const void *args, struct err *er
 {
     struct resolved resolved;
 
-    if (resolve_file(run, args, &resolved, err) < 0)
+    if (resolve_managed_file(run, args, &resolved, err) < 0)
         return -1;
     return wanted_check(run, &resolved.wanted, err);
 }
 
-static int run_check(struct state_run *run, const struct managed_args *want,
-                     const struct scratch *scratch, struct err *err)
+static int run_check_command(struct state_run *run, const struct managed_args *want,
+                             const struct scratch *scratch, struct err *err)
 {
     const struct process_spec spec = {
         .command = arena_printf(run->arena, "%s %s", want->check_cmd, scratch->path),
@@ -291,7 +291,7 @@ static int run_check_cmd(struct state_run *run, const struct managed_args *want,
         return 0;
     if (scratch_copy(run, &options, wanted->large ? wanted->large : &held, &scratch, err) < 0)
         return -1;
-    result = run_check(run, want, &scratch, err);
+    result = run_check_command(run, want, &scratch, err);
     scratch_done(&scratch);
     return result;
 }
@@ -302,8 +302,8 @@ static int managed_apply(struct state_run *run, const void *args, struct err *er
     const struct wanted *wanted = &resolved.wanted;
     enum wanted_done done;
 
-    if (resolve_file(run, args, &resolved, err) < 0 || run_check_cmd(run, args, wanted, err) < 0 ||
-        wanted_apply(run, wanted, &done, err) < 0)
+    if (resolve_managed_file(run, args, &resolved, err) < 0 ||
+        run_check_cmd(run, args, wanted, err) < 0 || wanted_apply(run, wanted, &done, err) < 0)
         return -1;
     return wanted_report(run, wanted, done, err);
 }

@@ -41,7 +41,7 @@ static int mknod_validate(const void *args, const struct value *where, struct di
     return attrs_validate(want->mode, false, diags);
 }
 
-static struct fs_info describe_node(const struct mknod_args *want)
+static struct fs_info describe_mknod_node(const struct mknod_args *want)
 {
     static const enum fs_kind kinds[] = { FS_FIFO, FS_CHAR, FS_BLOCK };
     const enum fs_kind kind = kinds[want->type];
@@ -55,7 +55,7 @@ static struct fs_info describe_node(const struct mknod_args *want)
 /* Something else at the path is never replaced: it may be in use. */
 static int find_node(const struct mknod_args *want, struct site *ret, struct err *err)
 {
-    const struct fs_info node = describe_node(want);
+    const struct fs_info node = describe_mknod_node(want);
 
     if (site_walk(ret, want->name, 0, err) < 0)
         return -1;
@@ -85,15 +85,16 @@ static int mknod_check(struct state_run *run, const void *args, struct err *err)
     }
     if (parent_check(run, want->name, false, err) < 0)
         return -1;
-    state_differs(run, "%s %s does not exist", fs_kind_name(describe_node(want).kind), want->name);
-    state_made(run, "created %s %s", fs_kind_name(describe_node(want).kind), want->name);
+    state_differs(run, "%s %s does not exist", fs_kind_name(describe_mknod_node(want).kind),
+                  want->name);
+    state_made(run, "created %s %s", fs_kind_name(describe_mknod_node(want).kind), want->name);
     return 0;
 }
 
 static int mknod_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct mknod_args *want = args;
-    const struct fs_info node = describe_node(want);
+    const struct fs_info node = describe_mknod_node(want);
     AUTO_SITE struct site site = SITE_INIT;
     struct attrs attrs;
 

@@ -22,8 +22,8 @@ static const struct param open_files_params[] = {
 };
 /* clang-format on */
 
-static void add_item(struct arena *arena, struct value_map *map, struct value key,
-                     struct value item)
+static void add_open_file(struct arena *arena, struct value_map *map, struct value key,
+                          struct value item)
 {
     const struct value *found = value_map_find(map, &key);
     struct value_list *list = found ? found->list : value_list_new(arena, 4);
@@ -37,7 +37,7 @@ static void add_item(struct arena *arena, struct value_map *map, struct value ke
 }
 
 /* A link of a process leads to a file: not to a socket, a pipe or what is gone. */
-static const char *follow_link(struct state_run *run, const char *link)
+static const char *follow_fd_link(struct state_run *run, const char *link)
 {
     const char *target;
     struct fs_info info;
@@ -49,20 +49,20 @@ static const char *follow_link(struct state_run *run, const char *link)
     return target;
 }
 
-static void add_link(struct state_run *run, const struct open_files_args *want, int64_t pid,
-                     const char *link, struct value_map *found)
+static void add_fd_link(struct state_run *run, const struct open_files_args *want, int64_t pid,
+                        const char *link, struct value_map *found)
 {
-    const char *path = follow_link(run, link);
+    const char *path = follow_fd_link(run, link);
 
     if (path && want->by_pid)
-        add_item(run->arena, found, value_int(pid), value_text(path));
+        add_open_file(run->arena, found, value_int(pid), value_text(path));
     else if (path)
-        add_item(run->arena, found, value_text(path), value_int(pid));
+        add_open_file(run->arena, found, value_text(path), value_int(pid));
 }
 
 /* What ends meanwhile, or is not ours to see, has no files. */
-static void add_process(struct state_run *run, const struct open_files_args *want, const char *name,
-                        struct value_map *found)
+static void add_process_files(struct state_run *run, const struct open_files_args *want,
+                              const char *name, struct value_map *found)
 {
     const char *folder = arena_printf(run->arena, PROC "/%s/fd", name);
     struct fs_names names = { .list = VEC_INIT };
@@ -71,11 +71,11 @@ static void add_process(struct state_run *run, const struct open_files_args *wan
 
     if (number_parse_int(str_from(name), &pid, &ignored) < 0)
         return;
-    add_link(run, want, pid, arena_printf(run->arena, PROC "/%s/exe", name), found);
+    add_fd_link(run, want, pid, arena_printf(run->arena, PROC "/%s/exe", name), found);
     if (fs_list(run->arena, folder, &names, &ignored) < 0)
         return;
     VEC_EACH (&names.list, fd)
-        add_link(run, want, pid, arena_printf(run->arena, "%s/%s", folder, *fd), found);
+        add_fd_link(run, want, pid, arena_printf(run->arena, "%s/%s", folder, *fd), found);
 }
 
 static int open_files_call(struct state_run *run, const void *args, struct value *ret,
@@ -90,7 +90,7 @@ static int open_files_call(struct state_run *run, const void *args, struct value
         if (cancel_check(err) < 0)
             return -1;
         if ((*name)[0] >= '0' && (*name)[0] <= '9')
-            add_process(run, args, *name, ret->map);
+            add_process_files(run, args, *name, ret->map);
     }
     return 0;
 }

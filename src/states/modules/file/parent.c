@@ -9,15 +9,15 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-static const char *parent_of(struct state_run *run, const char *path)
+static const char *find_parent_path(struct state_run *run, const char *path)
 {
     return path_dirname(run->arena, path_normalise(run->arena, path));
 }
 
 /* The nearest existing path above that is not a folder; NULL: none. A dangling link exists. States
  * of one level make folders at the same time: what is found at first is what is looked at then. */
-static int find_obstacle(struct state_run *run, const char *parent, const char **ret,
-                         struct err *err)
+static int find_parent_obstacle(struct state_run *run, const char *parent, const char **ret,
+                                struct err *err)
 {
     struct fs_info info;
 
@@ -36,23 +36,23 @@ static int find_obstacle(struct state_run *run, const char *parent, const char *
 }
 
 /* Is the parent missing, and what prevents its creation? */
-static int find_state(struct state_run *run, const char *parent, bool *ret_missing,
-                      const char **ret_obstacle, struct err *err)
+static int find_creating_state(struct state_run *run, const char *parent, bool *ret_missing,
+                               const char **ret_obstacle, struct err *err)
 {
     struct fs_info info;
 
     if (fs_stat(parent, &info, err) < 0)
         return -1;
     *ret_missing = info.kind != FS_FOLDER;
-    return *ret_missing ? find_obstacle(run, parent, ret_obstacle, err) : 0;
+    return *ret_missing ? find_parent_obstacle(run, parent, ret_obstacle, err) : 0;
 }
 
 int parent_check(struct state_run *run, const char *path, bool makedirs, struct err *err)
 {
-    const char *parent = parent_of(run, path), *obstacle;
+    const char *parent = find_parent_path(run, path), *obstacle;
     bool missing;
 
-    if (find_state(run, parent, &missing, &obstacle, err) < 0)
+    if (find_creating_state(run, parent, &missing, &obstacle, err) < 0)
         return -1;
     if (!missing)
         return 0;
@@ -97,10 +97,10 @@ static int make_each(struct state_run *run, const char *parent, const struct cha
 int parent_make(struct state_run *run, const char *path, bool makedirs,
                 const struct change_attr *attr, struct err *err)
 {
-    const char *parent = parent_of(run, path), *obstacle;
+    const char *parent = find_parent_path(run, path), *obstacle;
     bool missing;
 
-    if (find_state(run, parent, &missing, &obstacle, err) < 0)
+    if (find_creating_state(run, parent, &missing, &obstacle, err) < 0)
         return -1;
     if (!missing)
         return 0;

@@ -44,7 +44,7 @@ static const struct param patch_params[] = {
 /* clang-format on */
 
 /* The number of '-p1' or '--strip=1'; false for anything else. */
-static bool read_options(const char *options, size_t *ret_strip)
+static bool read_patch_options(const char *options, size_t *ret_strip)
 {
     static const char *const names[] = { "-p", "--strip=" };
     const struct str text = str_trim(str_from(options));
@@ -70,7 +70,7 @@ static int patch_validate(const void *args, const struct value *where, struct di
 
     if (backup_validate(want->backup, diags) < 0)
         result = -1;
-    if (want->options && !read_options(want->options, &strip))
+    if (want->options && !read_patch_options(want->options, &strip))
         result =
             value_diag(diags, where, "'options' supports -p and --strip, not '%s'", want->options);
     return result;
@@ -102,7 +102,7 @@ static size_t strip_of(const struct patch_args *want, const struct patch_part *p
     if (want->has_strip)
         return (size_t)want->strip;
     if (want->options)
-        (void)read_options(want->options, &strip);
+        (void)read_patch_options(want->options, &strip);
     return strip;
 }
 
@@ -126,8 +126,8 @@ static int place_part(struct state_run *run, const struct patch_args *want,
 }
 
 /* No link in the folder may lead out of it, to an existing or a new file. */
-static int refuse_way_out(struct state_run *run, const struct patch_args *want, const char *path,
-                          struct err *err)
+static int refuse_patch_way_out(struct state_run *run, const struct patch_args *want,
+                                const char *path, struct err *err)
 {
     AUTO_SITE struct site base = SITE_INIT;
 
@@ -171,7 +171,7 @@ static int read_patch(struct state_run *run, const struct patch_args *want, stru
         struct deed deed = { want, part, want->name };
 
         if (info.kind == FS_FOLDER && (place_part(run, want, part, &deed.path, err) < 0 ||
-                                       refuse_way_out(run, want, deed.path, err) < 0))
+                                       refuse_patch_way_out(run, want, deed.path, err) < 0))
             return -1;
         VEC_PUSH_IN(run->arena, &ret->list, deed);
     }
@@ -190,7 +190,7 @@ static int report_misfit(const struct deed *deed, size_t number, struct err *err
         number + 1, deed->part->hunks.n, hunk->line, deed->path);
 }
 
-static int patch_plan(struct state_run *run, const void *args, const struct editor_file *file,
+static int plan_patch(struct state_run *run, const void *args, const struct editor_file *file,
                       struct editor_plan *plan, struct err *err)
 {
     const struct deed *deed = args;
@@ -219,19 +219,19 @@ static int patch_plan(struct state_run *run, const void *args, const struct edit
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct deed *deed)
+static struct editor make_patch_editor(const struct deed *deed)
 {
     return (struct editor){
         .path = deed->path,
-        .plan = patch_plan,
+        .plan = plan_patch,
         .makedirs = patch_creates(deed->part),
         .hide = !deed->want->show_changes,
         .backup = deed->want->backup,
     };
 }
 
-static int read_file(struct state_run *run, const struct deed *deed, struct str *ret,
-                     struct err *err)
+static int read_patch_file(struct state_run *run, const struct deed *deed, struct str *ret,
+                           struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
@@ -247,7 +247,7 @@ static int read_doomed(struct state_run *run, const struct deed *deed, struct st
     AUTO_BUF struct buf left = BUF_INIT(EDIT_SIZE_MAX);
     size_t number;
 
-    if (read_file(run, deed, ret, err) < 0)
+    if (read_patch_file(run, deed, ret, err) < 0)
         return -1;
     if (!ret->p)
         return 0;
@@ -261,7 +261,7 @@ static int read_doomed(struct state_run *run, const struct deed *deed, struct st
 
 static int check_deed(struct state_run *run, const struct deed *deed, struct err *err)
 {
-    const struct editor editor = editor_of(deed);
+    const struct editor editor = make_patch_editor(deed);
     struct str text;
 
     if (!patch_removes(deed->part))
@@ -279,7 +279,7 @@ static int check_deed(struct state_run *run, const struct deed *deed, struct err
 static int apply_deed(struct state_run *run, const struct deed *deed, bool *ret_changed,
                       struct err *err)
 {
-    const struct editor editor = editor_of(deed);
+    const struct editor editor = make_patch_editor(deed);
     struct str text;
 
     if (!patch_removes(deed->part)) {
@@ -331,7 +331,7 @@ static int add_rejects(struct state_run *run, const struct deed *deed, struct bu
     bool named = false;
     struct str text;
 
-    if (read_file(run, deed, &text, err) < 0)
+    if (read_patch_file(run, deed, &text, err) < 0)
         return -1;
     VEC_EACH (&deed->part->hunks, hunk) {
         AUTO_BUF struct buf made = BUF_INIT(EDIT_SIZE_MAX);
@@ -362,7 +362,7 @@ static int write_rejects(struct state_run *run, const struct patch_args *want,
 }
 
 /* Check all files before changing the first one. */
-static int patch_apply_all(struct state_run *run, const void *args, struct err *err)
+static int apply_patches(struct state_run *run, const void *args, struct err *err)
 {
     const struct patch_args *want = args;
     struct deeds deeds;
@@ -397,5 +397,5 @@ const struct module module_file_patch = {
     .args_size = sizeof(struct patch_args),
     .validate = patch_validate,
     .check = patch_check,
-    .apply = patch_apply_all,
+    .apply = apply_patches,
 };

@@ -17,24 +17,25 @@ static int prepend_validate(const void *args, const struct value *where, struct 
     return chunks_validate(args, where, diags);
 }
 
-static int prepend_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_prepended_text(struct state_run *run, const void *args,
+                               const struct editor_file *file, struct editor_plan *plan,
+                               struct err *err)
 {
     return chunks_plan(run, args, edit_prepend, "prepended", file, plan, err);
 }
 
-static struct editor editor_of(const struct chunks_args *want)
+static struct editor make_prepend_editor(const struct chunks_args *want)
 {
     return (struct editor){
         .path = want->name,
-        .plan = prepend_plan,
+        .plan = plan_prepended_text,
         .makedirs = want->makedirs,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_prepend_editor)
 
 const struct module module_file_prepend = {
     .name = "file.prepend",

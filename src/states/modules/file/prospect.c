@@ -27,8 +27,8 @@ struct str prospect_diff(struct state_run *run, struct str old, struct str now,
     return buf_copy(&out, run->arena);
 }
 
-static int read_wanted(struct state_run *run, const struct prospect_args *want, struct content *ret,
-                       struct err *err)
+static int read_future_content(struct state_run *run, const struct prospect_args *want,
+                               struct content *ret, struct err *err)
 {
     struct content_args args = want->content;
 
@@ -41,8 +41,8 @@ static int read_wanted(struct state_run *run, const struct prospect_args *want, 
     return ret->text.p ? 0 : err_set(err, ERR_NOT_FOUND, "%s does not exist", want->ready);
 }
 
-static int compare_content(struct state_run *run, const struct prospect_args *want,
-                           struct str wanted, struct value_map *changes, struct err *err)
+static int compare_future_content(struct state_run *run, const struct prospect_args *want,
+                                  struct str wanted, struct value_map *changes, struct err *err)
 {
     struct str now, diff;
 
@@ -83,14 +83,14 @@ int prospect_find(struct state_run *run, const struct prospect_args *want, struc
 
     if (want->chattr && value_is_true(want->chattr))
         return err_set(err, ERR_UNSUPPORTED, "attributes of chattr(1) are not managed");
-    if (read_wanted(run, want, &content, err) < 0 || fs_stat(want->name, &info, err) < 0)
+    if (read_future_content(run, want, &content, err) < 0 || fs_stat(want->name, &info, err) < 0)
         return -1;
     *ret = value_map(changes);
     if (info.kind == FS_NONE) {
         value_map_set(run->arena, changes, value_text("newfile"), value_text(want->name));
         return 0;
     }
-    if (content.given && compare_content(run, want, content.text, changes, err) < 0)
+    if (content.given && compare_future_content(run, want, content.text, changes, err) < 0)
         return -1;
     if (!want->follow && fs_lstat(want->name, &info, err) < 0)
         return -1;

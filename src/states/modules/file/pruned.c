@@ -43,7 +43,7 @@ static bool is_held(const struct pruning *p, const char *folder)
     return p->held && path_is_below(p->held, folder);
 }
 
-static void leave_folder(struct pruning *p, const struct tree_entry *entry)
+static void leave_pruned_folder(struct pruning *p, const struct tree_entry *entry)
 {
     const bool young = p->want->has_age && (p->now - entry->info.mtime) / DAY < p->want->older_than;
     const bool skipped = entry->depth > 0 && !p->want->recurse;
@@ -56,8 +56,8 @@ static void leave_folder(struct pruning *p, const struct tree_entry *entry)
         removals_add(p->run, &p->removals, entry->path);
 }
 
-static int visit_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                       struct err *err)
+static int visit_pruned_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                              struct err *err)
 {
     struct pruning *p = self;
 
@@ -65,12 +65,12 @@ static int visit_entry(void *self, enum tree_step step, const struct tree_entry 
     if (step == TREE_ENTRY)
         p->held = arena_strdup(p->run->arena, entry->path);
     if (step == TREE_LEAVE)
-        leave_folder(p, entry);
+        leave_pruned_folder(p, entry);
     return 0;
 }
 
-static int find_removals(struct state_run *run, const struct pruned_args *want, struct pruning *ret,
-                         struct err *err)
+static int find_pruned_removals(struct state_run *run, const struct pruned_args *want,
+                                struct pruning *ret, struct err *err)
 {
     const char *folder = path_normalise(run->arena, want->name);
     struct fs_info info;
@@ -83,7 +83,7 @@ static int find_removals(struct state_run *run, const struct pruned_args *want, 
     if (info.kind != FS_FOLDER)
         return err_set(err, ERR_INVALID, "%s is a %s, not a directory", want->name,
                        fs_kind_name(info.kind));
-    if (tree_walk(folder, visit_entry, ret, err) < 0)
+    if (tree_walk(folder, visit_pruned_entry, ret, err) < 0)
         return -1;
     if (ret->full && !want->ignore_errors)
         return err_set(err, ERR_INVALID, "directory %s is not empty", ret->full);
@@ -95,7 +95,7 @@ static int pruned_check(struct state_run *run, const void *args, struct err *err
     const struct pruned_args *want = args;
     struct pruning pruning;
 
-    if (find_removals(run, want, &pruning, err) < 0)
+    if (find_pruned_removals(run, want, &pruning, err) < 0)
         return -1;
     removals_check(run, &pruning.removals, want->name);
     return 0;
@@ -106,7 +106,7 @@ static int pruned_apply(struct state_run *run, const void *args, struct err *err
     const struct pruned_args *want = args;
     struct pruning pruning;
 
-    if (find_removals(run, want, &pruning, err) < 0)
+    if (find_pruned_removals(run, want, &pruning, err) < 0)
         return -1;
     return removals_apply(run, &pruning.removals, want->name, err);
 }

@@ -96,8 +96,8 @@ struct survey {
     struct leftovers extra;
 };
 
-static void add_item(struct survey *survey, enum item_kind kind, const char *relative,
-                     const char *target)
+static void add_tree_item(struct survey *survey, enum item_kind kind, const char *relative,
+                          const char *target)
 {
     struct arena *arena = survey->run->arena;
     const struct item item = { kind, relative, path_join(arena, survey->dest, relative), target };
@@ -112,8 +112,9 @@ static void add_item(struct survey *survey, enum item_kind kind, const char *rel
 static void add_parents(struct survey *survey, const char *relative)
 {
     for (const char *slash = strchr(relative, '/'); slash; slash = strchr(slash + 1, '/'))
-        add_item(survey, ITEM_FOLDER,
-                 arena_strndup(survey->run->arena, relative, (size_t)(slash - relative)), NULL);
+        add_tree_item(survey, ITEM_FOLDER,
+                      arena_strndup(survey->run->arena, relative, (size_t)(slash - relative)),
+                      NULL);
 }
 
 static bool is_too_deep(const struct recurse_args *want, const char *relative)
@@ -141,8 +142,8 @@ static int is_chosen(const struct survey *survey, const char *relative, bool *re
 }
 
 /* Links and empty folders: only a source on disk has them. */
-static int visit_source(void *self, enum tree_step step, const struct tree_entry *entry,
-                        struct err *err)
+static int visit_source_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                              struct err *err)
 {
     struct survey *survey = self;
     struct arena *arena = survey->run->arena;
@@ -165,7 +166,7 @@ static int visit_source(void *self, enum tree_step step, const struct tree_entry
     if (is_link && fs_readlink(arena, entry->path, &target, err) < 0)
         return -1;
     add_parents(survey, relative);
-    add_item(survey, is_link ? ITEM_LINK : ITEM_FOLDER, relative, target);
+    add_tree_item(survey, is_link ? ITEM_LINK : ITEM_FOLDER, relative, target);
     return 0;
 }
 
@@ -177,10 +178,10 @@ static int list_special(struct survey *survey, struct err *err)
         return 0;
     if (state_source_path(survey->run, survey->source, &path, err) < 0)
         return -1;
-    return path ? tree_walk(path, visit_source, survey, err) : 0;
+    return path ? tree_walk(path, visit_source_entry, survey, err) : 0;
 }
 
-static int list_files(struct survey *survey, struct err *err)
+static int list_tree_files(struct survey *survey, struct err *err)
 {
     struct value_list *names;
 
@@ -195,7 +196,7 @@ static int list_files(struct survey *survey, struct err *err)
         if (!chosen)
             continue;
         add_parents(survey, relative);
-        add_item(survey, ITEM_FILE, relative, NULL);
+        add_tree_item(survey, ITEM_FILE, relative, NULL);
     }
     return 0;
 }
@@ -216,7 +217,7 @@ static int choose_source(struct survey *survey, struct err *err)
     return 0;
 }
 
-static int is_kept(void *self, const char *relative, bool *ret_kept, struct err *err)
+static int is_kept_in_tree(void *self, const char *relative, bool *ret_kept, struct err *err)
 {
     const struct survey *survey = self;
 
@@ -224,8 +225,8 @@ static int is_kept(void *self, const char *relative, bool *ret_kept, struct err 
     return *ret_kept ? 0 : pathlist_keeps(&survey->exclude, relative, ret_kept, err);
 }
 
-static int survey_init(struct survey *survey, struct state_run *run,
-                       const struct recurse_args *want, struct err *err)
+static int init_tree_survey(struct survey *survey, struct state_run *run,
+                            const struct recurse_args *want, struct err *err)
 {
     *survey = (struct survey){
         .run = run,
@@ -240,11 +241,11 @@ static int survey_init(struct survey *survey, struct state_run *run,
         return -1;
     if (choose_source(survey, err) < 0)
         return -1;
-    if (list_special(survey, err) < 0 || list_files(survey, err) < 0)
+    if (list_special(survey, err) < 0 || list_tree_files(survey, err) < 0)
         return err_wrap(err, "list %s", survey->source);
     if (!want->clean)
         return 0;
-    return leftovers_find(run, survey->dest, is_kept, survey, &survey->extra, err);
+    return leftovers_find(run, survey->dest, is_kept_in_tree, survey, &survey->extra, err);
 }
 
 /* --- one item ---------------------------------------------------------------------------- */
@@ -256,19 +257,19 @@ struct sought {
     struct wanted wanted;
 };
 
-static void sought_done(struct sought *sought)
+static void free_sought(struct sought *sought)
 {
     arena_done(&sought->arena);
 }
 
-#define AUTO_SOUGHT __attribute__((cleanup(sought_done)))
+#define AUTO_SOUGHT __attribute__((cleanup(free_sought)))
 #define SOUGHT_INIT                                                                                \
     {                                                                                              \
         .arena = ARENA_INIT                                                                        \
     }
 
-static int want_file(const struct survey *survey, const struct item *item, struct sought *ret,
-                     struct err *err)
+static int find_sought_file(const struct survey *survey, const struct item *item,
+                            struct sought *ret, struct err *err)
 {
     const struct recurse_args *want = survey->want;
     const char *source = path_join(&ret->arena, survey->source, item->relative);
@@ -298,8 +299,8 @@ static int want_file(const struct survey *survey, const struct item *item, struc
     return content_source_mode(survey->run, source, &ret->wanted.attrs.want.mode, err);
 }
 
-static int link_differs(const struct survey *survey, const struct item *item, bool *ret,
-                        struct err *err)
+static int is_source_link_other(const struct survey *survey, const struct item *item, bool *ret,
+                                struct err *err)
 {
     const char *now;
 
@@ -309,7 +310,8 @@ static int link_differs(const struct survey *survey, const struct item *item, bo
     return 0;
 }
 
-static int folder_differs(const struct survey *survey, const char *path, bool *ret, struct err *err)
+static int is_folder_other(const struct survey *survey, const char *path, bool *ret,
+                           struct err *err)
 {
     struct fs_info info;
 
@@ -319,22 +321,23 @@ static int folder_differs(const struct survey *survey, const char *path, bool *r
     return 0;
 }
 
-static int item_differs(const struct survey *survey, const struct item *item, bool *ret,
-                        struct err *err)
+static int is_item_other(const struct survey *survey, const struct item *item, bool *ret,
+                         struct err *err)
 {
     AUTO_SOUGHT struct sought sought = SOUGHT_INIT;
     struct fs_info info;
 
     if (item->kind == ITEM_LINK)
-        return link_differs(survey, item, ret, err);
+        return is_source_link_other(survey, item, ret, err);
     if (item->kind == ITEM_FOLDER)
-        return folder_differs(survey, item->path, ret, err);
+        return is_folder_other(survey, item->path, ret, err);
     if (fs_lstat(item->path, &info, err) < 0)
         return -1;
     *ret = info.kind != FS_FILE;
     if (*ret)
         return 0;
-    if (want_file(survey, item, &sought, err) < 0 || wanted_writes(&sought.wanted, ret, err) < 0)
+    if (find_sought_file(survey, item, &sought, err) < 0 ||
+        wanted_writes(&sought.wanted, ret, err) < 0)
         return -1;
     *ret = *ret || attrs_differ(&sought.wanted.attrs, &info);
     return 0;
@@ -351,7 +354,7 @@ static int say_item(const struct survey *survey, const struct item *item, struct
         state_say(survey->run, "%s %s", item->kind == ITEM_LINK ? "link" : "folder", item->path);
         return 0;
     }
-    if (fs_lstat(item->path, &info, err) < 0 || want_file(survey, item, &sought, err) < 0)
+    if (fs_lstat(item->path, &info, err) < 0 || find_sought_file(survey, item, &sought, err) < 0)
         return -1;
     if (info.kind != FS_FILE && info.kind != FS_NONE) {
         state_say(survey->run, "%s is a %s, not a file", item->path, fs_kind_name(info.kind));
@@ -362,7 +365,7 @@ static int say_item(const struct survey *survey, const struct item *item, struct
 }
 
 /* Is something else at the path of the folder? */
-static int find_obstacle(const struct survey *survey, bool *ret, struct err *err)
+static int find_tree_obstacle(const struct survey *survey, bool *ret, struct err *err)
 {
     struct fs_info info;
 
@@ -375,11 +378,11 @@ static int find_obstacle(const struct survey *survey, bool *ret, struct err *err
     return 0;
 }
 
-static int check_folder(const struct survey *survey, struct err *err)
+static int check_tree_folder(const struct survey *survey, struct err *err)
 {
     bool obstacle;
 
-    if (find_obstacle(survey, &obstacle, err) < 0)
+    if (find_tree_obstacle(survey, &obstacle, err) < 0)
         return -1;
     if (!obstacle)
         return parent_check(survey->run, survey->dest, survey->want->makedirs, err);
@@ -398,15 +401,15 @@ static int recurse_check(struct state_run *run, const void *args, struct err *er
     struct survey survey;
     bool differs;
 
-    if (survey_init(&survey, run, want, err) < 0 ||
-        folder_differs(&survey, survey.dest, &differs, err) < 0)
+    if (init_tree_survey(&survey, run, want, err) < 0 ||
+        is_folder_other(&survey, survey.dest, &differs, err) < 0)
         return -1;
-    if (differs && check_folder(&survey, err) < 0)
+    if (differs && check_tree_folder(&survey, err) < 0)
         return -1;
 
     size_t count = survey.extra.list.n + (differs ? 1 : 0);
     VEC_EACH (&survey.items, item) {
-        if (item_differs(&survey, item, &differs, err) < 0)
+        if (is_item_other(&survey, item, &differs, err) < 0)
             return -1;
         if (differs)
             VEC_PUSH_IN(run->arena, &wrong, item);
@@ -433,8 +436,8 @@ struct tally {
 };
 
 /* Remove whatever else is at the path. */
-static int clear_way(const struct survey *survey, const char *path, enum fs_kind is_kept,
-                     struct err *err)
+static int clear_way_for_tree(const struct survey *survey, const char *path, enum fs_kind is_kept,
+                              struct err *err)
 {
     struct fs_info info;
 
@@ -448,12 +451,12 @@ static int apply_folder(const struct survey *survey, const char *path, struct ta
 {
     bool differs;
 
-    if (folder_differs(survey, path, &differs, err) < 0)
+    if (is_folder_other(survey, path, &differs, err) < 0)
         return -1;
     if (!differs)
         return 0;
     tally->folders++;
-    if (strcmp(path, survey->dest) != 0 && clear_way(survey, path, FS_FOLDER, err) < 0)
+    if (strcmp(path, survey->dest) != 0 && clear_way_for_tree(survey, path, FS_FOLDER, err) < 0)
         return -1;
     return change_mkdir(survey->run, path, &survey->folders.want, err);
 }
@@ -463,7 +466,7 @@ static int apply_dest(const struct survey *survey, struct tally *tally, struct e
 {
     bool obstacle;
 
-    if (find_obstacle(survey, &obstacle, err) < 0)
+    if (find_tree_obstacle(survey, &obstacle, err) < 0)
         return -1;
     if (obstacle && !survey->want->force)
         return err_set(err, ERR_INVALID,
@@ -479,12 +482,12 @@ static int apply_link(const struct survey *survey, const struct item *item, stru
 {
     bool differs;
 
-    if (link_differs(survey, item, &differs, err) < 0)
+    if (is_source_link_other(survey, item, &differs, err) < 0)
         return -1;
     if (!differs)
         return 0;
     tally->files++;
-    if (clear_way(survey, item->path, FS_LINK, err) < 0)
+    if (clear_way_for_tree(survey, item->path, FS_LINK, err) < 0)
         return -1;
     return change_symlink(survey->run, item->target, item->path, err);
 }
@@ -495,8 +498,8 @@ static int apply_file(const struct survey *survey, const struct item *item, stru
     AUTO_SOUGHT struct sought sought = SOUGHT_INIT;
     enum wanted_done done;
 
-    if (clear_way(survey, item->path, FS_FILE, err) < 0 ||
-        want_file(survey, item, &sought, err) < 0 ||
+    if (clear_way_for_tree(survey, item->path, FS_FILE, err) < 0 ||
+        find_sought_file(survey, item, &sought, err) < 0 ||
         wanted_apply(survey->run, &sought.wanted, &done, err) < 0)
         return -1;
     tally->files += done != WANTED_NOTHING;
@@ -513,7 +516,7 @@ static int apply_item(const struct survey *survey, const struct item *item, stru
     return apply_file(survey, item, tally, err);
 }
 
-static void report_result(const struct survey *survey, const struct tally *tally)
+static void report_tree_result(const struct survey *survey, const struct tally *tally)
 {
     struct state_run *run = survey->run;
     const struct recurse_args *want = survey->want;
@@ -534,7 +537,7 @@ static int recurse_apply(struct state_run *run, const void *args, struct err *er
     struct tally tally = { 0 };
     struct survey survey;
 
-    if (survey_init(&survey, run, want, err) < 0 ||
+    if (init_tree_survey(&survey, run, want, err) < 0 ||
         parent_make(run, survey.dest, want->makedirs, NULL, err) < 0)
         return -1;
     VEC_EACH (&survey.extra.list, path) {
@@ -551,7 +554,7 @@ static int recurse_apply(struct state_run *run, const void *args, struct err *er
         state_unchanged(run);
         return 0;
     }
-    report_result(&survey, &tally);
+    report_tree_result(&survey, &tally);
     return 0;
 }
 

@@ -17,7 +17,7 @@ void removals_add(struct state_run *run, struct removals *removals, const char *
 }
 
 /* For "1 path" and "2 paths". */
-static const char *plural_end(const struct removals *removals)
+static const char *choose_plural_end(const struct removals *removals)
 {
     return removals->list.n == 1 ? "" : "s";
 }
@@ -28,9 +28,10 @@ void removals_check(struct state_run *run, const struct removals *removals, cons
         state_say(run, "nothing to remove in %s", folder);
         return;
     }
-    state_differs(run, "%zu path%s in %s should be absent", removals->list.n, plural_end(removals),
-                  folder);
-    state_made(run, "removed %zu path%s from %s", removals->list.n, plural_end(removals), folder);
+    state_differs(run, "%zu path%s in %s should be absent", removals->list.n,
+                  choose_plural_end(removals), folder);
+    state_made(run, "removed %zu path%s from %s", removals->list.n, choose_plural_end(removals),
+               folder);
     for (size_t i = 0; i < removals->list.n && i < SENTENCES_MAX; i++)
         state_say(run, "%s", removals->list.p[i]);
 }
@@ -45,7 +46,8 @@ int removals_apply(struct state_run *run, const struct removals *removals, const
     VEC_EACH (&removals->list, path)
         if (change_remove(run, *path, err) < 0)
             return -1;
-    state_say(run, "removed %zu path%s from %s", removals->list.n, plural_end(removals), folder);
+    state_say(run, "removed %zu path%s from %s", removals->list.n, choose_plural_end(removals),
+              folder);
     state_detail(run, "path", "%s", folder);
     state_detail(run, "removed", "%zu", removals->list.n);
     return 0;

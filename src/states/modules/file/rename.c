@@ -23,8 +23,8 @@ static const struct param rename_params[] = {
 /* clang-format on */
 
 /* Is there something to rename? If not, `ret_why` is the reason. */
-static int needs_rename(struct state_run *run, const struct rename_args *want, const char **ret_why,
-                        bool *ret_replaces, struct err *err)
+static int is_rename_needed(struct state_run *run, const struct rename_args *want,
+                            const char **ret_why, bool *ret_replaces, struct err *err)
 {
     struct fs_info source, there;
 
@@ -46,7 +46,7 @@ static int rename_check(struct state_run *run, const void *args, struct err *err
     const char *why;
     bool replaces;
 
-    if (needs_rename(run, want, &why, &replaces, err) < 0)
+    if (is_rename_needed(run, want, &why, &replaces, err) < 0)
         return -1;
     if (why) {
         state_say(run, "%s", why);
@@ -65,7 +65,7 @@ static int rename_apply(struct state_run *run, const void *args, struct err *err
     const char *why;
     bool replaces;
 
-    if (needs_rename(run, want, &why, &replaces, err) < 0)
+    if (is_rename_needed(run, want, &why, &replaces, err) < 0)
         return -1;
     if (why) {
         state_say(run, "%s", why);

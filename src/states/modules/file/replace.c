@@ -62,8 +62,8 @@ static int replace_validate(const void *args, const struct value *where, struct 
     return result;
 }
 
-static int plan_missing(const struct replace_args *want, struct state_run *run,
-                        struct editor_plan *plan, struct err *err)
+static int plan_replace_missing(const struct replace_args *want, struct state_run *run,
+                                struct editor_plan *plan, struct err *err)
 {
     const bool fails = want->ignore_if_missing == PARAM_IS_FALSE ||
                        (run->salt && want->ignore_if_missing == PARAM_IS_UNSET);
@@ -104,10 +104,10 @@ static int replace_plan(struct state_run *run, const void *args, const struct ed
                                  STR_ARG(pattern), want->name);
     plan->done = arena_printf(run->arena, "applied replacement of \"%.*s\" in %s", STR_ARG(pattern),
                               want->name);
-    return file->exists ? 0 : plan_missing(want, run, plan, err);
+    return file->exists ? 0 : plan_replace_missing(want, run, plan, err);
 }
 
-static struct editor editor_of(const struct replace_args *want)
+static struct editor make_replace_editor(const struct replace_args *want)
 {
     return (struct editor){
         .path = want->name,
@@ -117,7 +117,7 @@ static struct editor editor_of(const struct replace_args *want)
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_replace_editor)
 
 const struct module module_file_replace = {
     .name = "file.replace",

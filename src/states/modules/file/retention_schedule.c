@@ -38,7 +38,7 @@ static const struct {
 };
 #define PERIOD_SIZE 24
 
-static bool read_count(const struct value *v, size_t *ret)
+static bool read_retention_count(const struct value *v, size_t *ret)
 {
     struct err ignored;
     int64_t count;
@@ -63,7 +63,8 @@ static bool is_rule(const struct value *key)
     return false;
 }
 
-static int retention_validate(const void *args, const struct value *where, struct diags *diags)
+static int retention_schedule_validate(const void *args, const struct value *where,
+                                       struct diags *diags)
 {
     const struct retention_args *want = args;
     int result = 0;
@@ -77,7 +78,7 @@ static int retention_validate(const void *args, const struct value *where, struc
             result = value_diag(diags, &pair->key,
                                 "'retain' supports most_recent, first_of_hour, first_of_day, "
                                 "first_of_week, first_of_month and first_of_year");
-        else if (!read_count(&pair->value, &count))
+        else if (!read_retention_count(&pair->value, &count))
             result = value_diag(diags, &pair->value, "'%s' must be a number or 'all', got %s",
                                 pair->key.s.p, value_describe(&pair->value));
     }
@@ -178,8 +179,8 @@ static void keep_newest(struct backups *backups, size_t count)
         backups->list.p[i].kept = true;
 }
 
-static int find_removals(struct state_run *run, const struct retention_args *want,
-                         struct removals *ret, struct err *err)
+static int find_retention_removals(struct state_run *run, const struct retention_args *want,
+                                   struct removals *ret, struct err *err)
 {
     struct backups backups = { .list = VEC_INIT };
     size_t count;
@@ -189,7 +190,7 @@ static int find_removals(struct state_run *run, const struct retention_args *wan
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         const struct value *v = value_get(want->retain, rules[i].word);
 
-        if (!v || !read_count(v, &count))
+        if (!v || !read_retention_count(v, &count))
             continue;
         if (rules[i].period)
             keep_firsts(&backups, rules[i].period, count);
@@ -202,23 +203,23 @@ static int find_removals(struct state_run *run, const struct retention_args *wan
     return 0;
 }
 
-static int retention_check(struct state_run *run, const void *args, struct err *err)
+static int retention_schedule_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct retention_args *want = args;
     struct removals removals = { .list = VEC_INIT };
 
-    if (find_removals(run, want, &removals, err) < 0)
+    if (find_retention_removals(run, want, &removals, err) < 0)
         return -1;
     removals_check(run, &removals, want->name);
     return 0;
 }
 
-static int retention_apply(struct state_run *run, const void *args, struct err *err)
+static int retention_schedule_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct retention_args *want = args;
     struct removals removals = { .list = VEC_INIT };
 
-    if (find_removals(run, want, &removals, err) < 0)
+    if (find_retention_removals(run, want, &removals, err) < 0)
         return -1;
     return removals_apply(run, &removals, want->name, err);
 }
@@ -233,7 +234,7 @@ const struct module module_file_retention_schedule = {
     .params = retention_params,
     .args_size = sizeof(struct retention_args),
     .flags = MODULE_CLEANS,
-    .validate = retention_validate,
-    .check = retention_check,
-    .apply = retention_apply,
+    .validate = retention_schedule_validate,
+    .check = retention_schedule_check,
+    .apply = retention_schedule_apply,
 };

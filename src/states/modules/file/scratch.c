@@ -17,7 +17,7 @@
 #define DEFAULT_FOLDER "/tmp"
 #define COPY_PIECE     ((size_t)64 << 10)
 
-static int copy_file(int fd, const char *path, struct err *err)
+static int copy_scratch_file(int fd, const char *path, struct err *err)
 {
     AUTO_FREE char *piece = mem_alloc(COPY_PIECE);
     AUTO_FD int from = -1;
@@ -39,7 +39,7 @@ static int copy_file(int fd, const char *path, struct err *err)
 static int fill_file(int fd, const struct scratch_options *options,
                      const struct source_content *content, struct err *err)
 {
-    if (content->file ? copy_file(fd, content->file, err) < 0
+    if (content->file ? copy_scratch_file(fd, content->file, err) < 0
                       : fd_write(fd, content->text.p, content->text.n, err) < 0)
         return -1;
     if ((options->uid != (uid_t)-1 || options->gid != (gid_t)-1) &&

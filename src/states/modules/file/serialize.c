@@ -183,8 +183,8 @@ static int serialize_validate(const void *args, const struct value *where, struc
 
 /* --- the text ----------------------------------------------------------------------------- */
 
-static int find_data(struct state_run *run, const struct serialize_args *want, struct value *ret,
-                     struct err *err)
+static int find_serialized_data(struct state_run *run, const struct serialize_args *want,
+                                struct value *ret, struct err *err)
 {
     const struct value *found = want->dataset;
 
@@ -221,8 +221,8 @@ static int parse_file(struct state_run *run, const struct serialize_args *want,
     return result < 0 ? diags_to_err(&diags, err) : 0;
 }
 
-static int print_json(struct buf *out, const struct value *data, const struct style *style,
-                      struct err *err)
+static int print_serialized_json(struct buf *out, const struct value *data,
+                                 const struct style *style, struct err *err)
 {
     const unsigned lines =
         style->indent > 0 ? JSON_STYLE_INDENT(style->indent) : (unsigned)JSON_STYLE_SPACED;
@@ -234,8 +234,9 @@ static int print_json(struct buf *out, const struct value *data, const struct st
 }
 
 /* As PyYAML does it in a Salt file, or where its options are given. */
-static int print_yaml(struct state_run *run, const struct serialize_args *want, struct buf *out,
-                      const struct value *data, const struct style *style, struct err *err)
+static int print_serialized_yaml(struct state_run *run, const struct serialize_args *want,
+                                 struct buf *out, const struct value *data,
+                                 const struct style *style, struct err *err)
 {
     const struct yaml_dump_style as = {
         .indent = (int)style->indent,
@@ -255,18 +256,18 @@ static int print_form(struct state_run *run, const struct serialize_args *want, 
                       const struct value *data, const struct style *style, struct err *err)
 {
     switch (want->format) {
-    case FORMAT_JSON: return print_json(out, data, style, err);
+    case FORMAT_JSON: return print_serialized_json(out, data, style, err);
     case FORMAT_CONFIGPARSER: return forms_print_sections(out, data, err);
     case FORMAT_KEYVALUE: return forms_print_lines(out, data, style->separator, err);
     case FORMAT_MSGPACK: return msgpack_encode(out, data, err);
     case FORMAT_TOML: return toml_print(run->arena, out, data, err);
     case FORMAT_PLIST: return plist_print(run->arena, out, data, style->sort_keys, err);
-    default: return print_yaml(run, want, out, data, style, err);
+    default: return print_serialized_yaml(run, want, out, data, style, err);
     }
 }
 
-static int print_data(struct state_run *run, const struct serialize_args *want,
-                      const struct value *data, struct str *ret, struct err *err)
+static int print_serialized_data(struct state_run *run, const struct serialize_args *want,
+                                 const struct value *data, struct str *ret, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct diags diags = DIAGS_INIT(run->arena);
@@ -288,25 +289,25 @@ static int make_text(struct state_run *run, const struct serialize_args *want,
     struct fs_info *seen = ARENA_NEW(run->arena, struct fs_info);
     struct value data, old, merged;
 
-    if (find_data(run, want, &data, err) < 0)
+    if (find_serialized_data(run, want, &data, err) < 0)
         return -1;
     if (!want->merge)
-        return print_data(run, want, &data, ret, err);
+        return print_serialized_data(run, want, &data, ret, err);
     if (parse_file(run, want, seen, &old, err) < 0 || cancel_check(err) < 0)
         return -1;
     *ret_seen = seen;
     if (old.kind == VALUE_NULL)
-        return print_data(run, want, &data, ret, err);
+        return print_serialized_data(run, want, &data, ret, err);
     merged = value_merge(run->arena, &old, &data, VALUE_MERGE_REPLACE);
     if (cancel_check(err) < 0)
         return -1;
-    return print_data(run, want, &merged, ret, err);
+    return print_serialized_data(run, want, &merged, ret, err);
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
 
-static int resolve_file(struct state_run *run, const struct serialize_args *want,
-                        struct attrs *folders, struct wanted *ret, struct err *err)
+static int resolve_merged_file(struct state_run *run, const struct serialize_args *want,
+                               struct attrs *folders, struct wanted *ret, struct err *err)
 {
     *ret = (struct wanted){
         .path = want->name,
@@ -333,7 +334,7 @@ static int serialize_check(struct state_run *run, const void *args, struct err *
     struct wanted wanted;
     struct attrs folders;
 
-    if (resolve_file(run, args, &folders, &wanted, err) < 0)
+    if (resolve_merged_file(run, args, &folders, &wanted, err) < 0)
         return -1;
     return wanted_check(run, &wanted, err);
 }
@@ -344,7 +345,7 @@ static int serialize_apply(struct state_run *run, const void *args, struct err *
     struct wanted wanted;
     struct attrs folders;
 
-    if (resolve_file(run, args, &folders, &wanted, err) < 0 ||
+    if (resolve_merged_file(run, args, &folders, &wanted, err) < 0 ||
         wanted_apply(run, &wanted, &done, err) < 0)
         return -1;
     return wanted_report(run, &wanted, done, err);

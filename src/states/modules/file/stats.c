@@ -20,8 +20,8 @@ static const struct param stats_params[] = {
 };
 /* clang-format on */
 
-static void put_number(struct state_run *run, struct value_map *map, const char *key,
-                       struct value v)
+static void put_stats_number(struct state_run *run, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(run->arena, map, value_text(key), v);
 }
@@ -36,8 +36,8 @@ static int put_names(struct state_run *run, struct value_map *map, const struct 
     if (account_find_uid(run->arena, info->uid, &account, err) < 0 ||
         account_find_gid(run->arena, info->gid, &group, err) < 0)
         return -1;
-    put_number(run, map, "user", value_text(account ? account->name : ""));
-    put_number(run, map, "group", value_text(group ? group->name : ""));
+    put_stats_number(run, map, "user", value_text(account ? account->name : ""));
+    put_stats_number(run, map, "group", value_text(group ? group->name : ""));
     return 0;
 }
 
@@ -51,18 +51,19 @@ static int stats_call(struct state_run *run, const void *args, struct value *ret
         return -1;
     if (info.kind == FS_NONE)
         return err_set(err, ERR_NOT_FOUND, "%s does not exist", want->path);
-    put_number(run, map, "target", value_text(want->path));
-    put_number(run, map, "type", value_text(fs_kind_name(info.kind)));
-    put_number(run, map, "mode", value_text(arena_printf(run->arena, "%04o", (unsigned)info.mode)));
-    put_number(run, map, "uid", value_int(info.uid));
-    put_number(run, map, "gid", value_int(info.gid));
+    put_stats_number(run, map, "target", value_text(want->path));
+    put_stats_number(run, map, "type", value_text(fs_kind_name(info.kind)));
+    put_stats_number(run, map, "mode",
+                     value_text(arena_printf(run->arena, "%04o", (unsigned)info.mode)));
+    put_stats_number(run, map, "uid", value_int(info.uid));
+    put_stats_number(run, map, "gid", value_int(info.gid));
     if (put_names(run, map, &info, err) < 0)
         return -1;
-    put_number(run, map, "size", value_int((int64_t)info.size));
-    put_number(run, map, "inode", value_int((int64_t)info.inode));
-    put_number(run, map, "atime", value_double((double)info.atime / (double)CLOCK_SECOND));
-    put_number(run, map, "ctime", value_double((double)info.ctime / (double)CLOCK_SECOND));
-    put_number(run, map, "mtime", value_double((double)info.mtime / (double)CLOCK_SECOND));
+    put_stats_number(run, map, "size", value_int((int64_t)info.size));
+    put_stats_number(run, map, "inode", value_int((int64_t)info.inode));
+    put_stats_number(run, map, "atime", value_double((double)info.atime / (double)CLOCK_SECOND));
+    put_stats_number(run, map, "ctime", value_double((double)info.ctime / (double)CLOCK_SECOND));
+    put_stats_number(run, map, "mtime", value_double((double)info.mtime / (double)CLOCK_SECOND));
     *ret = value_map(map);
     return 0;
 }

@@ -50,7 +50,8 @@ struct found {
     const char *target; /* NULL: no link */
 };
 
-static int find_link(struct state_run *run, const char *path, struct found *ret, struct err *err)
+static int find_wanted_link(struct state_run *run, const char *path, struct found *ret,
+                            struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
@@ -60,8 +61,8 @@ static int find_link(struct state_run *run, const char *path, struct found *ret,
     return site_readlink(run->arena, &site, &ret->target, err);
 }
 
-static int set_owner(struct state_run *run, const char *path, const struct attrs *attrs,
-                     struct err *err)
+static int set_link_owner(struct state_run *run, const char *path, const struct attrs *attrs,
+                          struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
@@ -73,7 +74,7 @@ static int set_owner(struct state_run *run, const char *path, const struct attrs
 }
 
 /* Added in a dry run, which cannot know whether an earlier state clears the path. */
-static const char *obstacle_hint(const struct symlink_args *want)
+static const char *describe_obstacle(const struct symlink_args *want)
 {
     return want->force || want->backupname
                ? ""
@@ -88,7 +89,7 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
     struct found found;
 
     if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
-        find_link(run, want->name, &found, err) < 0)
+        find_wanted_link(run, want->name, &found, err) < 0)
         return -1;
     if (found.info.kind == FS_NONE) {
         if (parent_check(run, want->name, want->makedirs, err) < 0)
@@ -97,12 +98,12 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
         state_made(run, "created symlink %s -> %s", want->name, want->target);
     } else if (!found.target) {
         state_differs(run, "%s exists as a %s, not a symlink%s", want->name,
-                      fs_kind_name(found.info.kind), obstacle_hint(want));
+                      fs_kind_name(found.info.kind), describe_obstacle(want));
         state_made(run, "replaced %s %s by a symlink to %s", fs_kind_name(found.info.kind),
                    want->name, want->target);
     } else if (strcmp(found.target, want->target) != 0) {
         state_differs(run, "symlink %s points to \"%s\", want \"%s\"%s", want->name, found.target,
-                      want->target, obstacle_hint(want));
+                      want->target, describe_obstacle(want));
         state_made(run, "symlink %s: %s -> %s", want->name, found.target, want->target);
     } else {
         attrs_check(run, want->name, &attrs, &found.info);
@@ -112,8 +113,8 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
 
 /* Something else is at the path: move it, or fail. A file or link stays until the new link takes
  * its place in one step, so that the path is never missing; a folder must go first. */
-static int clear_way(struct state_run *run, const struct symlink_args *want,
-                     const struct found *found, struct err *err)
+static int clear_way_for_link(struct state_run *run, const struct symlink_args *want,
+                              const struct found *found, struct err *err)
 {
     if (want->backupname) {
         const char *folder = path_dirname(run->arena, want->name);
@@ -137,7 +138,7 @@ static int make_link(struct state_run *run, const struct symlink_args *want,
 
     if (attrs_read(run, want->dir_mode, NULL, NULL, &folders, err) < 0)
         return -1;
-    if (found->info.kind != FS_NONE && clear_way(run, want, found, err) < 0)
+    if (found->info.kind != FS_NONE && clear_way_for_link(run, want, found, err) < 0)
         return -1;
     if (parent_make(run, want->name, want->makedirs, &folders.want, err) < 0 ||
         change_symlink(run, want->target, want->name, err) < 0)
@@ -154,7 +155,7 @@ static int symlink_apply(struct state_run *run, const void *args, struct err *er
     bool right;
 
     if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
-        find_link(run, want->name, &found, err) < 0)
+        find_wanted_link(run, want->name, &found, err) < 0)
         return -1;
     right = found.target && strcmp(found.target, want->target) == 0;
     if (right && !attrs_differ(&attrs, &found.info)) {
@@ -163,7 +164,7 @@ static int symlink_apply(struct state_run *run, const void *args, struct err *er
     }
     if (!right && make_link(run, want, &found, err) < 0)
         return -1;
-    if (set_owner(run, want->name, &attrs, err) < 0)
+    if (set_link_owner(run, want->name, &attrs, err) < 0)
         return -1;
     state_detail(run, "path", "%s", want->name);
     state_detail(run, "target", "%s", want->target);

@@ -51,8 +51,8 @@ struct patterns {
     size_t n;
 };
 
-static int compile_patterns(struct arena *arena, struct param_strs texts, struct patterns *ret,
-                            struct err *err)
+static int compile_tidy_patterns(struct arena *arena, struct param_strs texts, struct patterns *ret,
+                                 struct err *err)
 {
     ret->p = ARENA_ARRAY(arena, const struct matcher *, texts.n);
     for (ret->n = 0; ret->n < texts.n; ret->n++)
@@ -68,9 +68,9 @@ static int tidied_validate(const void *args, const struct value *where, struct d
     struct patterns patterns;
     struct err err;
 
-    if (compile_patterns(diags->arena, want->matches, &patterns, &err) < 0)
+    if (compile_tidy_patterns(diags->arena, want->matches, &patterns, &err) < 0)
         return value_diag(diags, value_point(where, "matches"), "'matches': invalid %s", err.text);
-    if (compile_patterns(diags->arena, want->exclude, &patterns, &err) < 0)
+    if (compile_tidy_patterns(diags->arena, want->exclude, &patterns, &err) < 0)
         return value_diag(diags, value_point(where, "exclude"), "'exclude': invalid %s", err.text);
     return 0;
 }
@@ -85,7 +85,8 @@ struct tidying {
     struct removals removals;
 };
 
-static int is_matched(const struct patterns *patterns, const char *name, bool *ret, struct err *err)
+static int is_name_untidy(const struct patterns *patterns, const char *name, bool *ret,
+                          struct err *err)
 {
     *ret = false;
     for (size_t i = 0; i < patterns->n && !*ret; i++)
@@ -94,7 +95,7 @@ static int is_matched(const struct patterns *patterns, const char *name, bool *r
     return 0;
 }
 
-static bool is_old(const struct tidying *t, const struct stat *st)
+static bool is_entry_old(const struct tidying *t, const struct stat *st)
 {
     const struct timespec times[] = {
         [CLOCK_ATIME] = st->st_atim, [CLOCK_MTIME] = st->st_mtim, [CLOCK_CTIME] = st->st_ctim
@@ -105,7 +106,7 @@ static bool is_old(const struct tidying *t, const struct stat *st)
 }
 
 /* A missing criterion does not count; without any, every file is removed. */
-static bool is_due(const struct tidying *t, const struct stat *st)
+static bool is_removal_due(const struct tidying *t, const struct stat *st)
 {
     const struct tidied_args *want = t->want;
     const bool by_age = want->has_age && !(want->has_only && want->only + 1 == CRITERION_SIZE);
@@ -113,9 +114,9 @@ static bool is_due(const struct tidying *t, const struct stat *st)
     const bool large = S_ISREG(st->st_mode) && st->st_size >= want->size;
 
     if (by_age && by_size)
-        return want->operator== 0 ? is_old(t, st) || large : is_old(t, st) && large;
+        return want->operator== 0 ? is_entry_old(t, st) || large : is_entry_old(t, st) && large;
     if (by_age)
-        return is_old(t, st);
+        return is_entry_old(t, st);
     return !by_size || large;
 }
 
@@ -124,8 +125,8 @@ static bool is_eligible(const struct tidied_args *want, enum fs_kind kind)
     return kind == FS_FOLDER ? want->rmdirs : kind == FS_LINK ? want->rmlinks : true;
 }
 
-static int visit_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                       struct err *err)
+static int visit_untidy_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                              struct err *err)
 {
     struct tidying *t = self;
     const char *name = t->want->full_path_match ? entry->path : entry->name;
@@ -136,28 +137,28 @@ static int visit_entry(void *self, enum tree_step step, const struct tree_entry 
         return 0;
     if (fstatat(entry->folder, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "stat '%s'", entry->path);
-    if ((!matched && is_matched(&t->matches, name, &matched, err) < 0) ||
-        is_matched(&t->exclude, name, &excluded, err) < 0)
+    if ((!matched && is_name_untidy(&t->matches, name, &matched, err) < 0) ||
+        is_name_untidy(&t->exclude, name, &excluded, err) < 0)
         return -1;
-    if (matched && !excluded && is_due(t, &st))
+    if (matched && !excluded && is_removal_due(t, &st))
         removals_add(t->run, &t->removals, entry->path);
     return 0;
 }
 
-static int find_removals(struct state_run *run, const struct tidied_args *want, struct tidying *ret,
-                         struct err *err)
+static int find_untidy_entries(struct state_run *run, const struct tidied_args *want,
+                               struct tidying *ret, struct err *err)
 {
     const char *folder = path_normalise(run->arena, want->name);
     struct fs_info info;
 
     *ret = (struct tidying){ .run = run, .want = want, .now = clock_wall() };
-    if (compile_patterns(run->arena, want->matches, &ret->matches, err) < 0 ||
-        compile_patterns(run->arena, want->exclude, &ret->exclude, err) < 0 ||
+    if (compile_tidy_patterns(run->arena, want->matches, &ret->matches, err) < 0 ||
+        compile_tidy_patterns(run->arena, want->exclude, &ret->exclude, err) < 0 ||
         fs_stat(folder, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER)
         return err_set(err, ERR_NOT_FOUND, "%s is not a directory", want->name);
-    return tree_walk(folder, visit_entry, ret, err);
+    return tree_walk(folder, visit_untidy_entry, ret, err);
 }
 
 static int tidied_check(struct state_run *run, const void *args, struct err *err)
@@ -165,7 +166,7 @@ static int tidied_check(struct state_run *run, const void *args, struct err *err
     const struct tidied_args *want = args;
     struct tidying tidying;
 
-    if (find_removals(run, want, &tidying, err) < 0)
+    if (find_untidy_entries(run, want, &tidying, err) < 0)
         return -1;
     removals_check(run, &tidying.removals, want->name);
     return 0;
@@ -176,7 +177,7 @@ static int tidied_apply(struct state_run *run, const void *args, struct err *err
     const struct tidied_args *want = args;
     struct tidying tidying;
 
-    if (find_removals(run, want, &tidying, err) < 0)
+    if (find_untidy_entries(run, want, &tidying, err) < 0)
         return -1;
     return removals_apply(run, &tidying.removals, want->name, err);
 }

@@ -33,7 +33,7 @@ static const struct param touch_params[] = {
 
 /* --- times ------------------------------------------------------------------------------ */
 
-static bool time_from_double(double seconds, int64_t *ret_ns)
+static bool convert_time(double seconds, int64_t *ret_ns)
 {
     if (!(fabs(seconds) < (double)SECONDS_MAX))
         return false;
@@ -41,18 +41,18 @@ static bool time_from_double(double seconds, int64_t *ret_ns)
     return true;
 }
 
-static bool read_time(const struct value *v, int64_t *ret_ns)
+static bool read_touch_time(const struct value *v, int64_t *ret_ns)
 {
     struct value parsed;
     struct err err;
     double seconds;
 
     if (v->kind == VALUE_STR && number_parse_double(v->s, &seconds, &err) == 0)
-        return time_from_double(seconds, ret_ns);
+        return convert_time(seconds, ret_ns);
     if (v->kind == VALUE_STR && scalar_parse_time(v->s, &parsed))
-        return read_time(&parsed, ret_ns);
+        return read_touch_time(&parsed, ret_ns);
     if (v->kind == VALUE_DOUBLE)
-        return time_from_double(v->d, ret_ns);
+        return convert_time(v->d, ret_ns);
     if (v->kind == VALUE_INT && v->i > -SECONDS_MAX && v->i < SECONDS_MAX) {
         *ret_ns = v->i * CLOCK_SECOND;
         return true;
@@ -64,11 +64,11 @@ static bool read_time(const struct value *v, int64_t *ret_ns)
     return false;
 }
 
-static int check_time(const char *name, const struct value *v, struct diags *diags)
+static int check_touch_time(const char *name, const struct value *v, struct diags *diags)
 {
     int64_t ns;
 
-    if (!v || v->kind == VALUE_NULL || read_time(v, &ns))
+    if (!v || v->kind == VALUE_NULL || read_touch_time(v, &ns))
         return 0;
     return value_diag(diags, v, "'%s' must be seconds since 1970 or a date, got %s", name,
                       value_describe(v));
@@ -77,25 +77,25 @@ static int check_time(const char *name, const struct value *v, struct diags *dia
 static int touch_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct touch_args *want = args;
-    const int a = check_time("atime", want->atime, diags);
-    const int m = check_time("mtime", want->mtime, diags);
+    const int a = check_touch_time("atime", want->atime, diags);
+    const int m = check_touch_time("mtime", want->mtime, diags);
 
     (void)where;
     return a < 0 || m < 0 ? -1 : 0;
 }
 
-static bool is_time(const struct value *want, struct timespec now)
+static bool is_touch_time(const struct value *want, struct timespec now)
 {
     int64_t ns;
 
-    if (!want || !read_time(want, &ns))
+    if (!want || !read_touch_time(want, &ns))
         return true;
     return ns == (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
 }
 
 /* --- checking and applying --------------------------------------------------------------- */
 
-static int find_file(const char *path, bool *ret_exists, struct stat *st, struct err *err)
+static int find_touched_file(const char *path, bool *ret_exists, struct stat *st, struct err *err)
 {
     *ret_exists = stat(path, st) == 0;
     if (!*ret_exists && errno != ENOENT && errno != ENOTDIR)
@@ -109,7 +109,7 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
     struct stat st;
     bool exists;
 
-    if (find_file(want->name, &exists, &st, err) < 0)
+    if (find_touched_file(want->name, &exists, &st, err) < 0)
         return -1;
     if (!exists) {
         if (parent_check_file(run, want->name, want->makedirs, err) < 0)
@@ -118,11 +118,11 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
         state_made(run, "created %s", want->name);
         return 0;
     }
-    if (!is_time(want->atime, st.st_atim)) {
+    if (!is_touch_time(want->atime, st.st_atim)) {
         state_differs(run, "atime differs for %s", want->name);
         state_made(run, "set atime of %s", want->name);
     }
-    if (!is_time(want->mtime, st.st_mtim)) {
+    if (!is_touch_time(want->mtime, st.st_mtim)) {
         state_differs(run, "mtime differs for %s", want->name);
         state_made(run, "set mtime of %s", want->name);
     }
@@ -134,16 +134,16 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
 }
 
 /* The requested time, or `otherwise`. */
-static int64_t time_or(const struct value *want, int64_t otherwise)
+static int64_t choose_time(const struct value *want, int64_t otherwise)
 {
     int64_t ns = otherwise;
 
     if (want)
-        (void)read_time(want, &ns);
+        (void)read_touch_time(want, &ns);
     return ns;
 }
 
-static int64_t ns_of(struct timespec time)
+static int64_t make_nanoseconds(struct timespec time)
 {
     return (int64_t)time.tv_sec * CLOCK_SECOND + time.tv_nsec;
 }
@@ -156,20 +156,21 @@ static int touch_apply(struct state_run *run, const void *args, struct err *err)
     struct stat st;
     bool exists;
 
-    if (find_file(want->name, &exists, &st, err) < 0)
+    if (find_touched_file(want->name, &exists, &st, err) < 0)
         return -1;
     if (!exists && parent_make_file(run, want->name, want->makedirs, NULL, err) < 0)
         return -1;
-    if (exists && fixed && is_time(want->atime, st.st_atim) && is_time(want->mtime, st.st_mtim)) {
+    if (exists && fixed && is_touch_time(want->atime, st.st_atim) &&
+        is_touch_time(want->mtime, st.st_mtim)) {
         state_unchanged(run);
         return 0;
     }
 
     /* Forced by a watch, without times: set both to now, like touch(1). */
-    const int64_t atime = exists && fixed ? ns_of(st.st_atim) : now;
-    const int64_t mtime = exists && fixed ? ns_of(st.st_mtim) : now;
-    if (change_touch(run, want->name, time_or(want->atime, atime), time_or(want->mtime, mtime),
-                     err) < 0)
+    const int64_t atime = exists && fixed ? make_nanoseconds(st.st_atim) : now;
+    const int64_t mtime = exists && fixed ? make_nanoseconds(st.st_mtim) : now;
+    if (change_touch(run, want->name, choose_time(want->atime, atime),
+                     choose_time(want->mtime, mtime), err) < 0)
         return -1;
     state_say(run, "%s %s", exists ? "updated mtime of" : "created", want->name);
     state_detail(run, "path", "%s", want->name);

@@ -16,7 +16,7 @@ static int uncomment_validate(const void *args, const struct value *where, struc
     return commenting_validate(args, where, diags);
 }
 
-static int uncomment_plan(struct state_run *run, const void *args, const struct editor_file *file,
+static int plan_uncomment(struct state_run *run, const void *args, const struct editor_file *file,
                           struct editor_plan *plan, struct err *err)
 {
     static const struct commenting how = { edit_uncomment, "file.uncomment", "uncommented" };
@@ -24,17 +24,17 @@ static int uncomment_plan(struct state_run *run, const void *args, const struct 
     return commenting_plan(run, &how, args, file, plan, err);
 }
 
-static struct editor editor_of(const struct commenting_args *want)
+static struct editor make_uncomment_editor(const struct commenting_args *want)
 {
     return (struct editor){
         .path = want->name,
-        .plan = uncomment_plan,
+        .plan = plan_uncomment,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_uncomment_editor)
 
 const struct module module_file_uncomment = {
     .name = "file.uncomment",

@@ -25,18 +25,18 @@ struct found {
     bool same;    /* the content */
 };
 
-static void found_done(struct found *found)
+static void free_found(struct found *found)
 {
     fd_close(&found->fd);
     site_done(&found->site);
 }
 
 /* Check and change the same open file. */
-#define AUTO_FOUND __attribute__((cleanup(found_done)))
+#define AUTO_FOUND __attribute__((cleanup(free_found)))
 
 /* The sizes agree: read no more than that, so a small file takes one read. */
-static int compare_file(int fd, const char *path, struct str content, bool *ret_same,
-                        struct err *err)
+static int compare_wanted_file(int fd, const char *path, struct str content, bool *ret_same,
+                               struct err *err)
 {
     char piece[PIECE_SIZE];
 
@@ -66,7 +66,8 @@ int wanted_open(const struct source_content *large, int *ret_fd, struct err *err
 }
 
 /* Two open files with as many bytes. */
-static int compare_files(int fd, const char *path, int source, bool *ret_same, struct err *err)
+static int compare_wanted_files(int fd, const char *path, int source, bool *ret_same,
+                                struct err *err)
 {
     char piece[PIECE_SIZE], other[PIECE_SIZE];
     size_t n, m;
@@ -86,30 +87,30 @@ static int compare_large(const struct wanted *wanted, struct found *found, struc
 
     if (wanted_open(wanted->large, &source, err) < 0)
         return -1;
-    return compare_files(found->fd, wanted->path, source, &found->same, err);
+    return compare_wanted_files(found->fd, wanted->path, source, &found->same, err);
 }
 
-static uint64_t size_of(const struct wanted *wanted)
+static uint64_t get_wanted_size(const struct wanted *wanted)
 {
     return wanted->large ? wanted->large->size : wanted->content.n;
 }
 
-static int compare_content(const struct wanted *wanted, struct found *found, struct err *err)
+static int compare_wanted_content(const struct wanted *wanted, struct found *found, struct err *err)
 {
     found->same = true;
     if (!wanted->has_content || wanted->keep_content)
         return 0;
-    found->same = found->site.info.size == size_of(wanted);
-    if (!found->same || size_of(wanted) == 0)
+    found->same = found->site.info.size == get_wanted_size(wanted);
+    if (!found->same || get_wanted_size(wanted) == 0)
         return 0;
     return wanted->large
                ? compare_large(wanted, found, err)
-               : compare_file(found->fd, wanted->path, wanted->content, &found->same, err);
+               : compare_wanted_file(found->fd, wanted->path, wanted->content, &found->same, err);
 }
 
 /* Most files are unchanged, which one stat shows. Everything else goes through the walk that a
  * change would take. */
-static bool is_settled(const struct wanted *wanted)
+static bool is_content_settled(const struct wanted *wanted)
 {
     struct found found = { .site = SITE_INIT, .fd = site_glance(wanted->path) };
     struct err ignored;
@@ -119,13 +120,13 @@ static bool is_settled(const struct wanted *wanted)
     if (found.fd >= 0 && fstat(found.fd, &st) == 0 && S_ISREG(st.st_mode)) {
         fs_info_from(&st, &found.site.info);
         settled = !attrs_differ(&wanted->attrs, &found.site.info) &&
-                  compare_content(wanted, &found, &ignored) == 0 && found.same;
+                  compare_wanted_content(wanted, &found, &ignored) == 0 && found.same;
     }
-    found_done(&found);
+    free_found(&found);
     return settled;
 }
 
-static int find_file(const struct wanted *wanted, struct found *ret, struct err *err)
+static int find_wanted_file(const struct wanted *wanted, struct found *ret, struct err *err)
 {
     if (site_walk(&ret->site, wanted->path, wanted->replace_link ? 0 : SITE_FOLLOW, err) < 0)
         return -1;
@@ -139,7 +140,7 @@ static int find_file(const struct wanted *wanted, struct found *ret, struct err 
     if (ret->site.info.kind != FS_FILE)
         return err_set(err, ERR_INVALID, "%s exists but is a %s, not a file", wanted->path,
                        fs_kind_name(ret->site.info.kind));
-    return compare_content(wanted, ret, err);
+    return compare_wanted_content(wanted, ret, err);
 }
 
 /* --- reporting ---------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static int find_file(const struct wanted *wanted, struct found *ret, struct err 
 static void show_sizes(struct state_run *run, const struct wanted *wanted,
                        const struct found *found)
 {
-    const unsigned long long now = size_of(wanted), old = found->site.info.size;
+    const unsigned long long now = get_wanted_size(wanted), old = found->site.info.size;
 
     if (found->fd < 0) {
         state_differs(run, "new file %s, %llu bytes", wanted->path, now);
@@ -218,9 +219,9 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
 {
     AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
-    if (is_settled(wanted))
+    if (is_content_settled(wanted))
         return 0;
-    if (find_file(wanted, &found, err) < 0)
+    if (find_wanted_file(wanted, &found, err) < 0)
         return -1;
     if (!found.exists && wanted->keep_absence) {
         state_say(run, "file %s does not exist and create is false", wanted->path);
@@ -290,9 +291,9 @@ int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err
     AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
     *ret_writes = false;
-    if (is_settled(wanted))
+    if (is_content_settled(wanted))
         return 0;
-    if (find_file(wanted, &found, err) < 0)
+    if (find_wanted_file(wanted, &found, err) < 0)
         return -1;
     *ret_writes = !found.same && !(wanted->keep_absence && !found.exists);
     return 0;
@@ -303,7 +304,7 @@ int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted
 {
     AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
-    if (find_file(wanted, &found, err) < 0)
+    if (find_wanted_file(wanted, &found, err) < 0)
         return -1;
     *ret_done = WANTED_NOTHING;
     if (!found.exists && wanted->keep_absence)
@@ -337,11 +338,11 @@ int wanted_report(struct state_run *run, const struct wanted *wanted, enum wante
     if (done == WANTED_ATTRIBUTES)
         state_say(run, "set mode and owner of %s (mode %o)", wanted->path, (unsigned)info.mode);
     else
-        state_say(run, "wrote %llu bytes to %s (mode %o)", (unsigned long long)size_of(wanted),
-                  wanted->path, (unsigned)info.mode);
+        state_say(run, "wrote %llu bytes to %s (mode %o)",
+                  (unsigned long long)get_wanted_size(wanted), wanted->path, (unsigned)info.mode);
     state_detail(run, "path", "%s", wanted->path);
     if (done != WANTED_ATTRIBUTES)
-        state_detail(run, "bytes", "%llu", (unsigned long long)size_of(wanted));
+        state_detail(run, "bytes", "%llu", (unsigned long long)get_wanted_size(wanted));
     state_detail(run, "mode", "%04o", (unsigned)info.mode);
     return 0;
 }

@@ -21,14 +21,14 @@ int firewall_validate(const char *key, struct param_strs items, const struct val
 }
 
 /* In a dry run, an earlier state may be going to install it: then nothing is configured yet. */
-static bool is_missing(struct state_run *run)
+static bool is_firewalld_missing(struct state_run *run)
 {
     return run->test && !tool_find(run->arena, COMMAND);
 }
 
 /* --- asking --------------------------------------------------------------------------------- */
 
-static const char *scope_of(const struct firewall *firewall)
+static const char *choose_scope(const struct firewall *firewall)
 {
     return arena_printf(firewall->run->arena, "--%s=%s", firewall->noun, firewall->name);
 }
@@ -38,7 +38,7 @@ int firewall_read(struct state_run *run, const char *option, const char **ret_te
     const struct tool tool = run_tool(run);
     struct str text = STR("");
 
-    if (!is_missing(run) && tool_run(&tool, TOOL(COMMAND, option), NULL, &text, err) < 0)
+    if (!is_firewalld_missing(run) && tool_run(&tool, TOOL(COMMAND, option), NULL, &text, err) < 0)
         return -1;
     *ret_text = arena_str(run->arena, str_trim(text)).p;
     return 0;
@@ -47,7 +47,7 @@ int firewall_read(struct state_run *run, const char *option, const char **ret_te
 int firewall_ask(struct firewall *firewall, const char *option, bool *ret_yes, struct err *err)
 {
     const struct tool tool = run_tool(firewall->run);
-    const char *const *argv = TOOL(COMMAND, PERMANENT, scope_of(firewall), option);
+    const char *const *argv = TOOL(COMMAND, PERMANENT, choose_scope(firewall), option);
     struct process_result result;
 
     *ret_yes = false;
@@ -60,20 +60,20 @@ int firewall_ask(struct firewall *firewall, const char *option, bool *ret_yes, s
     return *ret_yes || result.status.code == 1 ? 0 : tool_fail(argv, &result, err);
 }
 
-static struct str next_item(const struct firewall_list *list, struct str *rest)
+static struct str next_firewall_item(const struct firewall_list *list, struct str *rest)
 {
     return str_trim(str_cut(rest, list->lines ? '\n' : ' '));
 }
 
-static bool has_item(const struct firewall_list *list, struct str all, struct str item)
+static bool has_firewall_item(const struct firewall_list *list, struct str all, struct str item)
 {
     while (all.n > 0)
-        if (str_eq(next_item(list, &all), item))
+        if (str_eq(next_firewall_item(list, &all), item))
             return true;
     return false;
 }
 
-static bool is_wanted(struct param_strs want, struct str item)
+static bool is_item_wanted(struct param_strs want, struct str item)
 {
     for (size_t i = 0; i < want.n; i++)
         if (str_is(item, want.p[i]))
@@ -96,13 +96,13 @@ int firewall_open(struct state_run *run, const char *noun, const char *name,
     struct str all = STR("");
 
     *ret_firewall = (struct firewall){ .run = run, .noun = noun, .name = name };
-    if (is_missing(run))
+    if (is_firewalld_missing(run))
         state_say(run, COMMAND
                   " does not exist; an earlier state must install it (apply fails otherwise)");
     else if (tool_run(&tool, TOOL(COMMAND, PERMANENT, arena_printf(run->arena, "--get-%ss", noun)),
                       NULL, &all, err) < 0)
         return -1;
-    if (has_item(&words, str_trim(all), str_from(name)))
+    if (has_firewall_item(&words, str_trim(all), str_from(name)))
         return 0;
     ret_firewall->is_new = true;
     firewall_add_step(ret_firewall,
@@ -143,17 +143,17 @@ int firewall_compare(struct firewall *firewall, const struct firewall_list *list
     if (want.n == 0 && !prune)
         return 0;
     if (!firewall->is_new &&
-        tool_run(&tool, TOOL(COMMAND, PERMANENT, scope_of(firewall), list->show), NULL, &all, err) <
-            0)
+        tool_run(&tool, TOOL(COMMAND, PERMANENT, choose_scope(firewall), list->show), NULL, &all,
+                 err) < 0)
         return -1;
     all = str_trim(all);
     for (size_t i = 0; i < want.n; i++)
-        if (!has_item(list, all, str_from(want.p[i])))
+        if (!has_firewall_item(list, all, str_from(want.p[i])))
             plan_item(firewall, list, str_from(want.p[i]), true);
     for (struct str rest = all; prune && rest.n > 0;) {
-        const struct str item = next_item(list, &rest);
+        const struct str item = next_firewall_item(list, &rest);
 
-        if (item.n > 0 && !is_wanted(want, item))
+        if (item.n > 0 && !is_item_wanted(want, item))
             plan_item(firewall, list, item, false);
     }
     return 0;
@@ -172,15 +172,15 @@ void firewall_report(struct firewall *firewall)
 /* --- doing ------------------------------------------------------------------------------------ */
 
 /* The words of a call as a list, so that it can be noted. */
-static struct value make_call(struct firewall *firewall, const struct firewall_step *step,
-                              const char *option)
+static struct value make_firewall_call(struct firewall *firewall, const struct firewall_step *step,
+                                       const char *option)
 {
     struct value_list *call = value_list_new(firewall->run->arena, 3);
 
     if (!step->runtime)
         value_list_push(firewall->run->arena, call, value_text(PERMANENT));
     if (!step->whole)
-        value_list_push(firewall->run->arena, call, value_text(scope_of(firewall)));
+        value_list_push(firewall->run->arena, call, value_text(choose_scope(firewall)));
     value_list_push(firewall->run->arena, call, value_text(option));
     return value_list(call);
 }
@@ -196,7 +196,7 @@ static int run_call(struct state_run *run, const struct value *call, struct err 
     return tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-static int reload(struct state_run *run, struct err *err)
+static int reload_firewall(struct state_run *run, struct err *err)
 {
     const struct tool tool = run_tool(run);
 
@@ -214,19 +214,19 @@ int firewall_apply(struct firewall *firewall, struct err *err)
     }
     VEC_EACH (&firewall->steps, step)
         if (step->back)
-            value_list_push(run->arena, undo, make_call(firewall, step, step->back));
+            value_list_push(run->arena, undo, make_firewall_call(firewall, step, step->back));
     if (state_note(run, "undo", value_list(undo), err) < 0)
         return -1;
     VEC_EACH (&firewall->steps, step) {
-        const struct value call = make_call(firewall, step, step->now);
+        const struct value call = make_firewall_call(firewall, step, step->now);
 
-        if (step->runtime && reload(run, err) < 0) /* it may be about a new zone */
+        if (step->runtime && reload_firewall(run, err) < 0) /* it may be about a new zone */
             return -1;
         if (run_call(run, &call, err) < 0)
             return -1;
     }
     state_detail(run, firewall->noun, "%s", firewall->name);
-    return reload(run, err);
+    return reload_firewall(run, err);
 }
 
 /* The zone or service that a call is about, whole or in part; a NULL view: none. */
@@ -247,8 +247,8 @@ static struct str find_scope(const struct value *call, const char *noun)
 
 /* All calls of a state are about one zone or service. A run that was canceled may not have made
  * it, or a revert that was cut short has removed it: then there is nothing of it to revert. */
-static int find_missing(struct state_run *run, const struct value_list *undo, const char **ret_noun,
-                        struct err *err)
+static int find_missing_items(struct state_run *run, const struct value_list *undo,
+                              const char **ret_noun, struct err *err)
 {
     static const char *const nouns[] = { "zone", "service" };
     static const struct firewall_list words = { .lines = false };
@@ -266,7 +266,7 @@ static int find_missing(struct state_run *run, const struct value_list *undo, co
                          TOOL(COMMAND, PERMANENT, arena_printf(run->arena, "--get-%ss", nouns[k])),
                          NULL, &all, err) < 0)
                 return -1;
-            if (!has_item(&words, str_trim(all), name))
+            if (!has_firewall_item(&words, str_trim(all), name))
                 *ret_noun = nouns[k];
             return 0;
         }
@@ -284,7 +284,7 @@ int firewall_revert(struct state_run *run, const void *args, struct err *err)
         state_unchanged(run);
         return 0;
     }
-    if (find_missing(run, undo->list, &missing, err) < 0)
+    if (find_missing_items(run, undo->list, &missing, err) < 0)
         return -1;
     for (size_t i = undo->list->count; i-- > 0;) {
         if (missing && find_scope(&undo->list->items[i], missing).p)
@@ -298,5 +298,5 @@ int firewall_revert(struct state_run *run, const void *args, struct err *err)
         return 0;
     }
     state_say(run, "reverted %zu changes", count);
-    return reload(run, err);
+    return reload_firewall(run, err);
 }

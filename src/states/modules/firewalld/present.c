@@ -56,7 +56,7 @@ static const struct {
 };
 /* clang-format on */
 
-static const struct param_strs *find_items(const struct present_args *want, size_t i)
+static const struct param_strs *find_zone_items(const struct present_args *want, size_t i)
 {
     return (const struct param_strs *)((const char *)want + lists[i].want);
 }
@@ -81,7 +81,7 @@ static int present_validate(const void *args, const struct value *where, struct 
     int result = validate_text("name", want->name, VALIDATE_ARGUMENT, where, diags);
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        result |= firewall_validate(lists[i].key, *find_items(want, i), where, diags);
+        result |= firewall_validate(lists[i].key, *find_zone_items(want, i), where, diags);
     for (size_t i = 0; i < want->port_fwd.n; i++)
         if (!print_forward(diags->arena, want->port_fwd.p[i]))
             result = value_diag(diags, value_point(where, "port_fwd"),
@@ -147,9 +147,9 @@ static int plan_zone(struct state_run *run, const struct present_args *want,
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         const bool prune = *(const bool *)((const char *)want + lists[i].prune);
-        const struct param_strs items = find_items(want, i) == &want->port_fwd
+        const struct param_strs items = find_zone_items(want, i) == &want->port_fwd
                                             ? print_forwards(run->arena, want->port_fwd)
-                                            : *find_items(want, i);
+                                            : *find_zone_items(want, i);
 
         if (firewall_compare(ret_firewall, &lists[i].list, items, prune, err) < 0)
             return -1;

@@ -133,7 +133,7 @@ int orders_function_validate(const void *args, const struct value *where, struct
 
 /* --- the job ---------------------------------------------------------------------------- */
 
-static struct state_job make_job(struct state_run *run, const struct orders_args *want)
+static struct state_job make_order_job(struct state_run *run, const struct orders_args *want)
 {
     return (struct state_job){
         .state = run->name,
@@ -157,7 +157,7 @@ static void set_arg(struct state_run *run, struct state_job *job, const char *ke
 
 static struct state_job make_state_job(struct state_run *run, const struct orders_args *want)
 {
-    struct state_job job = make_job(run, want);
+    struct state_job job = make_order_job(run, want);
     AUTO_BUF struct buf mods = BUF_INIT(BUF_NO_LIMIT);
 
     job.function = want->highstate ? STATE_HIGHSTATE : STATE_APPLY;
@@ -177,7 +177,7 @@ static struct state_job make_state_job(struct state_run *run, const struct order
 static struct state_job make_function_job(struct state_run *run, const struct orders_args *want)
 {
     const struct module *module = module_find(str_from(want->name));
-    struct state_job job = make_job(run, want);
+    struct state_job job = make_order_job(run, want);
 
     job.function = want->name;
     if (job.timeout == 0)
@@ -191,7 +191,7 @@ static struct state_job make_function_job(struct state_run *run, const struct or
     return job;
 }
 
-static const char *describe(struct state_run *run, const struct state_job *job)
+static const char *describe_order(struct state_run *run, const struct state_job *job)
 {
     const struct value *mods = value_get(&job->args, "mods");
     const char *what = mods ? mods->s.p : job->id;
@@ -200,7 +200,7 @@ static const char *describe(struct state_run *run, const struct state_job *job)
                         job->target);
 }
 
-static const char *plural_of(size_t n)
+static const char *choose_plural_ending(size_t n)
 {
     return n == 1 ? "" : "s";
 }
@@ -212,7 +212,8 @@ struct tally {
 };
 
 /* "web-01, web-02 and 3 more", of those that have changed, or failed with their errors. */
-static const char *name_peels(struct state_run *run, const struct state_job_end *end, bool failed)
+static const char *name_order_peels(struct state_run *run, const struct state_job_end *end,
+                                    bool failed)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     size_t count = 0;
@@ -229,7 +230,7 @@ static const char *name_peels(struct state_run *run, const struct state_job_end 
     return buf_copy(&out, run->arena).p;
 }
 
-static struct tally count_peels(struct state_run *run, const struct state_job_end *end)
+static struct tally count_order_peels(struct state_run *run, const struct state_job_end *end)
 {
     struct value_map *errors = value_map_new(run->arena, 0);
     struct value_list *changed = value_list_new(run->arena, 0);
@@ -253,8 +254,9 @@ static struct tally count_peels(struct state_run *run, const struct state_job_en
 }
 
 /* Dispatch, wait, judge. `ret_tally` is set on success. */
-static int carry_out(struct state_run *run, const struct orders_args *want, struct state_job *job,
-                     struct state_job_end *ret_end, struct tally *ret_tally, struct err *err)
+static int carry_out_order(struct state_run *run, const struct orders_args *want,
+                           struct state_job *job, struct state_job_end *ret_end,
+                           struct tally *ret_tally, struct err *err)
 {
     struct state_fleet *fleet = run->host->fleet;
 
@@ -264,54 +266,56 @@ static int carry_out(struct state_run *run, const struct orders_args *want, stru
     if (run->test)
         set_arg(run, job, "test", value_bool(true));
     if (fleet->run(fleet, run->arena, job, ret_end, err) < 0)
-        return err_wrap(err, "%s", describe(run, job));
+        return err_wrap(err, "%s", describe_order(run, job));
     if (ret_end->peels.n == 0)
         return err_set(err, ERR_NOT_FOUND, "no peel matches '%s'", job->target);
-    *ret_tally = count_peels(run, ret_end);
+    *ret_tally = count_order_peels(run, ret_end);
     if (ret_end->revert_jid)
         state_detail(run, "revert_job", "%s", ret_end->revert_jid);
     if (ret_end->stopped)
         return err_set(err, ERR_INVALID, "%s: %s%s%s: %zu of %zu peels failed%s%s",
-                       describe(run, job), ret_end->stopped,
+                       describe_order(run, job), ret_end->stopped,
                        ret_end->revert_jid ? "; reverted by job " : "",
                        ret_end->revert_jid ? ret_end->revert_jid : "", ret_tally->failed,
                        ret_tally->targets, ret_tally->failed > 0 ? ": " : "",
-                       ret_tally->failed > 0 ? name_peels(run, ret_end, true) : "");
+                       ret_tally->failed > 0 ? name_order_peels(run, ret_end, true) : "");
     if (ret_tally->failed > (size_t)want->max_failures)
-        return err_set(err, ERR_INVALID, "%s: %zu of %zu peels failed: %s", describe(run, job),
-                       ret_tally->failed, ret_tally->targets, name_peels(run, ret_end, true));
+        return err_set(err, ERR_INVALID, "%s: %zu of %zu peels failed: %s",
+                       describe_order(run, job), ret_tally->failed, ret_tally->targets,
+                       name_order_peels(run, ret_end, true));
     return 0;
 }
 
 /* --- check and apply ------------------------------------------------------------------------ */
 
-static int rehearse(struct state_run *run, const struct orders_args *want, struct state_job *job,
-                    struct err *err)
+static int rehearse_order(struct state_run *run, const struct orders_args *want,
+                          struct state_job *job, struct err *err)
 {
     struct state_job_end end = { .peels = VEC_INIT };
     struct tally tally;
 
-    if (carry_out(run, want, job, &end, &tally, err) < 0)
+    if (carry_out_order(run, want, job, &end, &tally, err) < 0)
         return -1;
     if (tally.changed > 0)
-        state_differs(run, "%s would change %zu of %zu peels: %s", describe(run, job),
-                      tally.changed, tally.targets, name_peels(run, &end, false));
+        state_differs(run, "%s would change %zu of %zu peels: %s", describe_order(run, job),
+                      tally.changed, tally.targets, name_order_peels(run, &end, false));
     else
-        state_say(run, "%s would change none of %zu peels", describe(run, job), tally.targets);
+        state_say(run, "%s would change none of %zu peels", describe_order(run, job),
+                  tally.targets);
     return 0;
 }
 
-static int perform(struct state_run *run, const struct orders_args *want, struct state_job *job,
-                   struct err *err)
+static int perform_order(struct state_run *run, const struct orders_args *want,
+                         struct state_job *job, struct err *err)
 {
     struct state_job_end end = { .peels = VEC_INIT };
     struct tally tally;
 
     buf_clear(&run->text); /* it runs now: drop 'will run' */
-    if (carry_out(run, want, job, &end, &tally, err) < 0)
+    if (carry_out_order(run, want, job, &end, &tally, err) < 0)
         return -1;
-    state_say(run, "%s: %zu peel%s, %zu changed, %zu failed", describe(run, job), tally.targets,
-              plural_of(tally.targets), tally.changed, tally.failed);
+    state_say(run, "%s: %zu peel%s, %zu changed, %zu failed", describe_order(run, job),
+              tally.targets, choose_plural_ending(tally.targets), tally.changed, tally.failed);
     if (tally.changed == 0)
         state_unchanged(run);
     return 0;
@@ -322,8 +326,8 @@ int orders_state_check(struct state_run *run, const void *args, struct err *err)
     struct state_job job = make_state_job(run, args);
 
     if (run->test)
-        return rehearse(run, args, &job, err);
-    state_differs(run, "%s will run", describe(run, &job));
+        return rehearse_order(run, args, &job, err);
+    state_differs(run, "%s will run", describe_order(run, &job));
     return 0;
 }
 
@@ -331,7 +335,7 @@ int orders_state_apply(struct state_run *run, const void *args, struct err *err)
 {
     struct state_job job = make_state_job(run, args);
 
-    return perform(run, args, &job, err);
+    return perform_order(run, args, &job, err);
 }
 
 /* Only states have a dry run. */
@@ -344,17 +348,17 @@ static bool has_dry_run(const struct orders_args *want)
 }
 
 /* Nothing is run, but a target that means nobody fails as it will. */
-static int name_targets(struct state_run *run, const struct orders_args *want,
-                        struct state_job *job, struct err *err)
+static int name_order_targets(struct state_run *run, const struct orders_args *want,
+                              struct state_job *job, struct err *err)
 {
     struct state_job_end end = { .peels = VEC_INIT };
     struct tally tally;
 
     job->names_only = true;
-    if (carry_out(run, want, job, &end, &tally, err) < 0)
+    if (carry_out_order(run, want, job, &end, &tally, err) < 0)
         return -1;
-    state_differs(run, "%s would run on %zu peel%s", describe(run, job), tally.targets,
-                  plural_of(tally.targets));
+    state_differs(run, "%s would run on %zu peel%s", describe_order(run, job), tally.targets,
+                  choose_plural_ending(tally.targets));
     return 0;
 }
 
@@ -363,8 +367,8 @@ int orders_function_check(struct state_run *run, const void *args, struct err *e
     struct state_job job = make_function_job(run, args);
 
     if (run->test)
-        return (has_dry_run(args) ? rehearse : name_targets)(run, args, &job, err);
-    state_differs(run, "%s will run", describe(run, &job));
+        return (has_dry_run(args) ? rehearse_order : name_order_targets)(run, args, &job, err);
+    state_differs(run, "%s will run", describe_order(run, &job));
     return 0;
 }
 
@@ -372,5 +376,5 @@ int orders_function_apply(struct state_run *run, const void *args, struct err *e
 {
     struct state_job job = make_function_job(run, args);
 
-    return perform(run, args, &job, err);
+    return perform_order(run, args, &job, err);
 }

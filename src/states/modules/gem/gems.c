@@ -25,7 +25,7 @@ int gems_validate(const void *args, const struct value *where, struct diags *dia
 
 /* --- the program ------------------------------------------------------------------------ */
 
-static const char *find_program(struct state_run *run, const struct gems_args *args)
+static const char *find_gem_program(struct state_run *run, const struct gems_args *args)
 {
     if (args->gem_bin)
         return args->gem_bin;
@@ -36,7 +36,7 @@ static const char *find_program(struct state_run *run, const struct gems_args *a
 
 bool gems_is_missing(struct state_run *run, const struct gems_args *args)
 {
-    const char *program = find_program(run, args);
+    const char *program = find_gem_program(run, args);
 
     return !strchr(program, '/') && !tool_find(run->arena, program);
 }
@@ -46,7 +46,7 @@ int gems_run(struct state_run *run, const struct gems_args *args, struct tool_wo
              struct str *ret_output, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const char *program = find_program(run, args);
+    const char *program = find_gem_program(run, args);
     const char *env[] = { NULL, NULL };
     const struct tool_options options = { .runas = args->user, .env = env };
     struct tool_words all = { 0 };

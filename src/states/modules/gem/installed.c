@@ -25,7 +25,7 @@ struct wish {
     struct str name, version;
 };
 
-static struct wish wish_of(const struct gems_args *want)
+static struct wish find_wanted_gem(const struct gems_args *want)
 {
     struct wish wish = { str_from(want->name), want->version ? str_from(want->version) : STR("") };
     size_t slash = STR_NONE, dash = STR_NONE;
@@ -43,7 +43,7 @@ static struct wish wish_of(const struct gems_args *want)
     return wish;
 }
 
-static bool is_exact(struct str version)
+static bool is_exact_gem_version(struct str version)
 {
     for (size_t i = 0; i < version.n; i++)
         if (str_find_char(STR("<>=~!, "), version.p[i], 0) != STR_NONE)
@@ -52,8 +52,8 @@ static bool is_exact(struct str version)
 }
 
 /* gem itself knows what satisfies a condition. */
-static int satisfies(struct state_run *run, const struct gems_args *want, const struct wish *wish,
-                     bool *ret, struct err *err)
+static int check_gem_condition(struct state_run *run, const struct gems_args *want,
+                               const struct wish *wish, bool *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
@@ -71,15 +71,15 @@ static int satisfies(struct state_run *run, const struct gems_args *want, const 
     return 0;
 }
 
-static int is_installed(struct state_run *run, const struct gems_args *want,
-                        const struct gems *gems, bool *ret, struct err *err)
+static int is_gem_installed(struct state_run *run, const struct gems_args *want,
+                            const struct gems *gems, bool *ret, struct err *err)
 {
-    const struct wish wish = wish_of(want);
+    const struct wish wish = find_wanted_gem(want);
     const struct gem *gem = gems_find(gems, wish.name);
 
     *ret = gem && (wish.version.n == 0 || gems_has_version(gem, wish.version));
-    if (gem && wish.version.n > 0 && !is_exact(wish.version))
-        return satisfies(run, want, &wish, ret, err);
+    if (gem && wish.version.n > 0 && !is_exact_gem_version(wish.version))
+        return check_gem_condition(run, want, &wish, ret, err);
     return 0;
 }
 
@@ -93,7 +93,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
         state_say(run, "gem is not installed; an earlier state must install it (apply fails "
                        "otherwise)");
     else if (gems_list(run, want, &gems, err) < 0 ||
-             is_installed(run, want, &gems, &installed, err) < 0)
+             is_gem_installed(run, want, &gems, &installed, err) < 0)
         return -1;
     if (installed) {
         state_say(run, "gem '%s' is already installed", want->name);
@@ -106,7 +106,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-static int install(struct state_run *run, const struct gems_args *want, struct err *err)
+static int install_gem(struct state_run *run, const struct gems_args *want, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const struct {
@@ -143,7 +143,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     int rc;
 
     if (gems_list(run, want, &before, err) < 0 ||
-        is_installed(run, want, &before, &installed, err) < 0)
+        is_gem_installed(run, want, &before, &installed, err) < 0)
         return -1;
     if (installed) {
         state_unchanged(run);
@@ -153,7 +153,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         state_note(run, "after", gems_note_install(run, &before, want->name), err) < 0)
         return -1;
     state_detail(run, "gem", "%s", want->name);
-    rc = install(run, want, err);
+    rc = install_gem(run, want, err);
     return run_tool_note_after(run, want, gems_look, rc, err);
 }
 

@@ -29,7 +29,7 @@ static const struct param cloned_params[] = {
 /* clang-format on */
 
 /* The name is the path or, with `target`, the repository. */
-static struct repo_args repo_of(const struct cloned_args *args)
+static struct repo_args get_cloned_repo(const struct cloned_args *args)
 {
     struct repo_args repo = args->repo;
 
@@ -40,7 +40,7 @@ static struct repo_args repo_of(const struct cloned_args *args)
 
 static int cloned_validate(const void *args, const struct value *where, struct diags *diags)
 {
-    const struct repo_args want = repo_of(args);
+    const struct repo_args want = get_cloned_repo(args);
 
     if (!want.url)
         return value_diag(diags, where, "git.cloned requires 'url'");
@@ -50,7 +50,7 @@ static int cloned_validate(const void *args, const struct value *where, struct d
     return repo_validate(&want, where, diags);
 }
 
-static const char *wanted_rev(const struct repo_args *want)
+static const char *choose_rev(const struct repo_args *want)
 {
     return want->rev ? want->rev : want->branch;
 }
@@ -59,7 +59,7 @@ static const char *wanted_rev(const struct repo_args *want)
 static int is_cloned(struct state_run *run, const struct repo_args *want, const struct repo *now,
                      bool *ret, struct err *err)
 {
-    const char *name = wanted_rev(want);
+    const char *name = choose_rev(want);
 
     *ret = true;
     if (!name)
@@ -71,7 +71,7 @@ static int is_cloned(struct state_run *run, const struct repo_args *want, const 
 
 static int cloned_check(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args repo = repo_of(args), *want = &repo;
+    const struct repo_args repo = get_cloned_repo(args), *want = &repo;
     struct repo now;
     bool there = true;
 
@@ -88,7 +88,7 @@ static int cloned_check(struct state_run *run, const void *args, struct err *err
     if (is_cloned(run, want, &now, &there, err) < 0)
         return -1;
     if (!there)
-        state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, wanted_rev(want),
+        state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, choose_rev(want),
                       now.head ? now.head : "none");
     if (!run->differs && want->rev)
         state_say(run, "%s is at rev %s", want->path, want->rev);
@@ -102,7 +102,7 @@ static int cloned_check(struct state_run *run, const void *args, struct err *err
 static int move_copy(struct state_run *run, const struct repo_args *want, bool fresh,
                      struct err *err)
 {
-    if (!wanted_rev(want) || (fresh && !want->rev))
+    if (!choose_rev(want) || (fresh && !want->rev))
         return 0;
     if (want->force && !fresh &&
         repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", "HEAD"), NULL, err) < 0)
@@ -111,13 +111,13 @@ static int move_copy(struct state_run *run, const struct repo_args *want, bool f
         return repo_check_out_rev(run, want, err);
     if (repo_fetch(run, want, err) < 0)
         return -1;
-    return repo_git(run, want, want->path, TOOL("checkout", "--quiet", wanted_rev(want), "--"),
+    return repo_git(run, want, want->path, TOOL("checkout", "--quiet", choose_rev(want), "--"),
                     NULL, err);
 }
 
 static int cloned_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args repo = repo_of(args), *want = &repo;
+    const struct repo_args repo = get_cloned_repo(args), *want = &repo;
     struct repo now;
     bool there = false;
 
@@ -138,8 +138,8 @@ static int cloned_apply(struct state_run *run, const void *args, struct err *err
         return -1;
     buf_clear(&run->text);
     state_say(run, "cloned %s to %s%s%s", want->url, want->path,
-              wanted_rev(want) ? " and checked out " : "",
-              wanted_rev(want) ? wanted_rev(want) : "");
+              choose_rev(want) ? " and checked out " : "",
+              choose_rev(want) ? choose_rev(want) : "");
     state_detail(run, "path", "%s", want->path);
     state_detail(run, "url", "%s", want->url);
     return 0;
@@ -147,7 +147,7 @@ static int cloned_apply(struct state_run *run, const void *args, struct err *err
 
 static int cloned_revert(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args repo = repo_of(args);
+    const struct repo_args repo = get_cloned_repo(args);
 
     return repo_revert(run, &repo, err);
 }

@@ -28,17 +28,17 @@ int config_validate(const struct config_args *args, const struct value *where, s
     return result;
 }
 
-static struct repo_args repo_of(const struct git_config *config)
+static struct repo_args get_config_repo(const struct git_config *config)
 {
     return (struct repo_args){ .path = config->repo, .user = config->args->user };
 }
 
 /* With the words before those for the file, which `git config` takes in this order. */
-static int run_config(struct state_run *run, const struct git_config *config,
-                      const char *const *words, struct process_result *ret, struct err *err)
+static int run_git_config(struct state_run *run, const struct git_config *config,
+                          const char *const *words, struct process_result *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const struct repo_args repo = repo_of(config);
+    const struct repo_args repo = get_config_repo(config);
     struct tool_words all = { 0 };
 
     tool_add(&tool, &all, "config");
@@ -54,13 +54,13 @@ int config_git(struct state_run *run, const struct git_config *config, const cha
 {
     struct process_result result;
 
-    if (run_config(run, config, words, &result, err) < 0)
+    if (run_git_config(run, config, words, &result, err) < 0)
         return -1;
     return process_status_ok(result.status) ? 0 : tool_fail(TOOL("git", "config"), &result, err);
 }
 
 /* "key\nvalue" with a NUL after each; a key without a value has no line end. */
-static void read_pairs(struct state_run *run, struct str text, struct git_config *config)
+static void read_config_pairs(struct state_run *run, struct str text, struct git_config *config)
 {
     while (text.n > 0) {
         struct str value = str_cut(&text, '\0');
@@ -111,11 +111,11 @@ int config_open(struct state_run *run, const struct config_args *args, struct gi
         return -1;
     if (info.kind == FS_NONE)
         return 0;
-    if (run_config(run, ret, TOOL("--null", "--list"), &result, err) < 0)
+    if (run_git_config(run, ret, TOOL("--null", "--list"), &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
         return tool_fail(TOOL("git", "config"), &result, err);
-    read_pairs(run, result.out, ret);
+    read_config_pairs(run, result.out, ret);
     return 0;
 }
 

@@ -33,15 +33,15 @@ static int set_validate(const void *args, const struct value *where, struct diag
     return config_validate(&want->config, where, diags);
 }
 
-static struct param_strs values_of(const struct set_args *want)
+static struct param_strs get_values(const struct set_args *want)
 {
     return want->values.n > 0 ? want->values : (struct param_strs){ 1, &want->value };
 }
 
 /* Section and name of a key have no case, what is between them has; git prints those small. */
-static bool is_set(const struct git_config *config, const struct set_args *want)
+static bool is_config_set(const struct git_config *config, const struct set_args *want)
 {
-    const struct param_strs values = values_of(want);
+    const struct param_strs values = get_values(want);
     size_t found = 0;
 
     VEC_EACH (&config->pairs, pair) {
@@ -61,7 +61,7 @@ static int set_check(struct state_run *run, const void *args, struct err *err)
 
     if (config_open(run, &want->config, &config, err) < 0)
         return -1;
-    if (is_set(&config, want))
+    if (is_config_set(&config, want))
         return 0;
     state_differs(run, "%s is not set to %s in %s", want->config.name,
                   want->value ? want->value : "these values", config.path);
@@ -72,7 +72,7 @@ static int set_check(struct state_run *run, const void *args, struct err *err)
 static int write_values(struct state_run *run, const struct git_config *config,
                         const struct set_args *want, struct err *err)
 {
-    const struct param_strs values = values_of(want);
+    const struct param_strs values = get_values(want);
 
     if (config_keep(run, config, err) < 0 ||
         config_git(run, config, TOOL("--replace-all", want->config.name, values.p[0]), err) < 0)
@@ -90,7 +90,7 @@ static int set_apply(struct state_run *run, const void *args, struct err *err)
 
     if (config_open(run, &want->config, &config, err) < 0)
         return -1;
-    if (is_set(&config, want)) {
+    if (is_config_set(&config, want)) {
         state_unchanged(run);
         return 0;
     }

@@ -29,8 +29,8 @@ struct patterns {
 };
 
 /* The pattern of keys is for the whole key. */
-static int compile_patterns(struct arena *arena, const struct unset_args *want,
-                            struct patterns *ret, struct err *err)
+static int compile_config_patterns(struct arena *arena, const struct unset_args *want,
+                                   struct patterns *ret, struct err *err)
 {
     const char *whole = arena_printf(arena, "^(?:%s)$", want->config.name);
 
@@ -48,13 +48,13 @@ static int unset_validate(const void *args, const struct value *where, struct di
     struct patterns patterns;
     struct err err;
 
-    if (compile_patterns(diags->arena, want, &patterns, &err) < 0)
+    if (compile_config_patterns(diags->arena, want, &patterns, &err) < 0)
         return value_diag(diags, where, "invalid %s", err.text);
     return config_validate(&want->config, where, diags);
 }
 
-static int is_meant(const struct patterns *patterns, const struct config_pair *pair, bool *ret,
-                    struct err *err)
+static int is_pair_meant(const struct patterns *patterns, const struct config_pair *pair, bool *ret,
+                         struct err *err)
 {
     if (matcher_find(patterns->key, str_from(pair->key), 0, NULL, ret, err) < 0)
         return -1;
@@ -71,13 +71,13 @@ static int find_pairs(struct state_run *run, const struct unset_args *want, stru
     size_t n = 0;
     bool meant;
 
-    if (compile_patterns(run->arena, want, &patterns, err) < 0 ||
+    if (compile_config_patterns(run->arena, want, &patterns, err) < 0 ||
         config_open(run, &want->config, ret, err) < 0)
         return -1;
     for (size_t i = 0; i < ret->pairs.n; i++) {
         const struct config_pair pair = ret->pairs.p[i];
 
-        if (is_meant(&patterns, &pair, &meant, err) < 0)
+        if (is_pair_meant(&patterns, &pair, &meant, err) < 0)
             return -1;
         if (meant && n > 0 && !want->all && strcmp(ret->pairs.p[n - 1].key, pair.key) == 0)
             return err_set(err, ERR_INVALID, "%s has several values in %s; all: true unsets them",

@@ -56,8 +56,8 @@ static int find_commit(struct state_run *run, const struct repo_args *want, cons
 }
 
 /* A branch or tag is where the remote has it now, unless nothing may be fetched. */
-static int is_there(struct state_run *run, const struct detached_args *args, const struct repo *now,
-                    bool *ret, struct err *err)
+static int is_commit_checked_out(struct state_run *run, const struct detached_args *args,
+                                 const struct repo *now, bool *ret, struct err *err)
 {
     struct advertised there = { 0 };
 
@@ -87,7 +87,7 @@ static int detached_check(struct state_run *run, const void *args, struct err *e
     if (!is_url(&now, want->url))
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", want->path,
                       now.url ? now.url : "", want->url);
-    if (is_there(run, args, &now, &there, err) < 0)
+    if (is_commit_checked_out(run, args, &now, &there, err) < 0)
         return -1;
     if (!there)
         state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, want->rev,
@@ -99,7 +99,8 @@ static int detached_check(struct state_run *run, const void *args, struct err *e
     return 0;
 }
 
-static int check_out(struct state_run *run, const struct detached_args *args, struct err *err)
+static int check_out_detached(struct state_run *run, const struct detached_args *args,
+                              struct err *err)
 {
     const struct repo_args *want = &args->repo;
     const char *commit;
@@ -118,8 +119,8 @@ static int check_out(struct state_run *run, const struct detached_args *args, st
                     NULL, err);
 }
 
-static int go_there(struct state_run *run, const struct detached_args *args, const struct repo *now,
-                    struct err *err)
+static int check_out_commit(struct state_run *run, const struct detached_args *args,
+                            const struct repo *now, struct err *err)
 {
     struct repo_args want = args->repo;
 
@@ -139,14 +140,14 @@ static int detached_apply(struct state_run *run, const void *args, struct err *e
     bool there = false;
 
     if (repo_look(run, want, &now, err) < 0 ||
-        (now.is_repo && is_there(run, detached, &now, &there, err) < 0))
+        (now.is_repo && is_commit_checked_out(run, detached, &now, &there, err) < 0))
         return -1;
     if (now.is_repo && there && !now.branch && is_url(&now, want->url)) {
         state_unchanged(run);
         return 0;
     }
-    if (go_there(run, detached, &now, err) < 0 || check_out(run, detached, err) < 0 ||
-        repo_update_submodules(run, want, err) < 0)
+    if (check_out_commit(run, detached, &now, err) < 0 ||
+        check_out_detached(run, detached, err) < 0 || repo_update_submodules(run, want, err) < 0)
         return -1;
     buf_clear(&run->text);
     state_say(run, "%s is detached at %s", want->path, want->rev);

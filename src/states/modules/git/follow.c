@@ -22,8 +22,8 @@ struct course {
     bool dirty;             /* files have changes */
 };
 
-static int git(struct state_run *run, const struct course *course, const char *const *words,
-               struct err *err)
+static int run_followed_git(struct state_run *run, const struct course *course,
+                            const char *const *words, struct err *err)
 {
     return repo_git(run, course->follow->repo, course->follow->repo->path, words, NULL, err);
 }
@@ -44,7 +44,7 @@ static int read_goal(struct state_run *run, struct course *course, struct err *e
     return err_set(err, ERR_NOT_FOUND, "%s has no branch or tag '%s'", repo->url, course->rev);
 }
 
-static int read_changes(struct state_run *run, struct course *course, struct err *err)
+static int read_local_changes(struct state_run *run, struct course *course, struct err *err)
 {
     struct str text;
 
@@ -70,7 +70,7 @@ static int read_upstream(struct state_run *run, struct course *course, struct er
     return 0;
 }
 
-static int read_local(struct state_run *run, struct course *course, struct err *err)
+static int read_local_branch(struct state_run *run, struct course *course, struct err *err)
 {
     const struct repo_args *repo = course->follow->repo;
 
@@ -100,14 +100,14 @@ static int complete_goal(struct state_run *run, struct course *course, struct er
 
 static int read_course(struct state_run *run, struct course *course, struct err *err)
 {
-    if (read_local(run, course, err) < 0 || read_changes(run, course, err) < 0)
+    if (read_local_branch(run, course, err) < 0 || read_local_changes(run, course, err) < 0)
         return -1;
     return complete_goal(run, course, err);
 }
 
 /* --- comparing --------------------------------------------------------------------------- */
 
-static bool is_new(const struct course *course)
+static bool is_clone_needed(const struct course *course)
 {
     return !course->base || strcmp(course->base, course->goal.commit) != 0;
 }
@@ -128,15 +128,16 @@ static const char *find_upstream(struct state_run *run, const struct course *cou
                : NULL;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool is_same_rev(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool drops_changes(const struct course *course)
+static bool is_dropping_changes(const struct course *course)
 {
-    return course->dirty && (course->follow->reset == FOLLOW_DROP ||
-                             (course->follow->reset == FOLLOW_DROP_FOR_NEW && is_new(course)));
+    return course->dirty &&
+           (course->follow->reset == FOLLOW_DROP ||
+            (course->follow->reset == FOLLOW_DROP_FOR_NEW && is_clone_needed(course)));
 }
 
 /* True also when the copy does not have the commit yet. */
@@ -183,7 +184,7 @@ static int refuse_losses(struct state_run *run, const struct course *course, str
     const char *path = course->follow->repo->path;
     bool forward;
 
-    if (course->follow->reset != FOLLOW_KEEP || !is_new(course))
+    if (course->follow->reset != FOLLOW_KEEP || !is_clone_needed(course))
         return 0;
     if (course->dirty)
         return err_set(err, ERR_INVALID,
@@ -202,25 +203,25 @@ static void compare_course(struct state_run *run, const struct course *course)
     const struct repo_args *repo = course->follow->repo;
     const char *upstream = find_upstream(run, course);
 
-    if (!same_text(course->now.url, repo->url))
+    if (!is_same_rev(course->now.url, repo->url))
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", repo->path,
                       course->now.url ? course->now.url : "", repo->url);
     if (course->follow->keep_head) {
-        if (is_new(course))
+        if (is_clone_needed(course))
             state_say(run, "%s is behind %s, and update_head is false", repo->path, repo->remote);
         return;
     }
     if (is_elsewhere(course))
         state_differs(run, "%s is not on branch %s", repo->path, course->local);
-    if (is_new(course))
+    if (is_clone_needed(course))
         state_differs(run, "%s is not at %s (%.12s, there %.12s)",
                       course->local ? course->local : "HEAD", course->rev,
                       course->base ? course->base : "none", course->goal.commit);
-    if (course->base && course->local && !same_text(course->upstream, upstream))
+    if (course->base && course->local && !is_same_rev(course->upstream, upstream))
         state_differs(run, "%s tracks %s, not %s", course->local,
                       course->upstream ? course->upstream : "nothing",
                       upstream ? upstream : "nothing");
-    if (drops_changes(course))
+    if (is_dropping_changes(course))
         state_differs(run, "%s has uncommitted changes", repo->path);
 }
 
@@ -263,30 +264,31 @@ static int switch_branch(struct state_run *run, const struct course *course, str
     const bool force = course->follow->force_checkout || course->follow->reset != FOLLOW_KEEP;
 
     if (!course->base)
-        return git(run, course,
-                   force ? TOOL("checkout", "--quiet", "--force", "--no-track", "-b", course->local,
-                                course->goal.commit, "--")
-                         : TOOL("checkout", "--quiet", "--no-track", "-b", course->local,
-                                course->goal.commit, "--"),
-                   err);
+        return run_followed_git(run, course,
+                                force ? TOOL("checkout", "--quiet", "--force", "--no-track", "-b",
+                                             course->local, course->goal.commit, "--")
+                                      : TOOL("checkout", "--quiet", "--no-track", "-b",
+                                             course->local, course->goal.commit, "--"),
+                                err);
     if (!is_elsewhere(course))
         return 0;
-    return git(run, course,
-               force ? TOOL("checkout", "--quiet", "--force", course->local, "--")
-                     : TOOL("checkout", "--quiet", course->local, "--"),
-               err);
+    return run_followed_git(run, course,
+                            force ? TOOL("checkout", "--quiet", "--force", course->local, "--")
+                                  : TOOL("checkout", "--quiet", course->local, "--"),
+                            err);
 }
 
 static int set_upstream(struct state_run *run, const struct course *course, struct err *err)
 {
     const char *want = find_upstream(run, course);
 
-    if (!course->local || same_text(course->upstream, want))
+    if (!course->local || is_same_rev(course->upstream, want))
         return 0;
-    return git(run, course,
-               want ? TOOL("branch", "--quiet", "--set-upstream-to", want, course->local)
-                    : TOOL("branch", "--quiet", "--unset-upstream", course->local),
-               err);
+    return run_followed_git(
+        run, course,
+        want ? TOOL("branch", "--quiet", "--set-upstream-to", want, course->local)
+             : TOOL("branch", "--quiet", "--unset-upstream", course->local),
+        err);
 }
 
 static int move_branch(struct state_run *run, struct course *course, struct err *err)
@@ -295,20 +297,22 @@ static int move_branch(struct state_run *run, struct course *course, struct err 
 
     if (switch_branch(run, course, err) < 0)
         return -1;
-    if (drops_changes(course) && git(run, course, TOOL("reset", "--quiet", "--hard"), err) < 0)
+    if (is_dropping_changes(course) &&
+        run_followed_git(run, course, TOOL("reset", "--quiet", "--hard"), err) < 0)
         return -1;
     if (can_forward(run, course, &forward, err) < 0)
         return -1;
-    if (is_new(course) && git(run, course,
-                              forward ? TOOL("merge", "--quiet", "--ff-only", course->goal.commit)
-                                      : TOOL("reset", "--quiet", "--hard", course->goal.commit),
-                              err) < 0)
+    if (is_clone_needed(course) &&
+        run_followed_git(run, course,
+                         forward ? TOOL("merge", "--quiet", "--ff-only", course->goal.commit)
+                                 : TOOL("reset", "--quiet", "--hard", course->goal.commit),
+                         err) < 0)
         return -1;
     return set_upstream(run, course, err);
 }
 
 /* Whatever the fetch brought is looked at again: only now the copy has the commit. */
-static int update_copy(struct state_run *run, struct course *course, struct err *err)
+static int update_followed_repo(struct state_run *run, struct course *course, struct err *err)
 {
     struct repo_args fetch = *course->follow->repo;
 
@@ -317,7 +321,7 @@ static int update_copy(struct state_run *run, struct course *course, struct err 
         return -1;
     if (course->follow->keep_head)
         return 0;
-    if ((is_new(course) && repo_fetch(run, &fetch, err) < 0) ||
+    if ((is_clone_needed(course) && repo_fetch(run, &fetch, err) < 0) ||
         complete_goal(run, course, err) < 0 || refuse_losses(run, course, err) < 0)
         return -1;
     return move_branch(run, course, err);
@@ -333,12 +337,12 @@ static int fetch_goal(struct state_run *run, const struct course *course, struct
         return -1;
     if (commit)
         return 0;
-    return git(run, course, TOOL("fetch", "--quiet", depth, repo->remote, course->goal.commit),
-               err);
+    return run_followed_git(
+        run, course, TOOL("fetch", "--quiet", depth, repo->remote, course->goal.commit), err);
 }
 
 /* A clone is at the HEAD of the remote, or with a short history at the branch or tag. */
-static int clone_copy(struct state_run *run, const struct course *course, struct err *err)
+static int clone_followed_repo(struct state_run *run, const struct course *course, struct err *err)
 {
     const struct follow follow = { .repo = course->follow->repo, .reset = FOLLOW_DROP };
     struct repo_args clone = *course->follow->repo;
@@ -357,16 +361,16 @@ static int clone_copy(struct state_run *run, const struct course *course, struct
     return fresh.now.head ? move_branch(run, &fresh, err) : 0;
 }
 
-static bool is_done(struct state_run *run, const struct course *course)
+static bool is_course_done(struct state_run *run, const struct course *course)
 {
     const struct repo_args *repo = course->follow->repo;
 
-    if (!course->now.is_repo || !same_text(course->now.url, repo->url))
+    if (!course->now.is_repo || !is_same_rev(course->now.url, repo->url))
         return false;
     if (course->follow->keep_head)
         return true;
-    return !is_new(course) && !is_elsewhere(course) && !drops_changes(course) &&
-           (!course->local || same_text(course->upstream, find_upstream(run, course)));
+    return !is_clone_needed(course) && !is_elsewhere(course) && !is_dropping_changes(course) &&
+           (!course->local || is_same_rev(course->upstream, find_upstream(run, course)));
 }
 
 int follow_apply(struct state_run *run, const struct follow *follow, struct err *err)
@@ -377,11 +381,12 @@ int follow_apply(struct state_run *run, const struct follow *follow, struct err 
 
     if (follow_read(run, follow, &course, err) < 0)
         return -1;
-    if (is_done(run, &course)) {
+    if (is_course_done(run, &course)) {
         state_unchanged(run);
         return 0;
     }
-    if ((course.now.is_repo ? update_copy(run, &course, err) : clone_copy(run, &course, err)) < 0 ||
+    if ((course.now.is_repo ? update_followed_repo(run, &course, err)
+                            : clone_followed_repo(run, &course, err)) < 0 ||
         repo_update_submodules(run, repo, err) < 0 || repo_look(run, repo, &after, err) < 0)
         return -1;
     buf_clear(&run->text);

@@ -16,8 +16,8 @@
 /* --- user ---------------------------------------------------------------------------------- */
 
 /* IDs without a name own files too. */
-static int account_of(const struct tool *tool, const struct fs_info *info,
-                      const struct account **ret, struct err *err)
+static int find_owner_account(const struct tool *tool, const struct fs_info *info,
+                              const struct account **ret, struct err *err)
 {
     struct account *unnamed;
 
@@ -36,8 +36,8 @@ static int account_of(const struct tool *tool, const struct fs_info *info,
     return 0;
 }
 
-static int named_account(const struct tool *tool, const char *name, const struct account **ret,
-                         struct err *err)
+static int find_named_account(const struct tool *tool, const char *name, const struct account **ret,
+                              struct err *err)
 {
     *ret = NULL;
     if (!name)
@@ -61,7 +61,7 @@ static int choose_user(const struct tool *tool, const struct account *named, con
         return 0;
     }
     if (!named && geteuid() == 0)
-        return account_of(tool, owner, &ret->account, err);
+        return find_owner_account(tool, owner, &ret->account, err);
     return err_set(err, ERR_INVALID,
                    "'%s' is controlled by user %s: refusing to run git there as %s", path,
                    account_describe(tool->arena, owner->uid), account_describe(tool->arena, uid));
@@ -73,7 +73,7 @@ int guard_choose_user(const struct tool *tool, const char *name, const char *pat
     struct fs_info info = { .kind = FS_NONE };
     const struct account *named;
 
-    if (named_account(tool, name, &named, err) < 0 || (path && fs_stat(path, &info, err) < 0))
+    if (find_named_account(tool, name, &named, err) < 0 || (path && fs_stat(path, &info, err) < 0))
         return -1;
     return choose_user(tool, named, path, &info, ret_user, err);
 }
@@ -107,7 +107,7 @@ int guard_choose_maker(const struct tool *tool, const char *name, const char *pa
     const struct account *named;
     struct fs_info owner = { .kind = FS_NONE };
 
-    if (named_account(tool, name, &named, err) < 0)
+    if (find_named_account(tool, name, &named, err) < 0)
         return -1;
     if ((named ? named->uid : geteuid()) == 0) {
         if (walk_owners(tool, path, &owner, err) < 0)
@@ -166,7 +166,7 @@ static const struct program_key {
 };
 
 /* The row of the key; NULL when its value is not a program. */
-static const struct program_key *find_program(struct str key)
+static const struct program_key *find_guard_program(struct str key)
 {
     const char *first = memchr(key.p, '.', key.n), *last = memrchr(key.p, '.', key.n);
     const struct str section = { key.p, first ? (size_t)(first - key.p) : 0 };
@@ -237,7 +237,7 @@ static void set_programs(struct guard_env *env, struct str listing)
     bool any = false;
 
     while (next_setting(&rest, &setting)) {
-        program = setting.of_copy ? find_program(setting.key) : NULL;
+        program = setting.of_copy ? find_guard_program(setting.key) : NULL;
         if (!program)
             continue;
         guard_set(env, setting.key, str_from(program->none));
@@ -247,7 +247,7 @@ static void set_programs(struct guard_env *env, struct str listing)
     }
     rest = listing;
     while (any && next_setting(&rest, &setting))
-        if (!setting.of_copy && find_program(setting.key))
+        if (!setting.of_copy && find_guard_program(setting.key))
             guard_set(env, setting.key, setting.value);
 }
 

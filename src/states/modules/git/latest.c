@@ -43,7 +43,7 @@ static const struct param latest_params[] = {
 };
 /* clang-format on */
 
-static bool is_bare(const struct latest_args *args)
+static bool is_bare_or_mirror(const struct latest_args *args)
 {
     return args->repo.bare || args->repo.mirror;
 }
@@ -65,7 +65,7 @@ static int validate_bare(const struct latest_args *args, const struct value *whe
     };
     int result = 0;
 
-    for (size_t i = 0; is_bare(args) && i < ARRAY_LEN(others); i++)
+    for (size_t i = 0; is_bare_or_mirror(args) && i < ARRAY_LEN(others); i++)
         if (others[i].given)
             result = value_diag(diags, where, "'%s' and '%s' are mutually exclusive", others[i].key,
                                 args->repo.mirror ? "mirror" : "bare");
@@ -100,8 +100,8 @@ static int query_remote(struct state_run *run, struct repo_args *want, struct ad
     return err_set(err, ERR_NOT_FOUND, "%s has no branch or tag '%s'", want->url, name);
 }
 
-static int is_current(struct state_run *run, const struct repo_args *want, const struct repo *now,
-                      const char *commit, bool *ret, struct err *err)
+static int is_latest_current(struct state_run *run, const struct repo_args *want,
+                             const struct repo *now, const char *commit, bool *ret, struct err *err)
 {
     if (now->head && strcmp(now->head, commit) == 0) {
         *ret = want->rev || !want->branch ||
@@ -132,7 +132,7 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     struct advertised found;
     bool current;
 
-    if (is_bare(args))
+    if (is_bare_or_mirror(args))
         return mirror_check(run, want, err);
     if (run->salt) {
         const struct follow follow = follow_of(args, want);
@@ -151,7 +151,7 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", want->path,
                       now.url ? now.url : "", want->url);
     if (query_remote(run, want, &found, err) < 0 ||
-        is_current(run, want, &now, found.commit, &current, err) < 0)
+        is_latest_current(run, want, &now, found.commit, &current, err) < 0)
         return -1;
     if (!current && !((const struct latest_args *)args)->update_head)
         state_say(run, "%s is behind %s, and update_head is false", want->path, want->remote);
@@ -169,8 +169,8 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
 
 /* --- applying -------------------------------------------------------------------------------- */
 
-static const char *target_of(struct state_run *run, const struct repo_args *want,
-                             const char *commit)
+static const char *find_latest_target(struct state_run *run, const struct repo_args *want,
+                                      const char *commit)
 {
     if (want->rev || advertised_is_commit(commit))
         return commit;
@@ -179,7 +179,7 @@ static const char *target_of(struct state_run *run, const struct repo_args *want
 }
 
 /* A branch that exists only in the remote yet, even if a tag has its name. */
-static int start_branch(struct state_run *run, const struct repo_args *want, struct err *err)
+static int start_latest_branch(struct state_run *run, const struct repo_args *want, struct err *err)
 {
     const char *here = arena_printf(run->arena, "refs/heads/%s", want->branch);
     const char *there = arena_printf(run->arena, "refs/remotes/%s/%s", want->remote, want->branch);
@@ -193,8 +193,8 @@ static int start_branch(struct state_run *run, const struct repo_args *want, str
                     TOOL("branch", "--quiet", "--track", want->branch, there), NULL, err);
 }
 
-static int check_out(struct state_run *run, const struct repo_args *want, const struct repo *now,
-                     bool reset, struct err *err)
+static int check_out_latest(struct state_run *run, const struct repo_args *want,
+                            const struct repo *now, bool reset, struct err *err)
 {
     const char *name = want->rev ? want->rev : want->branch;
 
@@ -206,8 +206,9 @@ static int check_out(struct state_run *run, const struct repo_args *want, const 
                     NULL, err);
 }
 
-static int update_copy(struct state_run *run, const struct latest_args *args,
-                       const struct repo *now, const struct advertised *found, struct err *err)
+static int update_latest_repo(struct state_run *run, const struct latest_args *args,
+                              const struct repo *now, const struct advertised *found,
+                              struct err *err)
 {
     const struct repo_args *want = &args->repo;
     const bool reset = want->force || args->force_reset != FOLLOW_KEEP;
@@ -215,10 +216,11 @@ static int update_copy(struct state_run *run, const struct latest_args *args,
     const char *target;
 
     if (repo_note(run, now, err) < 0 || repo_set_url(run, want, now, err) < 0 ||
-        repo_fetch(run, want, err) < 0 || (found->is_branch && start_branch(run, want, err) < 0) ||
-        check_out(run, want, now, forced, err) < 0)
+        repo_fetch(run, want, err) < 0 ||
+        (found->is_branch && start_latest_branch(run, want, err) < 0) ||
+        check_out_latest(run, want, now, forced, err) < 0)
         return -1;
-    target = target_of(run, want, found->commit);
+    target = find_latest_target(run, want, found->commit);
     if (reset)
         return repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", target), NULL,
                         err);
@@ -231,7 +233,7 @@ static int update_copy(struct state_run *run, const struct latest_args *args,
     return 0;
 }
 
-static int clone_copy(struct state_run *run, const struct latest_args *args, struct err *err)
+static int clone_latest_repo(struct state_run *run, const struct latest_args *args, struct err *err)
 {
     struct repo_args want = args->repo;
 
@@ -252,8 +254,8 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     bool current = false;
 
     want->no_tags = !latest->fetch_tags;
-    want->force |= latest->force_clone && (is_bare(latest) || run->salt);
-    if (is_bare(latest))
+    want->force |= latest->force_clone && (is_bare_or_mirror(latest) || run->salt);
+    if (is_bare_or_mirror(latest))
         return mirror_apply(run, want, err);
     if (run->salt) {
         const struct follow follow = follow_of(args, want);
@@ -263,15 +265,15 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (((now.is_repo || want->rev) && query_remote(run, want, &found, err) < 0) ||
-        (now.is_repo && is_current(run, want, &now, found.commit, &current, err) < 0))
+        (now.is_repo && is_latest_current(run, want, &now, found.commit, &current, err) < 0))
         return -1;
     current |= now.is_repo && !latest->update_head;
     if (current && now.url && strcmp(now.url, want->url) == 0) {
         state_unchanged(run);
         return 0;
     }
-    if ((now.is_repo ? update_copy(run, latest, &now, &found, err) : clone_copy(run, latest, err)) <
-            0 ||
+    if ((now.is_repo ? update_latest_repo(run, latest, &now, &found, err)
+                     : clone_latest_repo(run, latest, err)) < 0 ||
         repo_update_submodules(run, want, err) < 0 || repo_look(run, want, &after, err) < 0)
         return -1;
     buf_clear(&run->text);
@@ -289,8 +291,8 @@ static int latest_revert(struct state_run *run, const void *args, struct err *er
 {
     const struct latest_args *latest = args;
 
-    return is_bare(latest) ? mirror_revert(run, &latest->repo, err)
-                           : repo_revert(run, &latest->repo, err);
+    return is_bare_or_mirror(latest) ? mirror_revert(run, &latest->repo, err)
+                                     : repo_revert(run, &latest->repo, err);
 }
 
 const struct module module_git_latest = {

@@ -13,8 +13,8 @@
 /* --- references ------------------------------------------------------------------------ */
 
 /* "commit<blank>name" lines as a map of names to commits, without peeled tags and HEAD. */
-static struct map read_refs(struct state_run *run, const struct repo_args *args, struct str text,
-                            char separator)
+static struct map read_mirror_refs(struct state_run *run, const struct repo_args *args,
+                                   struct str text, char separator)
 {
     struct map refs = MAP_INIT_IN(run->arena);
 
@@ -32,30 +32,30 @@ static struct map read_refs(struct state_run *run, const struct repo_args *args,
     return refs;
 }
 
-static int refs_here(struct state_run *run, const struct repo_args *args, struct map *ret,
-                     struct err *err)
+static int read_refs_here(struct state_run *run, const struct repo_args *args, struct map *ret,
+                          struct err *err)
 {
     struct str text;
 
     if (repo_git(run, args, args->path, TOOL("for-each-ref", "--format=%(objectname) %(refname)"),
                  &text, err) < 0)
         return -1;
-    *ret = read_refs(run, args, text, ' ');
+    *ret = read_mirror_refs(run, args, text, ' ');
     return 0;
 }
 
-static int refs_there(struct state_run *run, const struct repo_args *args, struct map *ret,
-                      struct err *err)
+static int read_refs_there(struct state_run *run, const struct repo_args *args, struct map *ret,
+                           struct err *err)
 {
     struct str text;
 
     if (repo_git(run, args, NULL, TOOL("ls-remote", "--", args->url), &text, err) < 0)
         return -1;
-    *ret = read_refs(run, args, text, '\t');
+    *ret = read_mirror_refs(run, args, text, '\t');
     return 0;
 }
 
-static bool is_same(const struct map *refs, struct str name, const char *commit)
+static bool is_mirror_same(const struct map *refs, struct str name, const char *commit)
 {
     const char *have = map_find(refs, name);
 
@@ -69,7 +69,7 @@ static size_t count_differing(const struct repo_args *args, const struct map *he
     size_t n = 0;
 
     MAP_EACH (there, ref)
-        n += !is_same(here, ref->key, ref->value);
+        n += !is_mirror_same(here, ref->key, ref->value);
     MAP_EACH (here, ref)
         n += args->mirror && !map_has(there, ref->key);
     return n;
@@ -82,7 +82,7 @@ static int find_mirror(struct state_run *run, const struct repo_args *args, cons
 {
     struct map there;
 
-    if (refs_here(run, args, ret_here, err) < 0 || refs_there(run, args, &there, err) < 0)
+    if (read_refs_here(run, args, ret_here, err) < 0 || read_refs_there(run, args, &there, err) < 0)
         return -1;
     *ret_differing = count_differing(args, ret_here, &there);
     if (!now->url || strcmp(now->url, args->url) != 0)
@@ -169,12 +169,12 @@ static int restore_refs(struct state_run *run, const struct repo_args *args,
 {
     struct map here;
 
-    if (refs_here(run, args, &here, err) < 0)
+    if (read_refs_here(run, args, &here, err) < 0)
         return -1;
     for (size_t i = 0; i < was->map->count; i++) {
         const char *name = was->map->pairs[i].key.s.p, *commit = was->map->pairs[i].value.s.p;
 
-        if (!is_same(&here, str_from(name), commit) &&
+        if (!is_mirror_same(&here, str_from(name), commit) &&
             repo_git(run, args, args->path, TOOL("update-ref", name, commit), NULL, err) < 0)
             return -1;
     }

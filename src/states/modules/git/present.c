@@ -27,7 +27,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-static struct repo_args repo_of(const struct present_args *want)
+static struct repo_args get_present_repo(const struct present_args *want)
 {
     return (struct repo_args){
         .path = want->name,
@@ -41,7 +41,7 @@ static struct repo_args repo_of(const struct present_args *want)
 static int present_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct present_args *want = args;
-    const struct repo_args repo = repo_of(want);
+    const struct repo_args repo = get_present_repo(want);
     int result = repo_validate(&repo, where, diags);
 
     if (validate_text("shared", want->shared, VALIDATE_WORD, where, diags) < 0)
@@ -52,7 +52,7 @@ static int present_validate(const void *args, const struct value *where, struct 
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct repo_args repo = repo_of(want);
+    const struct repo_args repo = get_present_repo(want);
     struct repo now;
 
     if (repo_look(run, &repo, &now, err) < 0)
@@ -68,7 +68,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
 static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct repo_args repo = repo_of(want);
+    const struct repo_args repo = get_present_repo(want);
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
     struct repo now;
@@ -97,7 +97,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args repo = repo_of(args);
+    const struct repo_args repo = get_present_repo(args);
 
     return repo_revert(run, &repo, err);
 }

@@ -68,9 +68,9 @@ static void add_credentials(struct guard_env *env, const struct repo_args *args)
         arena_printf(tool->arena, "ZESTER_GIT_PASS=%s", args->https_pass ? args->https_pass : ""));
 }
 
-static int run_git(struct state_run *run, const struct repo_args *args,
-                   const struct guard_user *user, const char *path, const char *const *words,
-                   struct process_result *ret, struct err *err)
+static int run_git_in_repo(struct state_run *run, const struct repo_args *args,
+                           const struct guard_user *user, const char *path,
+                           const char *const *words, struct process_result *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *ssh =
@@ -107,7 +107,7 @@ int repo_try(struct state_run *run, const struct repo_args *args, const char *pa
 
     if (guard_choose_user(&tool, args->user, args->path, &user, err) < 0)
         return -1;
-    return run_git(run, args, &user, path, words, ret, err);
+    return run_git_in_repo(run, args, &user, path, words, ret, err);
 }
 
 int repo_git(struct state_run *run, const struct repo_args *args, const char *path,
@@ -140,7 +140,7 @@ static int query_git(struct state_run *run, const struct repo_args *args, const 
 
 /* --- checking -------------------------------------------------------------------------------- */
 
-static bool is_bare(const struct repo_args *args)
+static bool is_repo_bare(const struct repo_args *args)
 {
     return args->bare || args->mirror;
 }
@@ -149,14 +149,14 @@ static bool is_bare(const struct repo_args *args)
 static int find_repo(struct state_run *run, const struct repo_args *args, bool *ret_is_repo,
                      struct err *err)
 {
-    const char *inside = path_join(run->arena, args->path, is_bare(args) ? "HEAD" : ".git");
+    const char *inside = path_join(run->arena, args->path, is_repo_bare(args) ? "HEAD" : ".git");
     const char *said;
     struct fs_info info;
 
     if (fs_stat(inside, &info, err) < 0)
         return -1;
     *ret_is_repo = info.kind != FS_NONE;
-    if (!*ret_is_repo || !is_bare(args))
+    if (!*ret_is_repo || !is_repo_bare(args))
         return 0;
     if (query_git(run, args, TOOL("rev-parse", "--is-bare-repository", "--git-dir"), &said, err) <
         0)
@@ -229,8 +229,8 @@ int repo_is_at(struct state_run *run, const struct repo_args *args, const struct
 
 /* --- changing -------------------------------------------------------------------------------- */
 
-static int own_folder(struct state_run *run, const char *path, const struct account *account,
-                      struct err *err)
+static int chown_folder(struct state_run *run, const char *path, const struct account *account,
+                        struct err *err)
 {
     struct change_attr attr = CHANGE_KEEP;
 
@@ -241,8 +241,8 @@ static int own_folder(struct state_run *run, const char *path, const struct acco
     return change_attr(run, path, &attr, err);
 }
 
-static int make_folder(struct state_run *run, const struct repo_args *args,
-                       const struct account *account, struct err *err)
+static int make_repo_folder(struct state_run *run, const struct repo_args *args,
+                            const struct account *account, struct err *err)
 {
     const struct change_attr attr = CHANGE_KEEP;
     struct fs_names names = { 0 };
@@ -254,7 +254,7 @@ static int make_folder(struct state_run *run, const struct repo_args *args,
         if (change_make_parents(run, args->path, err) < 0 ||
             change_mkdir(run, args->path, &attr, err) < 0)
             return -1;
-        return own_folder(run, args->path, account, err);
+        return chown_folder(run, args->path, account, err);
     }
     if (info.kind != FS_FOLDER)
         return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", args->path,
@@ -266,14 +266,14 @@ static int make_folder(struct state_run *run, const struct repo_args *args,
     if (!args->force)
         return err_set(err, ERR_INVALID,
                        "'%s' is not a %s and not empty; set force: true to replace it", args->path,
-                       is_bare(args) ? "bare repository" : "working copy");
+                       is_repo_bare(args) ? "bare repository" : "working copy");
     VEC_EACH (&names.list, name)
         if (change_remove(run, path_join(run->arena, args->path, *name), err) < 0)
             return -1;
     return 0;
 }
 
-static void remove_empty(const char *path)
+static void remove_empty_repo(const char *path)
 {
     AUTO_SITE struct site site = SITE_INIT;
     struct err ignored; /* the first error is the one to report */
@@ -291,14 +291,15 @@ int repo_make(struct state_run *run, const struct repo_args *args, const char *c
     struct fs_info before;
 
     if (guard_choose_maker(&tool, args->user, args->path, &user, err) < 0 ||
-        fs_lstat(args->path, &before, err) < 0 || make_folder(run, args, user.account, err) < 0 ||
+        fs_lstat(args->path, &before, err) < 0 ||
+        make_repo_folder(run, args, user.account, err) < 0 ||
         state_note(run, "cloned", value_bool(true), err) < 0)
         return -1;
-    if (run_git(run, args, &user, NULL, words, &result, err) == 0 &&
+    if (run_git_in_repo(run, args, &user, NULL, words, &result, err) == 0 &&
         (process_status_ok(result.status) || tool_fail(TOOL("git", words[0]), &result, err) == 0))
         return 0;
     if (before.kind == FS_NONE)
-        remove_empty(args->path); /* git emptied it */
+        remove_empty_repo(args->path); /* git emptied it */
     return -1;
 }
 
@@ -309,7 +310,7 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
 
     tool_add(&tool, &words, "clone");
     tool_add(&tool, &words, "--quiet");
-    if (is_bare(args))
+    if (is_repo_bare(args))
         tool_add(&tool, &words, args->mirror ? "--mirror" : "--bare");
     tool_add(&tool, &words, "--origin");
     tool_add(&tool, &words, args->remote);
@@ -357,8 +358,8 @@ int repo_set_url(struct state_run *run, const struct repo_args *args, const stru
                     err);
 }
 
-static int is_known(struct state_run *run, const struct repo_args *args, const char *name,
-                    bool *ret_known, struct err *err)
+static int is_repo_known(struct state_run *run, const struct repo_args *args, const char *name,
+                         bool *ret_known, struct err *err)
 {
     const char *commit;
 
@@ -400,7 +401,7 @@ int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *
                  args->no_tags ? TOOL("fetch", "--quiet", "--force", args->remote)
                                : TOOL("fetch", "--quiet", "--tags", "--force", args->remote),
                  NULL, err) < 0 ||
-        (name && is_known(run, args, name, &known, err) < 0))
+        (name && is_repo_known(run, args, name, &known, err) < 0))
         return -1;
     return known ? 0 : track_branch(run, args, name, err);
 }

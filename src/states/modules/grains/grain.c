@@ -66,8 +66,8 @@ void grain_each(struct state_run *run, const struct grain_args *want, grain_visi
 
 /* --- the file of facts ------------------------------------------------------------------ */
 
-static int read_facts(struct state_run *run, const struct editor_file *file, struct value *ret,
-                      struct err *err)
+static int read_grain_facts(struct state_run *run, const struct editor_file *file,
+                            struct value *ret, struct err *err)
 {
     struct diags diags = DIAGS_INIT(run->arena);
 
@@ -84,8 +84,8 @@ static int read_facts(struct state_run *run, const struct editor_file *file, str
 
 /* The map that the last part of the path is in; new ones are made on the way. NULL: something else
  * is in the way, or there is none and `make` is false. */
-static struct value_map *walk_path(struct arena *arena, struct value_map *map, struct str *path,
-                                   char delimiter, bool make)
+static struct value_map *walk_grain_path(struct arena *arena, struct value_map *map,
+                                         struct str *path, char delimiter, bool make)
 {
     while (map && str_find_char(*path, delimiter, 0) != STR_NONE) {
         const struct value key = value_str(arena_str(arena, str_cut(path, delimiter)));
@@ -107,7 +107,8 @@ static int put_grain(struct state_run *run, const struct grain_args *want, const
                      struct value *facts, struct err *err)
 {
     struct str path = str_from(want->name);
-    struct value_map *map = walk_path(run->arena, facts->map, &path, *want->delimiter, v != NULL);
+    struct value_map *map =
+        walk_grain_path(run->arena, facts->map, &path, *want->delimiter, v != NULL);
     const struct value key = value_str(path);
 
     if (v && !map)
@@ -120,8 +121,8 @@ static int put_grain(struct state_run *run, const struct grain_args *want, const
 }
 
 /* What the file says, else what was detected; a grain that is removed is one of the file. */
-static const struct value *find_now(struct state_run *run, const struct grain_args *want,
-                                    const struct value *facts)
+static const struct value *find_present_grain(struct state_run *run, const struct grain_args *want,
+                                              const struct value *facts)
 {
     const struct str path = str_from(want->name);
     const struct value *own = value_path(facts, path, *want->delimiter);
@@ -137,10 +138,10 @@ static int plan_facts(struct state_run *run, const void *args, const struct edit
     enum grain_fate fate = GRAIN_STAYS;
     struct value facts, v = value_null();
 
-    if (read_facts(run, file, &facts, err) < 0)
+    if (read_grain_facts(run, file, &facts, err) < 0)
         return -1;
     facts = value_copy(run->arena, &facts);
-    if (task->decide(run, want, find_now(run, want, &facts), &v, &fate, err) < 0)
+    if (task->decide(run, want, find_present_grain(run, want, &facts), &v, &fate, err) < 0)
         return -1;
     plan->pending = arena_printf(run->arena, "grain '%s' differs", want->name);
     plan->done = arena_printf(run->arena, "%s grain '%s'",

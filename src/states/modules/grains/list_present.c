@@ -13,7 +13,7 @@ static const struct param list_present_params[] = {
 };
 /* clang-format on */
 
-static void add_item(struct state_run *run, struct value *list, const struct value *item)
+static void add_grain_item(struct state_run *run, struct value *list, const struct value *item)
 {
     if (!grain_has(list, item))
         value_list_push(run->arena, list->list, *item);
@@ -27,7 +27,7 @@ static int decide_list_present(struct state_run *run, const struct grain_args *w
         return err_set(err, ERR_INVALID, "grain '%s' is %s, not a list", want->name,
                        value_describe(now));
     *ret = now ? value_copy(run->arena, now) : value_list(value_list_new(run->arena, 1));
-    grain_each(run, want, add_item, ret);
+    grain_each(run, want, add_grain_item, ret);
     if (!now || ret->list->count != now->list->count)
         *ret_fate = GRAIN_IS_SET;
     return 0;

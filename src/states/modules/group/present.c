@@ -39,7 +39,7 @@ static bool is_unique(const struct group_args *want)
     return want->unique && !want->non_unique;
 }
 
-static int group_validate(const void *args, const struct value *where, struct diags *diags)
+static int present_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct group_args *want = args;
     int result = validate_text("name", want->name, VALIDATE_USER, where, diags);
@@ -58,7 +58,7 @@ static int group_validate(const void *args, const struct value *where, struct di
     return result;
 }
 
-static struct param_strs members_of(const struct account_group *group)
+static struct param_strs get_members(const struct account_group *group)
 {
     size_t n = 0;
 
@@ -68,8 +68,8 @@ static struct param_strs members_of(const struct account_group *group)
 }
 
 /* The members afterwards. */
-static struct param_strs wanted_members(struct state_run *run, const struct group_args *want,
-                                        struct param_strs now)
+static struct param_strs find_wanted_members(struct state_run *run, const struct group_args *want,
+                                             struct param_strs now)
 {
     const char **names =
         ARENA_ARRAY(run->arena, const char *, now.n + want->members.n + want->addusers.n + 1);
@@ -98,7 +98,7 @@ static void compare_members(struct state_run *run, const struct group_args *want
             state_differs(run, "unwanted member %s", want->delusers.p[i]);
 }
 
-static int group_check(struct state_run *run, const void *args, struct err *err)
+static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct group_args *want = args;
     const struct account_group *group;
@@ -116,7 +116,7 @@ static int group_check(struct state_run *run, const void *args, struct err *err)
         return -1;
     if (!group)
         return 0;
-    compare_members(run, want, members_of(group));
+    compare_members(run, want, get_members(group));
     if (!run->differs)
         state_say(run, "group %s is up to date", want->name);
     return 0;
@@ -160,7 +160,7 @@ static int set_members(struct state_run *run, const struct group_args *want,
                     NULL, err);
 }
 
-static int report_changes(struct state_run *run, const struct group_args *want, bool fresh)
+static int report_group_changes(struct state_run *run, const struct group_args *want, bool fresh)
 {
     state_say(run, "%s group %s", fresh ? "created" : "modified", want->name);
     state_detail(run, "group", "%s", want->name);
@@ -168,7 +168,7 @@ static int report_changes(struct state_run *run, const struct group_args *want, 
     return 0;
 }
 
-static int group_apply(struct state_run *run, const void *args, struct err *err)
+static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct group_args *want = args;
     const struct account_group *group;
@@ -178,8 +178,8 @@ static int group_apply(struct state_run *run, const void *args, struct err *err)
     if (accounts_find_group(run, want->name, &group, err) < 0)
         return -1;
     fresh = !group;
-    now = members_of(group);
-    members = wanted_members(run, want, now);
+    now = get_members(group);
+    members = find_wanted_members(run, want, now);
     moves = group && want->has_gid && want->gid != (int64_t)group->gid;
     if (!fresh && !moves && accounts_same(now, members)) {
         state_unchanged(run);
@@ -189,7 +189,7 @@ static int group_apply(struct state_run *run, const void *args, struct err *err)
         (fresh && create_group(run, want, err) < 0) || (moves && set_gid(run, want, err) < 0) ||
         (!accounts_same(now, members) && set_members(run, want, members, err) < 0))
         return -1;
-    return report_changes(run, want, fresh);
+    return report_group_changes(run, want, fresh);
 }
 
 /* By groupmod, which takes the accounts along whose login group it is; lines alone would leave them
@@ -209,7 +209,7 @@ static int move_back(struct state_run *run, const struct account_group *group, b
         NULL, NULL, err);
 }
 
-static int group_revert(struct state_run *run, const void *args, struct err *err)
+static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct group_args *want = args;
     const struct tool tool = run_tool(run);
@@ -243,8 +243,8 @@ const struct module module_group_present = {
     .params = group_params,
     .args_size = sizeof(struct group_args),
     .lock = ACCOUNTS_LOCK,
-    .validate = group_validate,
-    .check = group_check,
-    .apply = group_apply,
-    .revert = group_revert,
+    .validate = present_validate,
+    .check = present_check,
+    .apply = present_apply,
+    .revert = present_revert,
 };

@@ -140,7 +140,8 @@ static int call_sha512(struct state_run *run, const void *args, struct value *re
     return hash_text(run, ((const struct hash_args *)args)->text, "sha512", ret, err);
 }
 
-static int read_file(struct state_run *run, struct str name, struct str *ret, struct err *err)
+static int read_hashutil_file(struct state_run *run, struct str name, struct str *ret,
+                              struct err *err)
 {
     const char *path = arena_str(run->arena, name).p;
 
@@ -198,7 +199,7 @@ static int call_encode_file(struct state_run *run, const void *args, struct valu
 {
     struct str text;
 
-    if (read_file(run, ((const struct hash_args *)args)->text, &text, err) < 0)
+    if (read_hashutil_file(run, ((const struct hash_args *)args)->text, &text, err) < 0)
         return -1;
     *ret = encode_lines(run, text);
     return 0;
@@ -353,8 +354,8 @@ static int call_seed(struct state_run *run, const void *args, struct value *ret,
 }
 
 /* Items in random order, the first `size` of them. */
-static int pick_items(struct state_run *run, const struct value *from, int64_t size,
-                      struct value *ret, struct err *err)
+static int pick_hash_items(struct state_run *run, const struct value *from, int64_t size,
+                           struct value *ret, struct err *err)
 {
     struct value_list *list = value_list_new(run->arena, 8);
 
@@ -378,12 +379,12 @@ static int call_sample(struct state_run *run, const void *args, struct value *re
 {
     const struct hash_args *want = args;
 
-    return pick_items(run, want->items, want->length, ret, err);
+    return pick_hash_items(run, want->items, want->length, ret, err);
 }
 
 static int call_shuffle(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
-    return pick_items(run, ((const struct hash_args *)args)->items, -1, ret, err);
+    return pick_hash_items(run, ((const struct hash_args *)args)->items, -1, ret, err);
 }
 
 /* clang-format off */

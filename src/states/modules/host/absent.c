@@ -36,8 +36,9 @@ static int absent_validate(const void *args, const struct value *where, struct d
     return result;
 }
 
-static int absent_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                       struct editor_plan *plan, struct err *err)
+static int plan_host_removal(struct state_run *run, const void *args,
+                             const struct editor_file *file, struct editor_plan *plan,
+                             struct err *err)
 {
     const struct absent_args *want = args;
     struct str *addresses = ARENA_ARRAY(run->arena, struct str, want->ip.n + 1);
@@ -56,12 +57,12 @@ static int absent_plan(struct state_run *run, const void *args, const struct edi
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct absent_args *want)
+static struct editor make_host_removal_editor(const struct absent_args *want)
 {
-    return (struct editor){ .path = want->config, .plan = absent_plan };
+    return (struct editor){ .path = want->config, .plan = plan_host_removal };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_host_removal_editor)
 
 const struct module module_host_absent = {
     .name = "host.absent",

@@ -41,8 +41,9 @@ static int only_validate(const void *args, const struct value *where, struct dia
     return result;
 }
 
-static int only_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                     struct editor_plan *plan, struct err *err)
+static int plan_host_address(struct state_run *run, const void *args,
+                             const struct editor_file *file, struct editor_plan *plan,
+                             struct err *err)
 {
     const struct only_args *want = args;
     struct str *names = ARENA_ARRAY(run->arena, struct str, want->hostnames.n + 1);
@@ -66,12 +67,12 @@ static int only_plan(struct state_run *run, const void *args, const struct edito
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct only_args *want)
+static struct editor make_host_only_editor(const struct only_args *want)
 {
-    return (struct editor){ .path = want->config, .plan = only_plan };
+    return (struct editor){ .path = want->config, .plan = plan_host_address };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_host_only_editor)
 
 const struct module module_host_only = {
     .name = "host.only",

@@ -74,8 +74,8 @@ static void set_comments(struct state_run *run, const struct present_args *want,
     }
 }
 
-static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_host_names(struct state_run *run, const void *args, const struct editor_file *file,
+                           struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
     struct str *addresses = ARENA_ARRAY(run->arena, struct str, want->ip.n);
@@ -108,7 +108,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct editor editor = { .path = ((const struct present_args *)args)->config,
-                                   .plan = present_plan };
+                                   .plan = plan_host_names };
 
     return editor_check(run, &editor, args, err);
 }
@@ -116,7 +116,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
 static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct editor editor = { .path = want->config, .plan = present_plan };
+    const struct editor editor = { .path = want->config, .plan = plan_host_names };
 
     if (editor_apply(run, &editor, args, err) < 0)
         return -1;

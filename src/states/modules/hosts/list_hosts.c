@@ -20,7 +20,7 @@ static const struct param list_hosts_params[] = {
 #define FILE_MAX ((size_t)16 << 20)
 
 /* Several lines of one address are one entry. */
-static void add_line(struct arena *arena, struct value_map *map, struct str rest)
+static void add_hosts_line(struct arena *arena, struct value_map *map, struct str rest)
 {
     const struct value address = value_str(arena_str(arena, lines_word(&rest)));
     const struct value *known = value_map_find(map, &address);
@@ -48,7 +48,7 @@ static int list_hosts_call(struct state_run *run, const void *args, struct value
         struct str rest = line.text;
 
         rest = str_cut(&rest, '#');
-        add_line(run->arena, map, rest);
+        add_hosts_line(run->arena, map, rest);
     }
     *ret = value_map(map);
     return 0;

@@ -13,8 +13,8 @@ struct text_args {
 };
 
 /* A scalar as the file has it: 1.10 is not 1.1. */
-static int read_text(struct arena *arena, const struct value *v, struct str *ret,
-                     struct diags *diags)
+static int read_ini_text(struct arena *arena, const struct value *v, struct str *ret,
+                         struct diags *diags)
 {
     static const struct param param[] = {
         PARAM("value", STR, struct text_args, text, "the value of an option"),
@@ -42,16 +42,16 @@ static int report_item(struct diags *diags, const struct value *where, const str
     return value_diag(diags, where, "%s", err->text);
 }
 
-static int add_option(struct arena *arena, const struct inifile_args *args, struct str section,
-                      const struct value_pair *pair, struct inifile_wishes *ret,
-                      struct diags *diags)
+static int add_ini_option(struct arena *arena, const struct inifile_args *args, struct str section,
+                          const struct value_pair *pair, struct inifile_wishes *ret,
+                          struct diags *diags)
 {
     const struct ini_format format = format_of(args);
     struct ini_item item = { .kind = INI_OPTION, .section = section };
     struct err err;
 
-    if (read_text(arena, &pair->key, &item.key, diags) < 0 ||
-        read_text(arena, &pair->value, &item.value, diags) < 0)
+    if (read_ini_text(arena, &pair->key, &item.key, diags) < 0 ||
+        read_ini_text(arena, &pair->value, &item.value, diags) < 0)
         return -1;
     if (ini_check_key(&format, item.key, &err) < 0)
         return report_item(diags, &pair->key, &err);
@@ -61,26 +61,27 @@ static int add_option(struct arena *arena, const struct inifile_args *args, stru
     return 0;
 }
 
-static int add_keys(struct arena *arena, const struct inifile_args *args, struct str section,
-                    const struct value *keys, struct inifile_wishes *ret, struct diags *diags)
+static int add_ini_keys(struct arena *arena, const struct inifile_args *args, struct str section,
+                        const struct value *keys, struct inifile_wishes *ret, struct diags *diags)
 {
     int result = 0;
 
     for (size_t i = 0; keys->kind == VALUE_LIST && i < keys->list->count; i++) {
         const struct value_pair pair = { .key = keys->list->items[i], .value = value_null() };
 
-        result |= add_option(arena, args, section, &pair, ret, diags);
+        result |= add_ini_option(arena, args, section, &pair, ret, diags);
     }
     for (size_t i = 0; keys->kind == VALUE_MAP && i < keys->map->count; i++) {
         const struct value_pair pair = { .key = keys->map->pairs[i].key, .value = value_null() };
 
-        result |= add_option(arena, args, section, &pair, ret, diags);
+        result |= add_ini_option(arena, args, section, &pair, ret, diags);
     }
     return result;
 }
 
-static int add_values(struct arena *arena, const struct inifile_args *args, struct str section,
-                      const struct value *options, struct inifile_wishes *ret, struct diags *diags)
+static int add_ini_values(struct arena *arena, const struct inifile_args *args, struct str section,
+                          const struct value *options, struct inifile_wishes *ret,
+                          struct diags *diags)
 {
     const struct ini_item header = { .kind = INI_HEADER, .section = section };
     int result = 0;
@@ -90,7 +91,7 @@ static int add_values(struct arena *arena, const struct inifile_args *args, stru
         return value_diag(diags, options, "section '%.*s' must be a map of options to values",
                           STR_ARG(section));
     for (size_t i = 0; i < options->map->count; i++)
-        result |= add_option(arena, args, section, &options->map->pairs[i], ret, diags);
+        result |= add_ini_option(arena, args, section, &options->map->pairs[i], ret, diags);
     return result;
 }
 
@@ -104,17 +105,18 @@ static int add_section(struct arena *arena, const struct inifile_args *args,
     if (pair->value.kind != VALUE_MAP && pair->value.kind != VALUE_LIST) {
         const struct value_pair option = { pair->key, with_values ? pair->value : value_null() };
 
-        return add_option(arena, args, (struct str){ NULL, 0 }, &option, ret, diags);
+        return add_ini_option(arena, args, (struct str){ NULL, 0 }, &option, ret, diags);
     }
-    if (read_text(arena, &pair->key, &section, diags) < 0)
+    if (read_ini_text(arena, &pair->key, &section, diags) < 0)
         return -1;
     if (ini_check_section(section, &err) < 0)
         return report_item(diags, &pair->key, &err);
-    return (with_values ? add_values : add_keys)(arena, args, section, &pair->value, ret, diags);
+    return (with_values ? add_ini_values : add_ini_keys)(arena, args, section, &pair->value, ret,
+                                                         diags);
 }
 
-static int read_options(struct arena *arena, const struct inifile_args *args, bool with_values,
-                        struct inifile_wishes *ret, struct diags *diags)
+static int read_ini_options(struct arena *arena, const struct inifile_args *args, bool with_values,
+                            struct inifile_wishes *ret, struct diags *diags)
 {
     int result = 0;
 
@@ -124,13 +126,13 @@ static int read_options(struct arena *arena, const struct inifile_args *args, bo
     return result;
 }
 
-static int add_name(struct arena *arena, const struct value *name, struct inifile_wishes *ret,
-                    struct diags *diags)
+static int add_ini_name(struct arena *arena, const struct value *name, struct inifile_wishes *ret,
+                        struct diags *diags)
 {
     struct ini_item item = { .kind = INI_HEADER };
     struct err err;
 
-    if (read_text(arena, name, &item.section, diags) < 0)
+    if (read_ini_text(arena, name, &item.section, diags) < 0)
         return -1;
     if (ini_check_section(item.section, &err) < 0)
         return report_item(diags, name, &err);
@@ -138,8 +140,8 @@ static int add_name(struct arena *arena, const struct value *name, struct inifil
     return 0;
 }
 
-static int read_sections(struct arena *arena, const struct inifile_args *args,
-                         struct inifile_wishes *ret, struct diags *diags)
+static int read_ini_sections(struct arena *arena, const struct inifile_args *args,
+                             struct inifile_wishes *ret, struct diags *diags)
 {
     const struct value *names = args->sections;
     int result = 0;
@@ -150,9 +152,9 @@ static int read_sections(struct arena *arena, const struct inifile_args *args,
     if (names->kind != VALUE_LIST && names->kind != VALUE_MAP)
         return value_diag(diags, names, "'sections' must be a list of names");
     for (size_t i = 0; names->kind == VALUE_LIST && i < names->list->count; i++)
-        result |= add_name(arena, &names->list->items[i], ret, diags);
+        result |= add_ini_name(arena, &names->list->items[i], ret, diags);
     for (size_t i = 0; names->kind == VALUE_MAP && i < names->map->count; i++)
-        result |= add_name(arena, &names->map->pairs[i].key, ret, diags);
+        result |= add_ini_name(arena, &names->map->pairs[i].key, ret, diags);
     return result;
 }
 
@@ -161,8 +163,8 @@ static int read_wishes(struct arena *arena, const struct inifile_goal *goal,
                        struct diags *diags)
 {
     return goal->content == INIFILE_SECTIONS
-               ? read_sections(arena, args, ret, diags)
-               : read_options(arena, args, goal->content == INIFILE_VALUES, ret, diags);
+               ? read_ini_sections(arena, args, ret, diags)
+               : read_ini_options(arena, args, goal->content == INIFILE_VALUES, ret, diags);
 }
 
 /* --- arguments -------------------------------------------------------------------------- */
@@ -209,8 +211,8 @@ int inifile_step(struct inifile_draft *draft, struct buf *out, struct err *err)
     return result;
 }
 
-static void word_plan(struct state_run *run, const struct inifile_goal *goal, size_t changes,
-                      const char *path, struct editor_plan *plan)
+static void describe_plan(struct state_run *run, const struct inifile_goal *goal, size_t changes,
+                          const char *path, struct editor_plan *plan)
 {
     const bool one = changes == 1;
 
@@ -234,6 +236,6 @@ int inifile_plan(struct state_run *run, const struct inifile_goal *goal,
     if (goal->edit(&draft, args, &wishes, &plan->text, err) < 0)
         return err_wrap(err, "%s", args->name);
     buf_add_str(&plan->text, draft.text);
-    word_plan(run, goal, draft.changes, args->name, plan);
+    describe_plan(run, goal, draft.changes, args->name, plan);
     return 0;
 }

@@ -20,8 +20,9 @@ static bool is_wished(const struct inifile_wishes *wishes, const struct ini_item
 }
 
 /* Other options of the section. */
-static int remove_others(struct inifile_draft *draft, struct str section,
-                         const struct inifile_wishes *wishes, struct buf *out, struct err *err)
+static int remove_other_options(struct inifile_draft *draft, struct str section,
+                                const struct inifile_wishes *wishes, struct buf *out,
+                                struct err *err)
 {
     struct ini_walk walk = { .rest = draft->text, .format = &draft->format };
     struct ini_item item;
@@ -45,7 +46,7 @@ static int edit_options(struct inifile_draft *draft, const struct inifile_args *
     }
     VEC_EACH (&wishes->list, wish)
         if (want->strict && wish->kind == INI_HEADER &&
-            remove_others(draft, wish->section, wishes, out, err) < 0)
+            remove_other_options(draft, wish->section, wishes, out, err) < 0)
             return -1;
     return 0;
 }

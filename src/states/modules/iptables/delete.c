@@ -27,8 +27,8 @@ static int delete_validate(const void *args, const struct value *where, struct d
     return result;
 }
 
-static int find_rule(struct state_run *run, const struct rule_args *want,
-                     const struct ruleset_chain *chain, bool *ret, struct err *err)
+static int find_wanted_rule(struct state_run *run, const struct rule_args *want,
+                            const struct ruleset_chain *chain, bool *ret, struct err *err)
 {
     if (want->has_position) {
         *ret = (size_t)want->position <= chain->rules.n;
@@ -43,7 +43,8 @@ static int delete_check(struct state_run *run, const void *args, struct err *err
     struct ruleset_chain chain;
     bool has;
 
-    if (ruleset_list(run, want, &chain, err) < 0 || find_rule(run, want, &chain, &has, err) < 0)
+    if (ruleset_list(run, want, &chain, err) < 0 ||
+        find_wanted_rule(run, want, &chain, &has, err) < 0)
         return -1;
     if (has) {
         state_differs(run, "chain '%s' of table '%s' has the rule", want->chain, want->table);
@@ -86,7 +87,8 @@ static int delete_apply(struct state_run *run, const void *args, struct err *err
     struct ruleset_chain chain;
     bool has, saved = false;
 
-    if (ruleset_list(run, want, &chain, err) < 0 || find_rule(run, want, &chain, &has, err) < 0 ||
+    if (ruleset_list(run, want, &chain, err) < 0 ||
+        find_wanted_rule(run, want, &chain, &has, err) < 0 ||
         (has && remove_rule(run, want, &chain, err) < 0) ||
         ruleset_save(run, want, &saved, err) < 0)
         return -1;
@@ -97,7 +99,7 @@ static int delete_apply(struct state_run *run, const void *args, struct err *err
 }
 
 /* The first rule of `before` that `after` does not have in its place. */
-static size_t find_removed(const struct value_list *before, const struct value_list *after)
+static size_t find_removed_rule(const struct value_list *before, const struct value_list *after)
 {
     size_t i = 0;
 
@@ -125,7 +127,7 @@ static int delete_revert(struct state_run *run, const void *args, struct err *er
     there = ruleset_note(run, &now);
     if (!after && now.rules.n + 1 == before->list->count)
         after = &there; /* the machine stopped before it was known, and one rule is missing */
-    at = after ? find_removed(before->list, after->list) : before->list->count;
+    at = after ? find_removed_rule(before->list, after->list) : before->list->count;
     if (at >= before->list->count) {
         state_unchanged(run);
         return 0;

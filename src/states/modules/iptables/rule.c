@@ -20,13 +20,13 @@ _Static_assert(ARRAY_LEN(rows) == RULE_OPTION_COUNT, "every option has a row");
 
 /* --- values ----------------------------------------------------------------------------- */
 
-static bool is_given(const struct value *v)
+static bool is_parameter_given(const struct value *v)
 {
     return v && !(v->kind == VALUE_BOOL && !v->b);
 }
 
 /* A scalar, or a list with commas. */
-static struct str text_of(struct arena *arena, const struct value *v)
+static struct str join_rule_value(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -55,11 +55,11 @@ static int validate_option(const struct row *row, const struct value *v, struct 
 {
     struct str text;
 
-    if (!is_given(v))
+    if (!is_parameter_given(v))
         return 0;
     if (v->kind == VALUE_MAP || (v->kind == VALUE_LIST && !(row->flags & RULE_LIST)))
         return value_diag(diags, v, "'%s' must be text", row->key);
-    text = text_of(diags->arena, v);
+    text = join_rule_value(diags->arena, v);
     (void)cut_negation(&text);
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] < ' ')
@@ -80,7 +80,7 @@ int rule_validate(const void *args, const struct value *where, struct diags *dia
     for (size_t i = 0; i < RULE_OPTION_COUNT; i++)
         result |= validate_option(&rows[i], want->options[i], diags);
     if (want->match && (want->match->kind == VALUE_MAP ||
-                        str_starts(text_of(diags->arena, want->match), STR("-"))))
+                        str_starts(join_rule_value(diags->arena, want->match), STR("-"))))
         result = value_diag(diags, want->match, "'match' must be a list of names");
     if (want->save && want->save->kind != VALUE_BOOL && want->save->kind != VALUE_NULL &&
         (want->save->kind != VALUE_STR || want->save->s.n == 0 || want->save->s.p[0] != '/'))
@@ -93,10 +93,10 @@ int rule_validate(const void *args, const struct value *where, struct diags *dia
 
 /* --- words ------------------------------------------------------------------------------ */
 
-static void add_option(const struct tool *tool, struct tool_words *words, const struct row *row,
-                       const struct value *v)
+static void add_rule_option(const struct tool *tool, struct tool_words *words,
+                            const struct row *row, const struct value *v)
 {
-    struct str text = text_of(tool->arena, v);
+    struct str text = join_rule_value(tool->arena, v);
 
     if (cut_negation(&text))
         tool_add(tool, words, "!");
@@ -110,12 +110,12 @@ static void add_option(const struct tool *tool, struct tool_words *words, const 
         tool_add(tool, words, arena_str(tool->arena, word).p);
 }
 
-static void add_options(const struct tool *tool, const struct rule_args *args, size_t from,
-                        bool after, struct tool_words *words)
+static void add_rule_options(const struct tool *tool, const struct rule_args *args, size_t from,
+                             bool after, struct tool_words *words)
 {
     for (size_t i = from; i < RULE_OPTION_COUNT; i++)
-        if (is_given(args->options[i]) && ((rows[i].flags & RULE_AFTER) != 0) == after)
-            add_option(tool, words, &rows[i], args->options[i]);
+        if (is_parameter_given(args->options[i]) && ((rows[i].flags & RULE_AFTER) != 0) == after)
+            add_rule_option(tool, words, &rows[i], args->options[i]);
 }
 
 static bool has_match(struct str matches, const char *name)
@@ -135,16 +135,16 @@ static const struct {
     { RULE_COMMENT, "comment" },  { RULE_CONNSTATE, "state" },  { RULE_CTSTATE, "conntrack" },
 };
 
-static void add_matches(const struct tool *tool, const struct rule_args *args,
-                        struct tool_words *words)
+static void add_rule_matches(const struct tool *tool, const struct rule_args *args,
+                             struct tool_words *words)
 {
     AUTO_BUF struct buf all = BUF_INIT(BUF_NO_LIMIT);
     struct str rest;
 
     if (args->match)
-        buf_add_str(&all, text_of(tool->arena, args->match));
+        buf_add_str(&all, join_rule_value(tool->arena, args->match));
     for (size_t i = 0; i < ARRAY_LEN(implied); i++)
-        if (is_given(args->options[implied[i].option]) &&
+        if (is_parameter_given(args->options[implied[i].option]) &&
             !has_match(buf_view(&all), implied[i].match))
             buf_printf(&all, ",%s", implied[i].match);
     rest = buf_view(&all);
@@ -161,13 +161,13 @@ static void add_matches(const struct tool *tool, const struct rule_args *args,
 /* Protocol first: it brings the options of ports. Then matches, which bring theirs. */
 void rule_add(const struct tool *tool, const struct rule_args *args, struct tool_words *words)
 {
-    if (is_given(args->options[RULE_PROTOCOL]))
-        add_option(tool, words, &rows[RULE_PROTOCOL], args->options[RULE_PROTOCOL]);
-    add_matches(tool, args, words);
-    add_options(tool, args, RULE_PROTOCOL + 1, false, words);
+    if (is_parameter_given(args->options[RULE_PROTOCOL]))
+        add_rule_option(tool, words, &rows[RULE_PROTOCOL], args->options[RULE_PROTOCOL]);
+    add_rule_matches(tool, args, words);
+    add_rule_options(tool, args, RULE_PROTOCOL + 1, false, words);
     if (args->jump || args->jump_to) {
         tool_add(tool, words, args->jump ? "--jump" : "--goto");
         tool_add(tool, words, args->jump ? args->jump : args->jump_to);
     }
-    add_options(tool, args, 0, true, words);
+    add_rule_options(tool, args, 0, true, words);
 }

@@ -78,8 +78,8 @@ int ruleset_command(struct state_run *run, const struct rule_args *args, const c
 }
 
 /* The whole table: a listing of one chain cannot tell a missing one from another mistake. */
-static int print_table(struct state_run *run, const struct rule_args *args, struct str *ret,
-                       struct err *err)
+static int print_ruleset_table(struct state_run *run, const struct rule_args *args, struct str *ret,
+                               struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct rule_args whole = *args;
@@ -98,7 +98,7 @@ int ruleset_list(struct state_run *run, const struct rule_args *args, struct rul
     struct line line;
 
     *ret = (struct ruleset_chain){ 0 };
-    if (print_table(run, args, &text, err) < 0)
+    if (print_ruleset_table(run, args, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line)) {
         struct str rest = line.text;
@@ -122,7 +122,7 @@ int ruleset_chains(struct state_run *run, const struct rule_args *args, struct p
     struct str text;
     struct line line;
 
-    if (print_table(run, args, &text, err) < 0)
+    if (print_ruleset_table(run, args, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line)) {
         struct str rest = line.text;
@@ -186,8 +186,8 @@ const char *ruleset_file(struct state_run *run, const struct rule_args *args)
 }
 
 /* Without comments, which hold the time, and without counters: the same rules are the same text. */
-static int print_rules(struct state_run *run, const struct rule_args *args, struct buf *out,
-                       struct err *err)
+static int print_chain_rules(struct state_run *run, const struct rule_args *args, struct buf *out,
+                             struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct str text;
@@ -254,7 +254,7 @@ int ruleset_check_saved(struct state_run *run, const struct rule_args *args, str
 
     if (!path || run->differs)
         return 0;
-    if (print_rules(run, args, &rules, err) < 0 ||
+    if (print_chain_rules(run, args, &rules, err) < 0 ||
         is_saved(run, args, path, buf_view(&rules), &saved, err) < 0)
         return -1;
     if (!saved) {
@@ -273,7 +273,7 @@ int ruleset_save(struct state_run *run, const struct rule_args *args, bool *ret_
 
     if (!path)
         return 0;
-    if (print_rules(run, args, &rules, err) < 0 ||
+    if (print_chain_rules(run, args, &rules, err) < 0 ||
         is_saved(run, args, path, buf_view(&rules), &saved, err) < 0)
         return -1;
     if (saved)

@@ -65,7 +65,8 @@ struct awaited {
     int64_t timeout;
 };
 
-static int parse_name(const struct condition_args *want, struct awaited *ret, struct err *err)
+static int parse_condition_name(const struct condition_args *want, struct awaited *ret,
+                                struct err *err)
 {
     struct str rest = str_trim(str_from(want->name)), service = str_cut(&rest, ' '), word, timeout;
 
@@ -98,7 +99,7 @@ static int condition_validate(const void *args, const struct value *where, struc
         return -1;
     if (want->timeout == 0)
         return value_diag(diags, value_point(where, "timeout"), "'timeout' must not be 0");
-    if (parse_name(want, &awaited, &err) < 0)
+    if (parse_condition_name(want, &awaited, &err) < 0)
         return value_diag(diags, at, "%s", err.text);
     if (awaited.service.n == 0 || awaited.service.p[awaited.service.n - 1] == '/' ||
         awaited.service.p[awaited.service.n - 1] == ':')
@@ -115,12 +116,13 @@ struct work {
     struct orchestrator_wait wait;
 };
 
-static int find_service(struct state_run *run, const void *args, struct work *work, struct err *err)
+static int find_condition_service(struct state_run *run, const void *args, struct work *work,
+                                  struct err *err)
 {
     struct orchestrator_service found;
     struct awaited awaited;
 
-    if (parse_name(args, &awaited, err) < 0)
+    if (parse_condition_name(args, &awaited, err) < 0)
         return -1;
     work->tool = run_tool(run);
     work->service = arena_strndup(run->arena, awaited.service.p, awaited.service.n);
@@ -140,7 +142,7 @@ static int condition_check(struct state_run *run, const void *args, struct err *
 {
     struct work work;
 
-    if (find_service(run, args, &work, err) == 0)
+    if (find_condition_service(run, args, &work, err) == 0)
         return waits_check(run, &work.tool, &work.wait, work.service, err);
     if (!run->test || err->code != ERR_NOT_FOUND)
         return -1;
@@ -153,7 +155,7 @@ static int condition_apply(struct state_run *run, const void *args, struct err *
 {
     struct work work;
 
-    if (find_service(run, args, &work, err) < 0 ||
+    if (find_condition_service(run, args, &work, err) < 0 ||
         waits_until(run, &work.tool, &work.wait, work.service, err) < 0)
         return -1;
     state_unchanged(run);

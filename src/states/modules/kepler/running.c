@@ -100,7 +100,7 @@ static int load_text(struct work *work, struct err *err)
     return attrs_read(work->run, want->mode, want->user, want->group, &work->wanted.attrs, err);
 }
 
-static const char *get_text(const struct value *map, const char *key)
+static const char *get_kepler_text(const struct value *map, const char *key)
 {
     const struct value *found = value_is(map, VALUE_MAP) ? value_get(map, key) : NULL;
 
@@ -114,12 +114,12 @@ static bool is_fallen(const struct work *work, const struct value *status)
     const enum waits_standing standing = waits_standing(status);
 
     if (standing == WAITS_THROUGH && work->want->services.n > 0)
-        return strcmp(get_text(status, "status"), "exited") != 0 ||
+        return strcmp(get_kepler_text(status, "status"), "exited") != 0 ||
                !str_is(orchestrator_condition(work->want->condition), "completed_successfully");
     return standing == WAITS_DOWN;
 }
 
-static bool is_meant(const struct running_args *want, const char *service)
+static bool is_service_meant(const struct running_args *want, const char *service)
 {
     for (size_t i = 0; i < want->services.n; i++)
         if (strcmp(want->services.p[i], service) == 0)
@@ -127,7 +127,7 @@ static bool is_meant(const struct running_args *want, const char *service)
     return want->services.n == 0;
 }
 
-static void find_fallen(struct work *work)
+static void find_fallen_service(struct work *work)
 {
     const struct value *services = work->before.services;
 
@@ -136,7 +136,7 @@ static void find_fallen(struct work *work)
     for (size_t i = 0; i < services->map->count; i++) {
         const struct value_pair *pair = &services->map->pairs[i];
 
-        if (is_meant(work->want, pair->key.s.p) && is_fallen(work, &pair->value))
+        if (is_service_meant(work->want, pair->key.s.p) && is_fallen(work, &pair->value))
             VEC_PUSH_IN(work->run->arena, &work->fallen, pair->key.s.p);
     }
 }
@@ -150,7 +150,7 @@ static enum action choose_action(const struct work *work)
     return work->fallen.n > 0 ? ACTION_START : ACTION_NONE;
 }
 
-static int read_daemon(struct work *work, bool with_text, struct err *err)
+static int read_kepler_daemon(struct work *work, bool with_text, struct err *err)
 {
     char digest[SHA256_HEX_SIZE];
 
@@ -163,7 +163,7 @@ static int read_daemon(struct work *work, bool with_text, struct err *err)
     }
     sha256_hex(work->text.p, work->text.n, digest);
     work->outdated = work->before.digest && strcmp(work->before.digest, digest) != 0;
-    find_fallen(work);
+    find_fallen_service(work);
     work->action = choose_action(work);
     return orchestrator_check(&work->tool, work->path, work->text, err);
 }
@@ -189,7 +189,7 @@ static void tell_action(const struct work *work)
     } else {
         VEC_EACH (&work->fallen, service) {
             state_differs(run, "service '%s' of %s is %s", *service, name,
-                          get_text(value_get(work->before.services, *service), "status"));
+                          get_kepler_text(value_get(work->before.services, *service), "status"));
             state_made(run, "started service '%s' of %s", *service, name);
         }
     }
@@ -218,18 +218,18 @@ static int check_daemon(struct work *work, struct err *err)
     return waits_check(work->run, &work->tool, &wait, work->want->name, err);
 }
 
-static struct work begin_work(struct state_run *run, const void *args)
+static struct work begin_kepler_work(struct state_run *run, const void *args)
 {
     return (struct work){ .run = run, .want = args, .tool = run_tool(run) };
 }
 
 static int running_check(struct state_run *run, const void *args, struct err *err)
 {
-    struct work work = begin_work(run, args);
+    struct work work = begin_kepler_work(run, args);
 
     if (load_text(&work, err) < 0 || (work.managed && wanted_check(run, &work.wanted, err) < 0))
         return -1;
-    if (read_daemon(&work, false, err) == 0)
+    if (read_kepler_daemon(&work, false, err) == 0)
         return check_daemon(&work, err);
     if (!run->test || err->code != ERR_NOT_FOUND)
         return -1;
@@ -240,7 +240,8 @@ static int running_check(struct state_run *run, const void *args, struct err *er
 
 /* --- apply ------------------------------------------------------------------------------------ */
 
-static void put_value(struct state_run *run, struct value_map *map, const char *key, struct value v)
+static void put_kepler_value(struct state_run *run, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(run->arena, map, value_text(key), v);
 }
@@ -258,13 +259,13 @@ static int note_before(struct work *work, struct err *err)
         return 0; /* the same runs again */
     VEC_EACH (&work->fallen, service)
         value_list_push(run->arena, fallen, value_text(*service));
-    put_value(run, map, "known", value_bool(work->before.known));
-    put_value(run, map, "loaded", value_bool(work->before.digest != NULL));
-    put_value(run, map, "services", value_list(fallen));
+    put_kepler_value(run, map, "known", value_bool(work->before.known));
+    put_kepler_value(run, map, "loaded", value_bool(work->before.digest != NULL));
+    put_kepler_value(run, map, "services", value_list(fallen));
     return state_note(run, "started", value_map(map), err);
 }
 
-static int start_services(struct work *work, struct err *err)
+static int start_kepler_services(struct work *work, struct err *err)
 {
     const struct orchestrator_start start = {
         .config = work->path,
@@ -294,12 +295,12 @@ static int install_config(struct work *work, bool *ret_written, struct err *err)
 
 static int running_apply(struct state_run *run, const void *args, struct err *err)
 {
-    struct work work = begin_work(run, args);
+    struct work work = begin_kepler_work(run, args);
     struct orchestrator_wait wait;
     bool written;
 
-    if (load_text(&work, err) < 0 || read_daemon(&work, true, err) < 0 ||
-        install_config(&work, &written, err) < 0 || start_services(&work, err) < 0)
+    if (load_text(&work, err) < 0 || read_kepler_daemon(&work, true, err) < 0 ||
+        install_config(&work, &written, err) < 0 || start_kepler_services(&work, err) < 0)
         return -1;
     if (work.action == ACTION_NONE && !written)
         state_unchanged(run);
@@ -332,7 +333,7 @@ static int stop_started(const struct work *work, const struct value *started, st
 static int running_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct value *before = state_noted(run, "before"), *started = state_noted(run, "started");
-    struct work work = begin_work(run, args);
+    struct work work = begin_kepler_work(run, args);
 
     work.path = orchestrator_path(run->arena, work.want->name);
     if (started)

@@ -30,8 +30,8 @@ int waits_check(struct state_run *run, const struct tool *tool,
     return 0;
 }
 
-static int report_unmet(const struct orchestrator_wait *wait, const char *what, const char *unmet,
-                        bool final, struct err *err)
+static int report_unmet_waits(const struct orchestrator_wait *wait, const char *what,
+                              const char *unmet, bool final, struct err *err)
 {
     const struct str condition = orchestrator_condition(wait->condition);
     AUTO_BUF struct buf timeout = BUF_INIT(BUF_NO_LIMIT);
@@ -53,14 +53,14 @@ int waits_until(struct state_run *run, const struct tool *tool,
     if (orchestrator_wait(tool, wait, &unmet, &final, err) < 0)
         return -1;
     if (unmet)
-        return report_unmet(wait, what, unmet, final, err);
+        return report_unmet_waits(wait, what, unmet, final, err);
     state_detail(run, "condition", "%.*s", STR_ARG(orchestrator_condition(wait->condition)));
     return 0;
 }
 
 /* --- what runs -------------------------------------------------------------------------------- */
 
-static bool has_code_zero(const struct value *status)
+static bool has_exited_with_zero(const struct value *status)
 {
     const struct value *code = value_get(status, "exit_code");
 
@@ -74,7 +74,7 @@ enum waits_standing waits_standing(const struct value *status)
 
     if (!word || !value_is_textual(word))
         return WAITS_DOWN;
-    if (str_is(word->s, "skipped") || (str_is(word->s, "exited") && has_code_zero(status)))
+    if (str_is(word->s, "skipped") || (str_is(word->s, "exited") && has_exited_with_zero(status)))
         return WAITS_THROUGH;
     for (size_t i = 0; i < ARRAY_LEN(down); i++)
         if (str_is(word->s, down[i]))

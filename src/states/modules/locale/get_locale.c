@@ -6,7 +6,7 @@
 
 #define FILE_MAX ((size_t)1 << 20)
 
-static struct str strip_quotes(struct str text)
+static struct str strip_locale_quotes(struct str text)
 {
     const bool quoted =
         text.n >= 2 && (text.p[0] == '"' || text.p[0] == '\'') && text.p[text.n - 1] == text.p[0];
@@ -31,7 +31,7 @@ static int get_locale_call(struct state_run *run, const void *args, struct value
             struct str rest = str_trim(line.text);
 
             if (str_is(str_cut(&rest, '='), "LANG") && rest.p)
-                *ret = value_str(arena_str(run->arena, strip_quotes(rest)));
+                *ret = value_str(arena_str(run->arena, strip_locale_quotes(rest)));
         }
     }
     return 0;

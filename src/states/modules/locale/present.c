@@ -33,7 +33,7 @@ struct locale {
 };
 
 /* "en_US ISO-8859-1" -> "en_US", "ISO-8859-1" */
-static struct locale split_name(struct arena *arena, const char *name)
+static struct locale split_locale_name(struct arena *arena, const char *name)
 {
     struct str rest = str_trim(str_from(name));
     const struct str first = lines_word(&rest);
@@ -47,7 +47,7 @@ static int present_validate(const void *args, const struct value *where, struct 
 {
     const struct present_args *want = args;
 
-    const struct locale locale = split_name(diags->arena, want->name);
+    const struct locale locale = split_locale_name(diags->arena, want->name);
 
     if (validate_text("name", locale.charset, VALIDATE_ARGUMENT, where, diags) < 0)
         return -1;
@@ -57,7 +57,7 @@ static int present_validate(const void *args, const struct value *where, struct 
 /* --- names --------------------------------------------------------------------------------- */
 
 /* de_DE.UTF-8 and de_DE.utf8 are the same: compare the charset in lower case, without dashes. */
-static bool same_locale(struct str a, struct str b)
+static bool is_same_locale_name(struct str a, struct str b)
 {
     size_t i = 0, j = 0;
 
@@ -74,7 +74,7 @@ static bool same_locale(struct str a, struct str b)
 }
 
 /* "de_DE.UTF-8@euro" -> "UTF-8" */
-static struct str charset_of(const struct locale *locale)
+static struct str find_charset(const struct locale *locale)
 {
     const char *dot = strchr(locale->name, '.');
 
@@ -85,7 +85,7 @@ static struct str charset_of(const struct locale *locale)
     return str_slice(str_from(dot + 1), 0, strcspn(dot + 1, "@"));
 }
 
-static const char *input_of(struct state_run *run, const char *name)
+static const char *find_input(struct state_run *run, const char *name)
 {
     const char *dot = strchr(name, '.'), *at = strchr(name, '@');
 
@@ -95,7 +95,7 @@ static const char *input_of(struct state_run *run, const char *name)
 }
 
 /* The name in the locale archive: "de_DE.utf8". */
-static const char *archive_name(struct state_run *run, const char *name)
+static const char *make_archive_name(struct state_run *run, const char *name)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     const char *dot = strchr(name, '.');
@@ -123,12 +123,12 @@ static int is_generated(struct state_run *run, const char *name, bool *ret, stru
     if (tool_run(&tool, TOOL("locale", "-a"), NULL, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line))
-        *ret |= same_locale(str_trim(line.text), str_from(name));
+        *ret |= is_same_locale_name(str_trim(line.text), str_from(name));
     return 0;
 }
 
 /* A line of locale.gen for this locale: "de_DE.UTF-8 UTF-8", with or without "# ". */
-static bool is_line_of(struct str line, const char *name, bool *ret_off)
+static bool is_line_of_locale(struct str line, const char *name, bool *ret_off)
 {
     struct str rest = str_trim_left(line);
 
@@ -138,23 +138,23 @@ static bool is_line_of(struct str line, const char *name, bool *ret_off)
 
     const struct str word = lines_word(&rest), charset = lines_word(&rest);
 
-    return same_locale(word, str_from(name)) && charset.n > 0 && lines_word(&rest).n == 0;
+    return is_same_locale_name(word, str_from(name)) && charset.n > 0 && lines_word(&rest).n == 0;
 }
 
-static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_locale_line(struct state_run *run, const void *args, const struct editor_file *file,
+                            struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
-    const struct locale locale = split_name(run->arena, want->name);
+    const struct locale locale = split_locale_name(run->arena, want->name);
     const struct str end = lines_end_of(file->text);
     const struct str entry =
-        str_from(arena_printf(run->arena, "%s %.*s", locale.name, STR_ARG(charset_of(&locale))));
+        str_from(arena_printf(run->arena, "%s %.*s", locale.name, STR_ARG(find_charset(&locale))));
     struct str rest = file->text;
     bool placed = !file->exists, off; /* a missing file is not created */
     struct line line;
 
     while (lines_next(&rest, &line)) {
-        const bool ours = is_line_of(line.text, locale.name, &off);
+        const bool ours = is_line_of_locale(line.text, locale.name, &off);
 
         lines_add(&plan->text, ours && off && !placed ? entry : line.text, line.end);
         placed |= ours;
@@ -169,16 +169,16 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct present_args *want)
+static struct editor make_locale_editor(const struct present_args *want)
 {
-    return (struct editor){ .path = want->config, .plan = present_plan };
+    return (struct editor){ .path = want->config, .plan = plan_locale_line };
 }
 
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct locale locale = split_name(run->arena, want->name);
-    const struct editor editor = editor_of(want);
+    const struct locale locale = split_locale_name(run->arena, want->name);
+    const struct editor editor = make_locale_editor(want);
     bool generated;
 
     if (is_generated(run, locale.name, &generated, err) < 0)
@@ -197,19 +197,19 @@ static int present_check(struct state_run *run, const void *args, struct err *er
 static int generate_locale(struct state_run *run, const struct locale *locale, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const char *charset = arena_str(run->arena, charset_of(locale)).p;
+    const char *charset = arena_str(run->arena, find_charset(locale)).p;
 
     return tool_run(
         &tool,
-        TOOL("localedef", "-i", input_of(run, locale->name), "-f", charset, "--", locale->name),
+        TOOL("localedef", "-i", find_input(run, locale->name), "-f", charset, "--", locale->name),
         NULL, NULL, err);
 }
 
 static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct locale locale = split_name(run->arena, want->name);
-    const struct editor editor = editor_of(want);
+    const struct locale locale = split_locale_name(run->arena, want->name);
+    const struct editor editor = make_locale_editor(want);
     bool generated;
 
     buf_clear(&run->text);
@@ -246,7 +246,7 @@ static int remove_empty_archive(const struct tool *tool, struct err *err)
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct locale locale = split_name(run->arena, want->name);
+    const struct locale locale = split_locale_name(run->arena, want->name);
     const struct tool tool = run_tool(run);
 
     if (!state_noted(run, "generated")) {
@@ -254,9 +254,10 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         return 0;
     }
     state_say(run, "removed locale %s (revert)", locale.name);
-    if (tool_run(&tool,
-                 TOOL("localedef", "--delete-from-archive", "--", archive_name(run, locale.name)),
-                 NULL, NULL, err) < 0)
+    if (tool_run(
+            &tool,
+            TOOL("localedef", "--delete-from-archive", "--", make_archive_name(run, locale.name)),
+            NULL, NULL, err) < 0)
         return -1;
     return remove_empty_archive(&tool, err);
 }

@@ -31,8 +31,9 @@ static int system_validate(const void *args, const struct value *where, struct d
     return validate_text("name", want->name, VALIDATE_ARGUMENT, where, diags);
 }
 
-static int system_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                       struct editor_plan *plan, struct err *err)
+static int plan_system_locale(struct state_run *run, const void *args,
+                              const struct editor_file *file, struct editor_plan *plan,
+                              struct err *err)
 {
     const struct system_args *want = args;
     const struct edit_pair pair = { STR("LANG"), str_from(want->name) };
@@ -47,11 +48,11 @@ static int system_plan(struct state_run *run, const void *args, const struct edi
     return edit_keyvalue(file->text, &edit, &plan->text, &found, err);
 }
 
-static int find_editor(const struct system_args *want, struct editor *ret, struct err *err)
+static int find_locale_editor(const struct system_args *want, struct editor *ret, struct err *err)
 {
     struct fs_info info;
 
-    *ret = (struct editor){ .path = want->config, .plan = system_plan };
+    *ret = (struct editor){ .path = want->config, .plan = plan_system_locale };
     if (want->config)
         return 0;
     if (fs_stat("/etc/default", &info, err) < 0)
@@ -64,7 +65,7 @@ static int system_check(struct state_run *run, const void *args, struct err *err
 {
     struct editor editor;
 
-    if (find_editor(args, &editor, err) < 0)
+    if (find_locale_editor(args, &editor, err) < 0)
         return -1;
     return editor_check(run, &editor, args, err);
 }
@@ -73,7 +74,7 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
 {
     struct editor editor;
 
-    if (find_editor(args, &editor, err) < 0)
+    if (find_locale_editor(args, &editor, err) < 0)
         return -1;
     return editor_apply(run, &editor, args, err);
 }

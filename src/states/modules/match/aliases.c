@@ -16,8 +16,8 @@ static const struct param match_params[] = {
     { 0 },
 };
 
-static int match_machine(struct state_run *run, const void *args, enum target_type type,
-                         struct value *ret, struct err *err)
+static int match_this_machine(struct state_run *run, const void *args, enum target_type type,
+                              struct value *ret, struct err *err)
 {
     const struct match_args *want = args;
     const struct target_subject subject = {
@@ -39,7 +39,7 @@ static int match_machine(struct state_run *run, const void *args, enum target_ty
     static int function(struct state_run *run, const void *args, struct value *ret,                \
                         struct err *err)                                                           \
     {                                                                                              \
-        return match_machine(run, args, type, ret, err);                                           \
+        return match_this_machine(run, args, type, ret, err);                                      \
     }
 
 MATCHER(call_compound, TARGET_COMPOUND)

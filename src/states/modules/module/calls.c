@@ -13,9 +13,9 @@ const struct param calls_params[] = {
 };
 
 /* The function and its arguments, decoded by the function's own table. */
-static const struct module *read_target(struct arena *arena, const char *function,
-                                        const struct value *arguments, void **ret_args,
-                                        struct diags *diags)
+static const struct module *read_call_target(struct arena *arena, const char *function,
+                                             const struct value *arguments, void **ret_args,
+                                             struct diags *diags)
 {
     const struct module *target = module_find(str_from(function));
     const struct params_policy policy = { .owner = function };
@@ -66,7 +66,7 @@ int calls_validate(const void *args, const struct value *where, struct diags *di
         const char *function;
 
         get_call(want, i, &function, &arguments);
-        if (!read_target(&arena, function, arguments, &decoded, diags))
+        if (!read_call_target(&arena, function, arguments, &decoded, diags))
             result = -1;
     }
     return result;
@@ -90,7 +90,8 @@ static int call_one(struct state_run *run, const char *function, const struct va
 {
     struct diags diags = DIAGS_INIT(run->arena);
     void *decoded;
-    const struct module *target = read_target(run->arena, function, arguments, &decoded, &diags);
+    const struct module *target =
+        read_call_target(run->arena, function, arguments, &decoded, &diags);
 
     if (!target)
         return diags_to_err(&diags, err);

@@ -20,7 +20,7 @@ static const struct param fstab_params[] = {
 
 #define FILE_MAX ((size_t)16 << 20)
 
-static void add_line(struct arena *arena, struct value_map *map, struct str rest)
+static void add_fstab_line(struct arena *arena, struct value_map *map, struct str rest)
 {
     static const char *const keys[] = { "fstype", "opts", "dump", "pass" };
     const struct str device = lines_word(&rest), folder = lines_word(&rest);
@@ -48,7 +48,7 @@ static int fstab_call(struct state_run *run, const void *args, struct value *ret
     if (fs_read(run->arena, want->config ? want->config : "/etc/fstab", FILE_MAX, &text, err) < 0)
         return -1;
     while (text.p && lines_next(&text, &line))
-        add_line(run->arena, map, line.text);
+        add_fstab_line(run->arena, map, line.text);
     *ret = value_map(map);
     return 0;
 }

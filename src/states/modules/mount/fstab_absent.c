@@ -20,8 +20,9 @@ static const struct param absent_params[] = {
     { 0 },
 };
 
-static int absent_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                       struct editor_plan *plan, struct err *err)
+static int plan_fstab_removal(struct state_run *run, const void *args,
+                              const struct editor_file *file, struct editor_plan *plan,
+                              struct err *err)
 {
     const struct fstabs_args *want = &((const struct absent_args *)args)->where;
     struct fstab_entry like = { .folder = want->folder }, now;
@@ -40,17 +41,17 @@ static int absent_plan(struct state_run *run, const void *args, const struct edi
     return edit_finish(&plan->text, err);
 }
 
-static int absent_validate(const void *args, const struct value *where, struct diags *diags)
+static int fstab_absent_validate(const void *args, const struct value *where, struct diags *diags)
 {
     return fstabs_validate(&((const struct absent_args *)args)->where, where, diags);
 }
 
-static struct editor editor_of(const struct absent_args *want)
+static struct editor make_fstab_removal_editor(const struct absent_args *want)
 {
-    return (struct editor){ .path = want->where.config, .plan = absent_plan };
+    return (struct editor){ .path = want->where.config, .plan = plan_fstab_removal };
 }
 
-EDITOR_STATE(editor_of)
+EDITOR_STATE(make_fstab_removal_editor)
 
 const struct module module_mount_fstab_absent = {
     .name = "mount.fstab_absent",
@@ -60,6 +61,6 @@ const struct module module_mount_fstab_absent = {
     .params = absent_params,
     .args_size = sizeof(struct absent_args),
     .lock = "mount",
-    .validate = absent_validate,
+    .validate = fstab_absent_validate,
     EDITOR_STATE_FIELDS,
 };

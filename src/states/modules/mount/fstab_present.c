@@ -37,7 +37,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-static int present_validate(const void *args, const struct value *where, struct diags *diags)
+static int fstab_present_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct present_args *want = args;
     int result = fstabs_validate(&want->where, where, diags);
@@ -48,8 +48,8 @@ static int present_validate(const void *args, const struct value *where, struct 
     return result;
 }
 
-static int find_entry(struct state_run *run, const struct present_args *want,
-                      struct fstab_entry *ret, struct err *err)
+static int find_fstab_entry(struct state_run *run, const struct present_args *want,
+                            struct fstab_entry *ret, struct err *err)
 {
     AUTO_BUF struct buf options = BUF_INIT(BUF_NO_LIMIT);
     const char *device;
@@ -69,23 +69,23 @@ static int find_entry(struct state_run *run, const struct present_args *want,
     return 0;
 }
 
-static bool is_same(const struct fstab_entry *a, const struct fstab_entry *b)
+static bool is_entry_same(const struct fstab_entry *a, const struct fstab_entry *b)
 {
     return strcmp(a->device, b->device) == 0 && strcmp(a->type, b->type) == 0 &&
            strcmp(a->options, b->options) == 0 && a->dump == b->dump && a->pass == b->pass;
 }
 
-static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_fstab_entry(struct state_run *run, const void *args, const struct editor_file *file,
+                            struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
     struct fstab_entry entry, now;
     bool found;
 
-    if (find_entry(run, want, &entry, err) < 0)
+    if (find_fstab_entry(run, want, &entry, err) < 0)
         return -1;
     found = fstab_find_like(run->arena, file->text, &entry, &now);
-    if (found && (want->not_change || is_same(&now, &entry)))
+    if (found && (want->not_change || is_entry_same(&now, &entry)))
         buf_add_str(&plan->text, file->text);
     else
         fstab_set(file->text, &entry, &plan->text);
@@ -99,9 +99,9 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct present_args *want)
+static struct editor make_fstab_editor(const struct present_args *want)
 {
-    return (struct editor){ .path = want->where.config, .plan = present_plan };
+    return (struct editor){ .path = want->where.config, .plan = plan_fstab_entry };
 }
 
 /* An entry without a folder needs no mount. */
@@ -116,10 +116,10 @@ static int is_mounted(struct state_run *run, const struct present_args *want, bo
     return 0;
 }
 
-static int present_check(struct state_run *run, const void *args, struct err *err)
+static int fstab_present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_fstab_editor(want);
     bool mounted;
 
     if (editor_check(run, &editor, args, err) < 0 || is_mounted(run, want, &mounted, err) < 0)
@@ -131,12 +131,13 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-static int mount_now(struct state_run *run, const struct present_args *want, struct err *err)
+static int mount_fstab_entry(struct state_run *run, const struct present_args *want,
+                             struct err *err)
 {
     struct mounts_entry mount = { .folder = want->where.folder };
     struct fstab_entry entry;
 
-    if (find_entry(run, want, &entry, err) < 0 ||
+    if (find_fstab_entry(run, want, &entry, err) < 0 ||
         state_note(run, "mounted", value_bool(true), err) < 0)
         return -1;
     mount.device = entry.device;
@@ -145,18 +146,18 @@ static int mount_now(struct state_run *run, const struct present_args *want, str
     return mounts_mount(run, &mount, err);
 }
 
-static int present_apply(struct state_run *run, const void *args, struct err *err)
+static int fstab_present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_fstab_editor(want);
     bool mounted;
 
     if (is_mounted(run, want, &mounted, err) < 0 || editor_apply(run, &editor, args, err) < 0)
         return -1;
-    return run->unchanged || mounted || !want->mount ? 0 : mount_now(run, want, err);
+    return run->unchanged || mounted || !want->mount ? 0 : mount_fstab_entry(run, want, err);
 }
 
-static int present_revert(struct state_run *run, const void *args, struct err *err)
+static int fstab_present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
     bool mounted;
@@ -178,8 +179,8 @@ const struct module module_mount_fstab_present = {
     .params = present_params,
     .args_size = sizeof(struct present_args),
     .lock = "mount",
-    .validate = present_validate,
-    .check = present_check,
-    .apply = present_apply,
-    .revert = present_revert,
+    .validate = fstab_present_validate,
+    .check = fstab_present_check,
+    .apply = fstab_present_apply,
+    .revert = fstab_present_revert,
 };

@@ -63,7 +63,7 @@ static int mounted_validate(const void *args, const struct value *where, struct 
     return result;
 }
 
-static const char *with_commas(struct state_run *run, struct param_strs words)
+static const char *join_with_commas(struct state_run *run, struct param_strs words)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -72,17 +72,19 @@ static const char *with_commas(struct state_run *run, struct param_strs words)
     return buf_copy(&out, run->arena).p;
 }
 
-static const char *options_of(struct state_run *run, const struct mounted_args *want)
+static const char *join_mount_options(struct state_run *run, const struct mounted_args *want)
 {
-    return want->opts.n == 0 ? "defaults" : with_commas(run, want->opts);
+    return want->opts.n == 0 ? "defaults" : join_with_commas(run, want->opts);
 }
 
-static int mounted_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_mounted_entry(struct state_run *run, const void *args,
+                              const struct editor_file *file, struct editor_plan *plan,
+                              struct err *err)
 {
     const struct mounted_args *want = args;
-    const struct fstab_entry entry = { want->device,          want->name, want->fstype,
-                                       options_of(run, want), want->dump, want->pass };
+    const struct fstab_entry entry = { want->device, want->name,
+                                       want->fstype, join_mount_options(run, want),
+                                       want->dump,   want->pass };
     struct fstab_entry now;
 
     fstab_set(file->text, &entry, &plan->text);
@@ -94,9 +96,9 @@ static int mounted_plan(struct state_run *run, const void *args, const struct ed
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct mounted_args *want)
+static struct editor make_mounted_editor(const struct mounted_args *want)
 {
-    return (struct editor){ .path = want->config, .plan = mounted_plan };
+    return (struct editor){ .path = want->config, .plan = plan_mounted_entry };
 }
 
 /* --- planning ------------------------------------------------------------------------------- */
@@ -108,8 +110,8 @@ static bool is_bind(const char *options)
     return mounts_has_option(options, "bind") || mounts_has_option(options, "rbind");
 }
 
-static bool is_type(const struct mounted_args *want, const struct mounts_entry *now,
-                    const char *options)
+static bool is_type_mounted(const struct mounted_args *want, const struct mounts_entry *now,
+                            const char *options)
 {
     return is_bind(options) || strcmp(want->fstype, "auto") == 0 ||
            strcmp(want->fstype, "none") == 0 || strcmp(want->fstype, now->type) == 0 ||
@@ -117,10 +119,10 @@ static bool is_type(const struct mounted_args *want, const struct mounts_entry *
            str_starts(str_from(now->type), STR("fuse"));
 }
 
-static enum step find_step(struct state_run *run, const struct mounted_args *want,
-                           const struct mounts_entry *now, const char **ret_why)
+static enum step find_mount_step(struct state_run *run, const struct mounted_args *want,
+                                 const struct mounts_entry *now, const char **ret_why)
 {
-    const char *options = options_of(run, want);
+    const char *options = join_mount_options(run, want);
     const char *option;
 
     *ret_why = NULL;
@@ -130,12 +132,12 @@ static enum step find_step(struct state_run *run, const struct mounted_args *wan
         *ret_why = arena_printf(run->arena, "%s is not mounted", want->name);
         return STEP_MOUNT;
     }
-    if (!mounts_is_device(run, now, want->device) || !is_type(want, now, options)) {
+    if (!mounts_is_device(run, now, want->device) || !is_type_mounted(want, now, options)) {
         *ret_why = arena_printf(run->arena, "%s (%s) is mounted at %s, not %s (%s)", now->device,
                                 now->type, want->name, want->device, want->fstype);
         return STEP_REPLACE;
     }
-    option = mounts_differing(run, now, options, with_commas(run, want->hidden_opts));
+    option = mounts_differing(run, now, options, join_with_commas(run, want->hidden_opts));
     if (!option)
         return STEP_NONE;
     *ret_why = arena_printf(run->arena, "%s is mounted with other options: '%s' differs (%s)",
@@ -143,7 +145,8 @@ static enum step find_step(struct state_run *run, const struct mounted_args *wan
     return STEP_REMOUNT;
 }
 
-static int check_folder(struct state_run *run, const struct mounted_args *want, struct err *err)
+static int check_mount_point(struct state_run *run, const struct mounted_args *want,
+                             struct err *err)
 {
     struct fs_info info;
 
@@ -162,13 +165,13 @@ static int check_folder(struct state_run *run, const struct mounted_args *want, 
 static int mounted_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct mounted_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_mounted_editor(want);
     struct mounts_list list;
     const char *why;
 
-    if (mounts_read(run, &list, err) < 0 || check_folder(run, want, err) < 0)
+    if (mounts_read(run, &list, err) < 0 || check_mount_point(run, want, err) < 0)
         return -1;
-    if (find_step(run, want, mounts_find(&list, want->name), &why) != STEP_NONE)
+    if (find_mount_step(run, want, mounts_find(&list, want->name), &why) != STEP_NONE)
         state_differs(run, "%s", why);
     if (want->persist && editor_check(run, &editor, args, err) < 0)
         return -1;
@@ -182,7 +185,7 @@ static int mounted_check(struct state_run *run, const void *args, struct err *er
 
 /* --- applying -------------------------------------------------------------------------------- */
 
-static int make_folder(struct state_run *run, const struct mounted_args *want, struct err *err)
+static int make_mount_point(struct state_run *run, const struct mounted_args *want, struct err *err)
 {
     const struct change_attr attr = CHANGE_KEEP;
     struct fs_info info;
@@ -213,10 +216,10 @@ static int replace_mount(struct state_run *run, const struct mounts_entry *now,
     return -1;
 }
 
-static int do_step(struct state_run *run, const struct mounted_args *want, enum step step,
-                   const struct mounts_entry *now, struct err *err)
+static int do_mount_step(struct state_run *run, const struct mounted_args *want, enum step step,
+                         const struct mounts_entry *now, struct err *err)
 {
-    const char *options = options_of(run, want);
+    const char *options = join_mount_options(run, want);
     const struct mounts_entry entry = { .folder = want->name,
                                         .device = want->device,
                                         .type = is_bind(options) ? "none" : want->fstype,
@@ -236,8 +239,8 @@ static int do_step(struct state_run *run, const struct mounted_args *want, enum 
 }
 
 /* `ret_done` is what was done; NULL: nothing. */
-static int mount_now(struct state_run *run, const struct mounted_args *want, const char **ret_done,
-                     struct err *err)
+static int mount_device(struct state_run *run, const struct mounted_args *want,
+                        const char **ret_done, struct err *err)
 {
     struct mounts_list list;
     struct mounts_entry recipe = { 0 }; /* of the current mount */
@@ -248,15 +251,15 @@ static int mount_now(struct state_run *run, const struct mounted_args *want, con
     if (mounts_read(run, &list, err) < 0)
         return -1;
     now = mounts_find(&list, want->name);
-    step = find_step(run, want, now, &why);
+    step = find_mount_step(run, want, now, &why);
     *ret_done = NULL;
     if (step == STEP_NONE)
         return 0;
-    if (make_folder(run, want, err) < 0 || (now && mounts_note(run, &list, now, err) < 0))
+    if (make_mount_point(run, want, err) < 0 || (now && mounts_note(run, &list, now, err) < 0))
         return -1;
     if (now)
         recipe = mounts_recipe(run, &list, now);
-    if (do_step(run, want, step, &recipe, err) < 0)
+    if (do_mount_step(run, want, step, &recipe, err) < 0)
         return -1;
     *ret_done =
         arena_printf(run->arena, "%s %s (%s) at %s", step == STEP_REMOUNT ? "remounted" : "mounted",
@@ -267,11 +270,11 @@ static int mount_now(struct state_run *run, const struct mounted_args *want, con
 static int mounted_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct mounted_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_mounted_editor(want);
     const char *done;
 
     /* What cannot be mounted is not added to fstab: the next boot would fail. */
-    if (mount_now(run, want, &done, err) < 0)
+    if (mount_device(run, want, &done, err) < 0)
         return -1;
     buf_clear(&run->text);
     if (want->persist && editor_apply(run, &editor, args, err) < 0)
@@ -282,7 +285,7 @@ static int mounted_apply(struct state_run *run, const void *args, struct err *er
     state_detail(run, "device", "%s", want->device);
     state_detail(run, "mountpoint", "%s", want->name);
     state_detail(run, "fstype", "%s", want->fstype);
-    state_detail(run, "options", "%s", options_of(run, want));
+    state_detail(run, "options", "%s", join_mount_options(run, want));
     state_detail_value(run, "persisted", value_bool(want->persist));
     return 0;
 }

@@ -22,7 +22,7 @@
 /* --- reading -------------------------------------------------------------------------------- */
 
 /* 36 35 98:0 /root /mnt options [tags...] - type source super-options */
-static bool parse_line(struct arena *arena, struct str line, struct mounts_entry *ret)
+static bool parse_mount_line(struct arena *arena, struct str line, struct mounts_entry *ret)
 {
     struct str folder, options, word;
 
@@ -53,7 +53,7 @@ int mounts_read(struct state_run *run, struct mounts_list *ret, struct err *err)
     if (fs_read(run->arena, MOUNTINFO, MOUNTINFO_MAX, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line))
-        if (parse_line(run->arena, line.text, &entry))
+        if (parse_mount_line(run->arena, line.text, &entry))
             VEC_PUSH_IN(run->arena, &ret->list, entry);
     return 0;
 }
@@ -67,8 +67,8 @@ const struct mounts_entry *mounts_find(const struct mounts_list *list, const cha
 }
 
 /* Another mount that shows this folder of the file system; NULL: none. */
-static const char *find_source(struct state_run *run, const struct mounts_list *list,
-                               const struct mounts_entry *entry)
+static const char *find_mount_source(struct state_run *run, const struct mounts_list *list,
+                                     const struct mounts_entry *entry)
 {
     VEC_EACH (&list->list, other) {
         const size_t n = strcmp(other->root, "/") == 0 ? 0 : strlen(other->root);
@@ -86,7 +86,7 @@ struct mounts_entry mounts_recipe(struct state_run *run, const struct mounts_lis
                                   const struct mounts_entry *entry)
 {
     struct mounts_entry recipe = *entry;
-    const char *source = strcmp(entry->root, "/") == 0 ? NULL : find_source(run, list, entry);
+    const char *source = strcmp(entry->root, "/") == 0 ? NULL : find_mount_source(run, list, entry);
 
     if (!source)
         return recipe;
@@ -139,7 +139,7 @@ bool mounts_has_option(const char *options, const char *option)
 }
 
 /* The value of "key=..." in a list; a NULL view when there is none. */
-static struct str value_of(const char *options, struct str key)
+static struct str find_mount_option(const char *options, struct str key)
 {
     struct str rest = str_from(options);
 
@@ -171,7 +171,7 @@ static const struct {
 /* Of the flags above, these are off by default. */
 #define OFF_BY_DEFAULT 4
 
-static bool is_set(const struct mounts_entry *entry, const char *flag)
+static bool is_option_set(const struct mounts_entry *entry, const char *flag)
 {
     return mounts_has_option(entry->options, flag) || mounts_has_option(entry->super_options, flag);
 }
@@ -190,7 +190,7 @@ static bool is_implied(const char *wanted, const char *flag)
 }
 
 /* The same number in another notation: 0755 and 755, 1m and 1024k. */
-static bool same_value(struct str a, struct str b)
+static bool is_same_value(struct str a, struct str b)
 {
     uint64_t left, right;
     struct err ignored;
@@ -205,9 +205,9 @@ static bool same_value(struct str a, struct str b)
            number_parse_size(b, &right, &ignored) == 0 && left == right;
 }
 
-static bool flag_differs(const struct mounts_entry *entry, const char *wanted, size_t i)
+static bool is_flag_other(const struct mounts_entry *entry, const char *wanted, size_t i)
 {
-    const bool now = is_set(entry, flags[i].flag);
+    const bool now = is_option_set(entry, flags[i].flag);
 
     if (mounts_has_option(wanted, flags[i].flag))
         return !now;
@@ -222,17 +222,17 @@ const char *mounts_differing(struct state_run *run, const struct mounts_entry *e
     struct str rest = str_from(wanted);
 
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-        if (!mounts_has_option(hidden, flags[i].flag) && flag_differs(entry, wanted, i))
+        if (!mounts_has_option(hidden, flags[i].flag) && is_flag_other(entry, wanted, i))
             return flags[i].flag;
     while (rest.p) {
         const struct str option = str_cut(&rest, ',');
         const size_t equals = str_find_char(option, '=', 0);
         const struct str key = str_slice(option, 0, equals == STR_NONE ? option.n : equals);
-        const struct str now = value_of(entry->super_options, key);
+        const struct str now = find_mount_option(entry->super_options, key);
 
         if (equals == STR_NONE || !now.p || has_option(hidden, key) || has_option(hidden, option))
             continue; /* a flag, or not visible */
-        if (!same_value(now, str_from_offset(option, equals + 1)))
+        if (!is_same_value(now, str_from_offset(option, equals + 1)))
             return arena_str(run->arena, option).p;
     }
     return NULL;
@@ -240,7 +240,7 @@ const char *mounts_differing(struct state_run *run, const struct mounts_entry *e
 
 /* --- devices ---------------------------------------------------- */
 
-static const char *real_device(struct state_run *run, const char *device)
+static const char *find_real_device(struct state_run *run, const char *device)
 {
     static const struct {
         const char *tag, *folder;
@@ -263,7 +263,7 @@ bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, c
 {
     struct stat wanted, mounted;
 
-    if (strcmp(real_device(run, device), real_device(run, entry->device)) == 0)
+    if (strcmp(find_real_device(run, device), find_real_device(run, entry->device)) == 0)
         return true;
     if (device[0] != '/' || stat(device, &wanted) < 0)
         return false;
@@ -278,7 +278,7 @@ bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, c
 
 int mounts_is_swap(struct state_run *run, const char *device, bool *ret, struct err *err)
 {
-    const char *real = real_device(run, device);
+    const char *real = find_real_device(run, device);
     struct line line;
     struct str text;
 
@@ -292,11 +292,12 @@ int mounts_is_swap(struct state_run *run, const char *device, bool *ret, struct 
 
 bool mounts_has_swap(struct state_run *run, struct str fstab, const char *device)
 {
-    const char *real = real_device(run, device);
+    const char *real = find_real_device(run, device);
     struct fstab_entry entry;
 
     while (fstab_next(run->arena, &fstab, &entry))
-        if (strcmp(entry.type, "swap") == 0 && strcmp(real_device(run, entry.device), real) == 0)
+        if (strcmp(entry.type, "swap") == 0 &&
+            strcmp(find_real_device(run, entry.device), real) == 0)
             return true;
     return false;
 }
@@ -335,7 +336,7 @@ int mounts_remount(struct state_run *run, const char *device, const char *folder
         NULL, NULL, err);
 }
 
-static const char *all_options(struct state_run *run, const struct mounts_entry *entry)
+static const char *join_all_options(struct state_run *run, const struct mounts_entry *entry)
 {
     return arena_printf(run->arena, "%s,%s", entry->options, entry->super_options);
 }
@@ -346,14 +347,14 @@ int mounts_mount_again(struct state_run *run, const struct mounts_entry *entry, 
 
     if (entry->super_options[0] == '\0')
         return mounts_mount(run, entry, err);
-    whole.options = all_options(run, entry);
+    whole.options = join_all_options(run, entry);
     return mounts_mount(run, &whole, err) == 0 ? 0 : mounts_mount(run, entry, err);
 }
 
 int mounts_remount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err)
 {
     if (entry->super_options[0] != '\0' &&
-        mounts_remount(run, entry->device, entry->folder, all_options(run, entry), err) == 0)
+        mounts_remount(run, entry->device, entry->folder, join_all_options(run, entry), err) == 0)
         return 0;
     return mounts_remount(run, entry->device, entry->folder, entry->options, err);
 }

@@ -53,7 +53,7 @@ static int swap_plan(struct state_run *run, const void *args, const struct edito
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct swap_args *want)
+static struct editor make_swap_editor(const struct swap_args *want)
 {
     return (struct editor){ .path = want->config, .plan = swap_plan };
 }
@@ -77,7 +77,7 @@ static int check_device(struct state_run *run, const struct swap_args *want, str
 static int swap_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct swap_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_swap_editor(want);
     bool active;
 
     if (mounts_is_swap(run, want->name, &active, err) < 0)
@@ -97,7 +97,7 @@ static int swap_check(struct state_run *run, const void *args, struct err *err)
 static int swap_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct swap_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_swap_editor(want);
     const struct tool tool = run_tool(run);
     bool active;
 

@@ -34,7 +34,8 @@ static int unmounted_validate(const void *args, const struct value *where, struc
 }
 
 /* Does the device of the entry match the given one, if any? */
-static bool is_meant(struct state_run *run, const struct unmounted_args *want, struct str text)
+static bool is_device_meant(struct state_run *run, const struct unmounted_args *want,
+                            struct str text)
 {
     struct fstab_entry entry;
 
@@ -44,12 +45,13 @@ static bool is_meant(struct state_run *run, const struct unmounted_args *want, s
         run, &(struct mounts_entry){ .folder = want->name, .device = entry.device }, want->device);
 }
 
-static int unmounted_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                          struct editor_plan *plan, struct err *err)
+static int plan_unmounted_entry(struct state_run *run, const void *args,
+                                const struct editor_file *file, struct editor_plan *plan,
+                                struct err *err)
 {
     const struct unmounted_args *want = args;
 
-    if (is_meant(run, want, file->text))
+    if (is_device_meant(run, want, file->text))
         fstab_remove(file->text, want->name, &plan->text);
     else
         buf_add_str(&plan->text, file->text);
@@ -58,13 +60,14 @@ static int unmounted_plan(struct state_run *run, const void *args, const struct 
     return edit_finish(&plan->text, err);
 }
 
-static struct editor editor_of(const struct unmounted_args *want)
+static struct editor make_unmounted_editor(const struct unmounted_args *want)
 {
-    return (struct editor){ .path = want->config, .plan = unmounted_plan };
+    return (struct editor){ .path = want->config, .plan = plan_unmounted_entry };
 }
 
-static int find_mount(struct state_run *run, const struct unmounted_args *want,
-                      struct mounts_list *list, const struct mounts_entry **ret, struct err *err)
+static int find_unwanted_mount(struct state_run *run, const struct unmounted_args *want,
+                               struct mounts_list *list, const struct mounts_entry **ret,
+                               struct err *err)
 {
     if (mounts_read(run, list, err) < 0)
         return -1;
@@ -77,11 +80,11 @@ static int find_mount(struct state_run *run, const struct unmounted_args *want,
 static int unmounted_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct unmounted_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_unmounted_editor(want);
     const struct mounts_entry *now;
     struct mounts_list list;
 
-    if (find_mount(run, want, &list, &now, err) < 0)
+    if (find_unwanted_mount(run, want, &list, &now, err) < 0)
         return -1;
     if (now)
         state_differs(run, "%s is mounted at %s", now->device, want->name);
@@ -95,12 +98,12 @@ static int unmounted_check(struct state_run *run, const void *args, struct err *
 static int unmounted_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct unmounted_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_unmounted_editor(want);
     const struct mounts_entry *now;
     struct mounts_list list;
 
     buf_clear(&run->text);
-    if (find_mount(run, want, &list, &now, err) < 0 ||
+    if (find_unwanted_mount(run, want, &list, &now, err) < 0 ||
         (want->persist && editor_apply(run, &editor, args, err) < 0))
         return -1;
     run->unchanged = !now && (run->unchanged || !want->persist);
@@ -122,7 +125,7 @@ static int unmounted_revert(struct state_run *run, const void *args, struct err 
     const struct mounts_entry *now;
     struct mounts_list list;
 
-    if (find_mount(run, want, &list, &now, err) < 0)
+    if (find_unwanted_mount(run, want, &list, &now, err) < 0)
         return -1;
     if (!was || now) {
         state_unchanged(run);

@@ -96,8 +96,8 @@ static struct server_login complete_login(struct state_run *run, const struct se
 }
 
 /* `form` is the option for the form of rows: "--batch", "--xml". */
-static const char *const *client_argv(const struct tool *tool, const struct server_login *login,
-                                      const char *form)
+static const char *const *make_mysql_argv(const struct tool *tool, const struct server_login *login,
+                                          const char *form)
 {
     struct tool_words words = { 0 };
 
@@ -119,8 +119,9 @@ static const char *const *client_argv(const struct tool *tool, const struct serv
     return tool_argv(tool, &words);
 }
 
-static int call_client(struct state_run *run, const struct server_login *login, const char *form,
-                       struct str sql, struct process_result *ret, struct err *err)
+static int call_mysql_client(struct state_run *run, const struct server_login *login,
+                             const char *form, struct str sql, struct process_result *ret,
+                             struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *env[] = { NULL, NULL };
@@ -128,7 +129,7 @@ static int call_client(struct state_run *run, const struct server_login *login, 
 
     if (login->pass)
         env[0] = arena_printf(run->arena, "MYSQL_PWD=%s", login->pass);
-    return tool_try(&tool, client_argv(&tool, login, form), &options, ret, err);
+    return tool_try(&tool, make_mysql_argv(&tool, login, form), &options, ret, err);
 }
 
 /* --- rows ------------------------------------------------------------------------------- */
@@ -152,7 +153,7 @@ static struct str unescape_field(struct arena *arena, struct str field)
     return (struct str){ out, n };
 }
 
-static void read_rows(struct arena *arena, struct str text, struct server_rows *rows)
+static void read_mysql_rows(struct arena *arena, struct str text, struct server_rows *rows)
 {
     *rows = (struct server_rows){ 0 };
     while (text.p && text.n > 0) {
@@ -177,12 +178,12 @@ int server_run(struct state_run *run, const struct server_login *login, const st
     buf_add_text(&whole, "SET SESSION sql_mode='';\n");
     buf_add_str(&whole, buf_view(sql));
     buf_add_char(&whole, '\n');
-    if (call_client(run, &all, BATCH, buf_view(&whole), &result, err) < 0)
+    if (call_mysql_client(run, &all, BATCH, buf_view(&whole), &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return tool_fail(client_argv(&tool, &all, BATCH), &result, err);
+        return tool_fail(make_mysql_argv(&tool, &all, BATCH), &result, err);
     if (ret_rows)
-        read_rows(run->arena, result.out, ret_rows);
+        read_mysql_rows(run->arena, result.out, ret_rows);
     return 0;
 }
 
@@ -193,10 +194,10 @@ int server_run_xml(struct state_run *run, const struct server_login *login, stru
     const struct server_login all = complete_login(run, login);
     struct process_result result;
 
-    if (call_client(run, &all, XML, sql, &result, err) < 0)
+    if (call_mysql_client(run, &all, XML, sql, &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return tool_fail(client_argv(&tool, &all, XML), &result, err);
+        return tool_fail(make_mysql_argv(&tool, &all, XML), &result, err);
     *ret_xml = result.out;
     return 0;
 }
@@ -215,7 +216,7 @@ bool server_is_missing(struct state_run *run, const struct server_login *login, 
     if (tool_find(run->arena, "mariadb") || tool_find(run->arena, "mysql")) {
         size_t i = 0;
 
-        if (call_client(run, &all, BATCH, STR("SELECT 1;\n"), &result, &err) < 0)
+        if (call_mysql_client(run, &all, BATCH, STR("SELECT 1;\n"), &result, &err) < 0)
             return false;
         while (i < ARRAY_LEN(refusals) &&
                str_find(result.err, str_from(refusals[i]), 0) == STR_NONE)
@@ -240,7 +241,7 @@ int server_try_login(struct state_run *run, const struct server_login *login, co
     all.pass = password;
     all.default_file = NULL;
     all.db = NULL;
-    if (call_client(run, &all, BATCH, STR("SELECT 1;\n"), &result, err) < 0)
+    if (call_mysql_client(run, &all, BATCH, STR("SELECT 1;\n"), &result, err) < 0)
         return -1;
     *ret = process_status_ok(result.status);
     return 0;

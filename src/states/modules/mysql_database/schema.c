@@ -48,7 +48,8 @@ static const struct resource_attribute attributes[] = {
     [COLLATE] = { "collation", "collate", WANT(collate), is_same_set },
 };
 
-static void add_count(struct buf *sql, const char *table, const char *column, struct str name)
+static void add_object_count(struct buf *sql, const char *table, const char *column,
+                             struct str name)
 {
     buf_printf(sql, " + (SELECT COUNT(*) FROM information_schema.%s o WHERE o.%s = ", table,
                column);
@@ -56,7 +57,7 @@ static void add_count(struct buf *sql, const char *table, const char *column, st
     buf_add_char(sql, ')');
 }
 
-static bool is_away(struct state_run *run, const void *args)
+static bool is_schema_away(struct state_run *run, const void *args)
 {
     return server_is_missing(run, &((const struct schema_args *)args)->login, "the database");
 }
@@ -89,9 +90,9 @@ static int count_objects(struct state_run *run, const void *args, int64_t *ret, 
 
     *ret = 0;
     buf_add_text(&sql, "SELECT 0");
-    add_count(&sql, "TABLES", "TABLE_SCHEMA", str_from(want->name));
-    add_count(&sql, "ROUTINES", "ROUTINE_SCHEMA", str_from(want->name));
-    add_count(&sql, "EVENTS", "EVENT_SCHEMA", str_from(want->name));
+    add_object_count(&sql, "TABLES", "TABLE_SCHEMA", str_from(want->name));
+    add_object_count(&sql, "ROUTINES", "ROUTINE_SCHEMA", str_from(want->name));
+    add_object_count(&sql, "EVENTS", "EVENT_SCHEMA", str_from(want->name));
     buf_add_char(&sql, ';');
     if (server_run(run, &want->login, &sql, &rows, err) < 0)
         return -1;
@@ -136,7 +137,7 @@ const struct resource schema_resource = {
     .attributes = attributes,
     .n = ARRAY_LEN(attributes),
     .contents = &objects,
-    .is_away = is_away,
+    .is_away = is_schema_away,
     .find = find_schema,
     .define = define_schema,
     .drop = drop_schema,

@@ -9,7 +9,7 @@ static const struct param absent_params[] = {
 };
 
 /* Revoking ALL revokes what exists; a single privilege is revoked even from ALL. */
-static struct privileges find_extra(struct state_run *run, const struct mysql_grants *now)
+static struct privileges find_granted_extra(struct state_run *run, const struct mysql_grants *now)
 {
     struct privileges extra = { 0 };
 
@@ -34,7 +34,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
         return 0;
     if (grants_read(run, want, &now, err) < 0)
         return -1;
-    extra = find_extra(run, &now);
+    extra = find_granted_extra(run, &now);
     if (extra.list.n == 0) {
         state_say(run, "'%s'@'%s' has none of the privileges", want->user, want->host);
         return 0;
@@ -55,7 +55,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
     if (grants_read(run, want, &now, err) < 0)
         return -1;
-    extra = find_extra(run, &now);
+    extra = find_granted_extra(run, &now);
     if (extra.list.n == 0) {
         state_unchanged(run);
         return 0;

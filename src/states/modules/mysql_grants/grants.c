@@ -67,7 +67,7 @@ int grants_read(struct state_run *run, const struct grants_args *args, struct my
 
 /* --- changing --------------------------------------------------------------------------- */
 
-static bool has_word(const struct privileges *set, const char *word)
+static bool has_privilege_word(const struct privileges *set, const char *word)
 {
     VEC_EACH (&set->list, one)
         if (str_is(one->word, word))
@@ -75,8 +75,8 @@ static bool has_word(const struct privileges *set, const char *word)
     return false;
 }
 
-static void add_change(struct buf *sql, const struct grants_args *args, const char *verb,
-                       struct str object, const struct privileges *set)
+static void add_grants_change(struct buf *sql, const struct grants_args *args, const char *verb,
+                              struct str object, const struct privileges *set)
 {
     const bool grants = strcmp(verb, "GRANT") == 0;
 
@@ -86,19 +86,20 @@ static void add_change(struct buf *sql, const struct grants_args *args, const ch
     privileges_print(set, !grants, sql);
     buf_printf(sql, " ON %.*s %s ", STR_ARG(object), grants ? "TO" : "FROM");
     server_add_account(sql, args->user, args->host);
-    buf_add_text(sql, grants && has_word(set, "GRANT OPTION") ? " WITH GRANT OPTION;\n" : ";\n");
+    buf_add_text(sql, grants && has_privilege_word(set, "GRANT OPTION") ? " WITH GRANT OPTION;\n"
+                                                                        : ";\n");
 }
 
 /* ALL PRIVILEGES cannot be taken away together with others. */
-static void add_revoke(struct arena *arena, struct buf *sql, const struct grants_args *args,
-                       struct str object, const struct privileges *less)
+static void add_grants_revoke(struct arena *arena, struct buf *sql, const struct grants_args *args,
+                              struct str object, const struct privileges *less)
 {
     struct privileges all = { 0 }, rest = { 0 };
 
     VEC_EACH (&less->list, one)
         privileges_add(arena, str_is(one->word, "ALL PRIVILEGES") ? &all : &rest, *one);
-    add_change(sql, args, "REVOKE", object, &all);
-    add_change(sql, args, "REVOKE", object, &rest);
+    add_grants_change(sql, args, "REVOKE", object, &all);
+    add_grants_change(sql, args, "REVOKE", object, &rest);
 }
 
 int grants_change(struct state_run *run, const struct grants_args *args, struct str object,
@@ -106,8 +107,8 @@ int grants_change(struct state_run *run, const struct grants_args *args, struct 
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
 
-    add_revoke(run->arena, &sql, args, object, less);
-    add_change(&sql, args, "GRANT", object, more);
+    add_grants_revoke(run->arena, &sql, args, object, less);
+    add_grants_change(&sql, args, "GRANT", object, more);
     return sql.n > 0 ? server_run(run, &args->login, &sql, NULL, err) : 0;
 }
 
@@ -121,8 +122,9 @@ int grants_note(struct state_run *run, const struct mysql_grants *grants, struct
 }
 
 /* What the account requires comes back with the rest of it. */
-static int restore_account(struct state_run *run, const struct grants_args *args,
-                           const struct value *account, const char *now, struct err *err)
+static int restore_account_requirements(struct state_run *run, const struct grants_args *args,
+                                        const struct value *account, const char *now,
+                                        struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     struct mysql_identity identity;
@@ -153,7 +155,7 @@ int grants_revert(struct state_run *run, const void *args, struct err *err)
     if (privileges_parse(run->arena, before->s, &old, err) < 0)
         return -1;
     less = privileges_minus(run->arena, &now.have, &old);
-    if (has_word(&less, "ALL PRIVILEGES"))
+    if (has_privilege_word(&less, "ALL PRIVILEGES"))
         more = old;
     else
         more = privileges_minus(run->arena, &old, &now.have);
@@ -161,9 +163,9 @@ int grants_revert(struct state_run *run, const void *args, struct err *err)
               STR_ARG(now.object));
     if (grants_change(run, want, now.object, &less, &more, err) < 0)
         return -1;
-    return want->ssl_option
-               ? restore_account(run, want, state_noted(run, "account"), now.account, err)
-               : 0;
+    return want->ssl_option ? restore_account_requirements(run, want, state_noted(run, "account"),
+                                                           now.account, err)
+                            : 0;
 }
 
 /* --- encrypted connections -------------------------------------------------------------- */

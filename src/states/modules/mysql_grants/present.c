@@ -19,8 +19,8 @@ struct plan {
     bool ssl;
 };
 
-static struct plan make_plan(struct state_run *run, const struct grants_args *want,
-                             const struct mysql_grants *now)
+static struct plan plan_grants(struct state_run *run, const struct grants_args *want,
+                               const struct mysql_grants *now)
 {
     struct plan plan = { .more = privileges_minus(run->arena, &now->want, &now->have) };
 
@@ -37,7 +37,7 @@ static struct plan make_plan(struct state_run *run, const struct grants_args *wa
 static void report_plan(struct state_run *run, const struct grants_args *want,
                         const struct mysql_grants *now)
 {
-    const struct plan plan = make_plan(run, want, now);
+    const struct plan plan = plan_grants(run, want, now);
     const struct str object = now->object;
 
     if (plan.less.list.n > 0) {
@@ -106,7 +106,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
         return -1;
     if (!now.account)
         return fail_without_account(want, err);
-    plan = make_plan(run, want, &now);
+    plan = plan_grants(run, want, &now);
     if (plan.less.list.n + plan.more.list.n == 0 && !plan.ssl) {
         state_unchanged(run);
         return 0;

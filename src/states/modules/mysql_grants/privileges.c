@@ -95,7 +95,7 @@ static struct str unquote_name(struct arena *arena, struct str name)
 /* --- sets ------------------------------------------------------------------------------- */
 
 /* In capitals, with one blank between words; a NULL view when there is something else. */
-static struct str read_word(struct arena *arena, struct str text)
+static struct str read_privilege_word(struct arena *arena, struct str text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -116,7 +116,7 @@ static struct str read_word(struct arena *arena, struct str text)
     return out.n > 0 ? str_trim(buf_copy(&out, arena)) : (struct str){ NULL, 0 };
 }
 
-static bool is_same(const struct privilege *a, const struct privilege *b)
+static bool is_same_privilege(const struct privilege *a, const struct privilege *b)
 {
     return str_eq(a->word, b->word) && str_eq(a->column, b->column);
 }
@@ -124,7 +124,7 @@ static bool is_same(const struct privilege *a, const struct privilege *b)
 void privileges_add(struct arena *arena, struct privileges *set, struct privilege one)
 {
     VEC_EACH (&set->list, old)
-        if (is_same(old, &one))
+        if (is_same_privilege(old, &one))
             return;
     if (!str_is(one.word, "USAGE"))
         VEC_PUSH_IN(arena, &set->list, one);
@@ -134,7 +134,8 @@ void privileges_add(struct arena *arena, struct privileges *set, struct privileg
 static int parse_one(struct arena *arena, struct str text, struct privileges *set, struct err *err)
 {
     const size_t open = str_find_char(text, '(', 0);
-    const struct str word = read_word(arena, str_slice(text, 0, open == STR_NONE ? text.n : open));
+    const struct str word =
+        read_privilege_word(arena, str_slice(text, 0, open == STR_NONE ? text.n : open));
     struct str columns;
 
     if (!word.p || (open != STR_NONE && text.p[text.n - 1] != ')'))
@@ -183,7 +184,7 @@ static bool has_privilege(const struct privileges *set, struct str word, struct 
     const struct privilege one = { word, column };
 
     VEC_EACH (&set->list, old)
-        if (is_same(old, &one))
+        if (is_same_privilege(old, &one))
             return true;
     return false;
 }

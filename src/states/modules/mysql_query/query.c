@@ -24,7 +24,7 @@ int query_validate(const struct query_args *args, const struct value *where, str
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void add_unescaped(struct buf *out, struct str text)
+static void add_unescaped_field(struct buf *out, struct str text)
 {
     static const struct {
         const char *code;
@@ -43,11 +43,11 @@ static void add_unescaped(struct buf *out, struct str text)
     }
 }
 
-static struct str unescape(struct arena *arena, struct str text)
+static struct str unescape_printed_field(struct arena *arena, struct str text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
-    add_unescaped(&out, text);
+    add_unescaped_field(&out, text);
     return buf_copy(&out, arena);
 }
 
@@ -65,19 +65,20 @@ static bool cut_at(struct str *rest, const char *mark, struct str *ret)
 }
 
 /* <field name="a">1</field>, or <field name="a" xsi:nil="true" />: NULL */
-static struct value read_row(struct arena *arena, struct str row)
+static struct value read_query_row(struct arena *arena, struct str row)
 {
     struct value_map *map = value_map_new(arena, 8);
     struct str before, name, attributes, value;
 
     while (cut_at(&row, "<field name=\"", &before) && cut_at(&row, "\"", &name) &&
            cut_at(&row, ">", &attributes)) {
-        const struct str column = unescape(arena, name);
+        const struct str column = unescape_printed_field(arena, name);
 
         if (attributes.n > 0)
             value_map_set(arena, map, value_str(column), value_null());
         else if (cut_at(&row, "</field>", &value))
-            value_map_set(arena, map, value_str(column), value_str(unescape(arena, value)));
+            value_map_set(arena, map, value_str(column),
+                          value_str(unescape_printed_field(arena, value)));
     }
     return value_map(map);
 }
@@ -88,13 +89,13 @@ struct value query_rows(struct arena *arena, struct str xml)
     struct str before, row;
 
     while (cut_at(&xml, "<row>", &before) && cut_at(&xml, "</row>", &row))
-        value_list_push(arena, rows, read_row(arena, row));
+        value_list_push(arena, rows, read_query_row(arena, row));
     return value_list(rows);
 }
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-static int is_done(const struct query_args *args, bool *ret, struct err *err)
+static int is_output_there(const struct query_args *args, bool *ret, struct err *err)
 {
     struct fs_info info;
 
@@ -127,7 +128,7 @@ int query_check(struct state_run *run, const struct query_args *args, struct err
 {
     bool done, missing;
 
-    if (is_done(args, &done, err) < 0)
+    if (is_output_there(args, &done, err) < 0)
         return -1;
     if (done) {
         state_say(run, "%s exists", args->output);
@@ -184,7 +185,7 @@ int query_apply(struct state_run *run, const struct query_args *args, struct str
     struct value rows;
     struct str xml;
 
-    if (is_done(args, &done, err) < 0)
+    if (is_output_there(args, &done, err) < 0)
         return -1;
     if (done) {
         state_unchanged(run);

@@ -32,7 +32,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-static const char *is_given(const char *text)
+static const char *find_given_text(const char *text)
 {
     return text && text[0] != '\0' ? text : NULL;
 }
@@ -47,7 +47,8 @@ static int present_validate(const void *args, const struct value *where, struct 
     if (!validate_is_variable(str_from(want->auth_plugin)))
         result = value_diag(diags, value_point(where, "auth_plugin"),
                             "'auth_plugin' may contain only letters, digits and '_'");
-    if (!is_given(want->password) && !is_given(want->password_hash) && !want->allow_passwordless)
+    if (!find_given_text(want->password) && !find_given_text(want->password_hash) &&
+        !want->allow_passwordless)
         result = value_diag(diags, where,
                             "'password' or 'password_hash' is required, unless "
                             "'allow_passwordless' is true");
@@ -62,11 +63,11 @@ static bool is_socket(struct str plugin)
 }
 
 /* The hash to store; NULL: computed by a plugin that adds salt, or none. */
-static int wanted_hash(struct state_run *run, const struct present_args *want, const char **ret,
-                       struct err *err)
+static int find_wanted_hash(struct state_run *run, const struct present_args *want,
+                            const char **ret, struct err *err)
 {
-    *ret = is_given(want->password) ? NULL : is_given(want->password_hash);
-    if (is_given(want->password) && strcmp(want->auth_plugin, IDENTITY_NATIVE) == 0 &&
+    *ret = find_given_text(want->password) ? NULL : find_given_text(want->password_hash);
+    if (find_given_text(want->password) && strcmp(want->auth_plugin, IDENTITY_NATIVE) == 0 &&
         identity_hash_native(run->arena, want->password, ret, err) < 0)
         return -1;
     if (*ret)
@@ -83,12 +84,12 @@ static int compare_identity(struct state_run *run, const struct present_args *wa
     identity_parse(run->arena, str_from(statement), &now);
     if (now.hash.n > 0)
         state_secret(run, now.hash);
-    if (wanted_hash(run, want, &hash, err) < 0)
+    if (find_wanted_hash(run, want, &hash, err) < 0)
         return -1;
     *ret_same = false;
     if (now.several)
         return 0;
-    if (!is_given(want->password) && !hash) {
+    if (!find_given_text(want->password) && !hash) {
         *ret_same =
             want->unix_socket ? is_socket(now.plugin) : now.hash.n == 0 && !is_socket(now.plugin);
         return 0;
@@ -137,13 +138,13 @@ static int add_identity(struct state_run *run, const struct present_args *want, 
     const char *hash;
     bool mariadb;
 
-    if (wanted_hash(run, want, &hash, err) < 0 ||
+    if (find_wanted_hash(run, want, &hash, err) < 0 ||
         server_is_mariadb(run, &want->login, &mariadb, err) < 0)
         return -1;
     if (hash) {
         buf_printf(sql, " IDENTIFIED WITH %s AS ", want->auth_plugin);
         server_add_text(sql, str_from(hash));
-    } else if (is_given(want->password)) {
+    } else if (find_given_text(want->password)) {
         buf_printf(sql, mariadb ? " IDENTIFIED VIA %s USING PASSWORD(" : " IDENTIFIED WITH %s BY ",
                    want->auth_plugin);
         server_add_text(sql, str_from(want->password));

@@ -66,7 +66,7 @@ struct net {
     unsigned prefix;
 };
 
-static bool parse_address(struct str text, struct net *ret)
+static bool parse_network_address(struct str text, struct net *ret)
 {
     char copy[INET6_ADDRSTRLEN];
 
@@ -98,21 +98,21 @@ static int parse_net(const char *text, struct net *ret, struct err *err)
     int64_t prefix;
     struct err ignored;
 
-    if (!parse_address(address, ret))
+    if (!parse_network_address(address, ret))
         return err_set(err, ERR_INVALID, "'%s' is not an address or a network", text);
     if (!rest.p)
         return 0;
     if (number_parse_int(rest, &prefix, &ignored) == 0 && prefix >= 0 &&
         prefix <= (int64_t)ret->size * 8)
         ret->prefix = (unsigned)prefix;
-    else if (parse_address(rest, &mask) && mask.descendants == ret->descendants)
+    else if (parse_network_address(rest, &mask) && mask.descendants == ret->descendants)
         ret->prefix = count_bits(&mask);
     else
         return err_set(err, ERR_INVALID, "'%s' has no valid prefix", text);
     return 0;
 }
 
-static bool is_inside(const struct net *net, const struct net *address)
+static bool is_inside_network(const struct net *net, const struct net *address)
 {
     if (net->descendants != address->descendants)
         return false;
@@ -160,7 +160,7 @@ static int is_in_one(const char *text, const char *const *nets, struct value *re
     if (parse_net(text, &address, err) < 0)
         return -1;
     for (; *nets; nets++)
-        found |= parse_net(*nets, &net, err) == 0 && is_inside(&net, &address);
+        found |= parse_net(*nets, &net, err) == 0 && is_inside_network(&net, &address);
     *ret = value_bool(found);
     return 0;
 }
@@ -275,18 +275,18 @@ static bool pick_net(struct state_run *run, const struct net *net, struct value 
     return true;
 }
 
-static bool read_entry(const struct value *entry, struct net *ret)
+static bool read_dns_entry(const struct value *entry, struct net *ret)
 {
     const char *address = value_get_text(entry, "address"),
                *mask = value_get_text(entry, "netmask");
     const struct value *prefix = value_get(entry, "prefixlen");
     struct net bits;
 
-    if (!address || !parse_address(str_from(address), ret))
+    if (!address || !parse_network_address(str_from(address), ret))
         return false;
     if (value_is(prefix, VALUE_INT))
         ret->prefix = (unsigned)prefix->i;
-    else if (mask && parse_address(str_from(mask), &bits))
+    else if (mask && parse_network_address(str_from(mask), &bits))
         ret->prefix = count_bits(&bits);
     return true;
 }
@@ -310,7 +310,8 @@ static void pick_link(struct state_run *run, const struct value *entries, const 
         struct err ignored;
         struct net net;
 
-        if (!read_entry(&entries->list->items[i], &net) || (only && !is_inside(only, &net)) ||
+        if (!read_dns_entry(&entries->list->items[i], &net) ||
+            (only && !is_inside_network(only, &net)) ||
             is_in_one(address, loops, &is_loop, &ignored) < 0 || (is_loop.b && !loopback))
             continue;
         if (pick(run, &net, &shown) && !has_value(list, &shown))
@@ -368,8 +369,8 @@ static int call_in_subnet(struct state_run *run, const void *args, struct value 
     return 0;
 }
 
-static int find_interface(struct state_run *run, const char *name, struct value *ret,
-                          struct err *err)
+static int find_network_interface(struct state_run *run, const char *name, struct value *ret,
+                                  struct err *err)
 {
     struct value all;
     const struct value *found;
@@ -388,7 +389,7 @@ static int call_hw_addr(struct state_run *run, const void *args, struct value *r
     struct value link;
     const struct value *address;
 
-    if (find_interface(run, ((const struct network_args *)args)->text, &link, err) < 0)
+    if (find_network_interface(run, ((const struct network_args *)args)->text, &link, err) < 0)
         return -1;
     address = value_get(&link, "hwaddr");
     *ret = address ? *address : value_text("");
@@ -401,7 +402,7 @@ static int call_interface(struct state_run *run, const void *args, struct value 
     struct value link;
     const struct value *entries;
 
-    if (find_interface(run, ((const struct network_args *)args)->text, &link, err) < 0)
+    if (find_network_interface(run, ((const struct network_args *)args)->text, &link, err) < 0)
         return -1;
     entries = value_get(&link, "inet");
     *ret = entries ? *entries : value_list(value_list_new(run->arena, 0));
@@ -439,7 +440,7 @@ static int call_startswith(struct state_run *run, const void *args, struct value
 /* --- routes and names -------------------------------------------------------------------- */
 
 /* The kernel prints addresses as hexadecimal numbers in the order of the machine. */
-static struct value read_hex(struct state_run *run, struct str text)
+static struct value read_network_hex(struct state_run *run, struct str text)
 {
     struct net net = { .descendants = AF_INET, .size = sizeof(struct in_addr), .prefix = 32 };
     const uint32_t number = (uint32_t)strtoul(arena_str(run->arena, text).p, NULL, 16);
@@ -461,7 +462,8 @@ static struct value read_route(struct state_run *run, struct str line)
 
         if (keys[i])
             value_map_set(run->arena, map, value_text(keys[i]),
-                          is_text ? value_str(arena_str(run->arena, word)) : read_hex(run, word));
+                          is_text ? value_str(arena_str(run->arena, word))
+                                  : read_network_hex(run, word));
     }
     value_map_set(run->arena, map, value_text("addr_family"), value_text("inet"));
     return value_map(map);

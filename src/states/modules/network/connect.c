@@ -34,7 +34,7 @@ static const struct param connect_params[] = {
 /* clang-format on */
 
 /* The number of the error; 0: it is connected. */
-static int try_address(const struct addrinfo *to, int64_t timeout)
+static int try_to_connect(const struct addrinfo *to, int64_t timeout)
 {
     AUTO_FD int fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct pollfd waiting = { .fd = fd, .events = POLLOUT };
@@ -77,7 +77,7 @@ static void try_all(struct state_run *run, const struct connect_args *want,
         if (getnameinfo(one->ai_addr, one->ai_addrlen, address, sizeof(address), NULL, 0,
                         NI_NUMERICHOST) != 0)
             address[0] = '\0';
-        connected = try_address(one, want->timeout) == 0;
+        connected = try_to_connect(one, want->timeout) == 0;
     }
     put_result(run, connected,
                arena_printf(run->arena, "%s to %s (%s) on %s port %lld",

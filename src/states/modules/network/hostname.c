@@ -50,8 +50,8 @@ struct names {
     struct str file; /* NULL view: none */
 };
 
-static int read_names(struct state_run *run, const struct hostname_args *want, struct names *ret,
-                      struct err *err)
+static int read_hostname_names(struct state_run *run, const struct hostname_args *want,
+                               struct names *ret, struct err *err)
 {
     if (gethostname(ret->live, sizeof(ret->live)) < 0)
         return err_sys(err, errno, "get the host name");
@@ -62,12 +62,12 @@ static int read_names(struct state_run *run, const struct hostname_args *want, s
     return 0;
 }
 
-static bool is_live(const struct hostname_args *want, const struct names *now)
+static bool is_hostname_live(const struct hostname_args *want, const struct names *now)
 {
     return !want->live || strcmp(now->live, want->name) == 0;
 }
 
-static bool is_kept(const struct hostname_args *want, const struct names *now)
+static bool is_hostname_kept(const struct hostname_args *want, const struct names *now)
 {
     return !want->persist || (now->file.p && str_is(now->file, want->name));
 }
@@ -77,11 +77,11 @@ static int hostname_check(struct state_run *run, const void *args, struct err *e
     const struct hostname_args *want = args;
     struct names now;
 
-    if (read_names(run, want, &now, err) < 0)
+    if (read_hostname_names(run, want, &now, err) < 0)
         return -1;
-    if (!is_live(want, &now))
+    if (!is_hostname_live(want, &now))
         state_diff(run, "hostname", now.live, want->name);
-    if (!is_kept(want, &now))
+    if (!is_hostname_kept(want, &now))
         state_diff(run, want->config, now.file.p ? arena_str(run->arena, now.file).p : NULL,
                    want->name);
     if (!run->differs)
@@ -89,7 +89,7 @@ static int hostname_check(struct state_run *run, const void *args, struct err *e
     return 0;
 }
 
-static int set_live(const char *name, struct err *err)
+static int set_live_hostname(const char *name, struct err *err)
 {
     if (sethostname(name, strlen(name)) < 0)
         return err_sys(err, errno, "set the host name to '%s'", name);
@@ -102,16 +102,18 @@ static int hostname_apply(struct state_run *run, const void *args, struct err *e
     const char *text = arena_printf(run->arena, "%s\n", want->name);
     struct names now;
 
-    if (read_names(run, want, &now, err) < 0)
+    if (read_hostname_names(run, want, &now, err) < 0)
         return -1;
-    if (is_live(want, &now) && is_kept(want, &now)) {
+    if (is_hostname_live(want, &now) && is_hostname_kept(want, &now)) {
         state_unchanged(run);
         return 0;
     }
-    if (!is_kept(want, &now) && change_write(run, want->config, str_from(text), NULL, err) < 0)
+    if (!is_hostname_kept(want, &now) &&
+        change_write(run, want->config, str_from(text), NULL, err) < 0)
         return -1;
-    if (!is_live(want, &now) && (state_note(run, "previous", value_text(now.live), err) < 0 ||
-                                 set_live(want->name, err) < 0))
+    if (!is_hostname_live(want, &now) &&
+        (state_note(run, "previous", value_text(now.live), err) < 0 ||
+         set_live_hostname(want->name, err) < 0))
         return -1;
     state_say(run, "the host name is %s", want->name);
     state_detail(run, "hostname", "%s", want->name);
@@ -129,7 +131,7 @@ static int hostname_revert(struct state_run *run, const void *args, struct err *
         return 0;
     }
     state_say(run, "restored the host name %s", previous->s.p);
-    return set_live(previous->s.p, err);
+    return set_live_hostname(previous->s.p, err);
 }
 
 const struct module module_network_hostname = {

@@ -18,8 +18,8 @@ static const struct param ip_addrs_params[] = {
 };
 /* clang-format on */
 
-static void add_addresses(struct state_run *run, struct value_list *list,
-                          const struct value *interface, bool loopback)
+static void add_ip_addresses(struct state_run *run, struct value_list *list,
+                             const struct value *interface, bool loopback)
 {
     const struct value *addresses = value_get(interface, "inet");
 
@@ -42,7 +42,7 @@ static int ip_addrs_call(struct state_run *run, const void *args, struct value *
         return -1;
     for (size_t i = 0; i < all.map->count; i++)
         if (!want->interface || str_is(all.map->pairs[i].key.s, want->interface))
-            add_addresses(run, list, &all.map->pairs[i].value, want->loopback);
+            add_ip_addresses(run, list, &all.map->pairs[i].value, want->loopback);
     *ret = value_list(list);
     return 0;
 }

@@ -13,8 +13,8 @@
 
 #define MAC_BYTES 6
 
-static struct value_map *find_link(struct state_run *run, struct value_map *all,
-                                   const struct ifaddrs *entry)
+static struct value_map *find_network_link(struct state_run *run, struct value_map *all,
+                                           const struct ifaddrs *entry)
 {
     const struct value key = value_text(arena_strdup(run->arena, entry->ifa_name));
     const struct value *found = value_map_find(all, &key);
@@ -40,7 +40,7 @@ static void push_value(struct state_run *run, struct value_map *link, const char
         value_map_set(run->arena, link, key, value_list(list));
 }
 
-static struct value text_of(struct state_run *run, int descendants, const void *bytes)
+static struct value make_attribute_text(struct state_run *run, int descendants, const void *bytes)
 {
     char text[INET6_ADDRSTRLEN];
 
@@ -57,18 +57,18 @@ static void add_ipv4(struct state_run *run, struct value_map *link, const struct
     struct value_map *map = value_map_new(run->arena, 4);
 
     value_map_set(run->arena, map, value_text("address"),
-                  text_of(run, AF_INET, &address->sin_addr));
+                  make_attribute_text(run, AF_INET, &address->sin_addr));
     if (mask)
         value_map_set(run->arena, map, value_text("netmask"),
-                      text_of(run, AF_INET, &mask->sin_addr));
+                      make_attribute_text(run, AF_INET, &mask->sin_addr));
     value_map_set(run->arena, map, value_text("broadcast"),
-                  all ? text_of(run, AF_INET, &all->sin_addr) : value_null());
+                  all ? make_attribute_text(run, AF_INET, &all->sin_addr) : value_null());
     value_map_set(run->arena, map, value_text("label"),
                   value_text(arena_strdup(run->arena, entry->ifa_name)));
     push_value(run, link, "inet", map);
 }
 
-static int prefix_length(const struct sockaddr_in6 *mask)
+static int count_prefix_bits(const struct sockaddr_in6 *mask)
 {
     int n = 0;
 
@@ -83,13 +83,13 @@ static void add_ipv6(struct state_run *run, struct value_map *link, const struct
     struct value_map *map = value_map_new(run->arena, 2);
 
     value_map_set(run->arena, map, value_text("address"),
-                  text_of(run, AF_INET6, &address->sin6_addr));
+                  make_attribute_text(run, AF_INET6, &address->sin6_addr));
     value_map_set(run->arena, map, value_text("prefixlen"),
-                  value_int(prefix_length((const void *)entry->ifa_netmask)));
+                  value_int(count_prefix_bits((const void *)entry->ifa_netmask)));
     push_value(run, link, "inet6", map);
 }
 
-static void add_mac(struct state_run *run, struct value_map *link, const struct ifaddrs *entry)
+static void add_link_mac(struct state_run *run, struct value_map *link, const struct ifaddrs *entry)
 {
     const struct sockaddr_ll *hardware = (const void *)entry->ifa_addr;
     const unsigned char *mac = hardware->sll_addr;
@@ -108,7 +108,7 @@ int links_read(struct state_run *run, struct value *ret, struct err *err)
     if (getifaddrs(&list) < 0)
         return err_sys(err, errno, "list the network interfaces");
     for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
-        struct value_map *link = find_link(run, all, entry);
+        struct value_map *link = find_network_link(run, all, entry);
 
         if (!entry->ifa_addr)
             continue;
@@ -117,7 +117,7 @@ int links_read(struct state_run *run, struct value *ret, struct err *err)
         else if (entry->ifa_addr->sa_family == AF_INET6)
             add_ipv6(run, link, entry);
         else if (entry->ifa_addr->sa_family == AF_PACKET)
-            add_mac(run, link, entry);
+            add_link_mac(run, link, entry);
     }
     freeifaddrs(list);
     *ret = value_map(all);

@@ -6,7 +6,7 @@
 #include "core/sys/process.h"
 
 /* "192.0.2.1 dev eth0 lladdr 02:fc:00:00:00:05 REACHABLE" */
-static void add_line(struct state_run *run, struct str line, struct value_map *found)
+static void add_neighbour_line(struct state_run *run, struct str line, struct value_map *found)
 {
     const struct str address = str_cut(&line, ' ');
 
@@ -29,7 +29,7 @@ static int list_neighbours(struct state_run *run, const char *descendants, struc
                        STR_ARG(str_trim(result.err)));
     *ret = value_map(value_map_new(run->arena, 8));
     while (result.out.n > 0)
-        add_line(run, str_cut(&result.out, '\n'), ret->map);
+        add_neighbour_line(run, str_cut(&result.out, '\n'), ret->map);
     return 0;
 }
 

@@ -12,7 +12,7 @@ static const char *const state_names[SOCKETS_STATES + 1] = {
     "CLOSE", "CLOSE_WAIT",  "LAST_ACK", "LISTEN",   "CLOSING",   "SYN_RECV",
 };
 
-static const char *find_command(struct state_run *run, const char *pid)
+static const char *find_process_command(struct state_run *run, const char *pid)
 {
     struct str name;
     struct err ignored;
@@ -25,7 +25,7 @@ static const char *find_command(struct state_run *run, const char *pid)
 }
 
 /* The sockets of one process: "socket:[4711]". A process that is gone, or is not ours, has none. */
-static void add_process(struct state_run *run, const char *pid, struct value_map *owners)
+static void add_socket_process(struct state_run *run, const char *pid, struct value_map *owners)
 {
     const char *folder = arena_printf(run->arena, "/proc/%s/fd", pid), *owner = NULL;
     struct fs_names names = { .list = VEC_INIT };
@@ -40,7 +40,7 @@ static void add_process(struct state_run *run, const char *pid, struct value_map
                         &ignored) < 0 ||
             !target || !str_starts(str_from(target), STR("socket:[")))
             continue;
-        owner = owner ? owner : find_command(run, pid);
+        owner = owner ? owner : find_process_command(run, pid);
         value_map_set(run->arena, owners, value_text(target), value_text(owner));
     }
 }
@@ -53,18 +53,18 @@ static int find_owners(struct state_run *run, struct value_map *owners, struct e
         return -1;
     VEC_EACH (&names.list, name)
         if (**name >= '0' && **name <= '9')
-            add_process(run, *name, owners);
+            add_socket_process(run, *name, owners);
     return 0;
 }
 
-static struct value print_end(struct state_run *run, const struct sockets_end *end)
+static struct value print_socket_address(struct state_run *run, const struct sockets_end *end)
 {
     return value_text(end->port
                           ? arena_printf(run->arena, "%s:%lld", end->address, (long long)end->port)
                           : arena_printf(run->arena, "%s:*", end->address));
 }
 
-static struct value print_number(struct state_run *run, int64_t number)
+static struct value print_socket_number(struct state_run *run, int64_t number)
 {
     return value_text(arena_printf(run->arena, "%lld", (long long)number));
 }
@@ -83,13 +83,13 @@ static struct value describe_row(struct state_run *run, const char *protocol,
         struct value v;
     } all[] = {
         { "proto", value_text(protocol) },
-        { "recv-q", print_number(run, row->receiving) },
-        { "send-q", print_number(run, row->sending) },
-        { "local-address", print_end(run, &row->local) },
-        { "foreign-address", print_end(run, &row->remote) },
+        { "recv-q", print_socket_number(run, row->receiving) },
+        { "send-q", print_socket_number(run, row->sending) },
+        { "local-address", print_socket_address(run, &row->local) },
+        { "foreign-address", print_socket_address(run, &row->remote) },
         { "state", value_text(has_state ? state_names[row->state] : "") },
-        { "user", print_number(run, row->uid) },
-        { "inode", print_number(run, row->inode) },
+        { "user", print_socket_number(run, row->uid) },
+        { "inode", print_socket_number(run, row->inode) },
         { "program", owner ? *owner : value_text("-") },
     };
     struct value_map *map = value_map_new(run->arena, ARRAY_LEN(all));

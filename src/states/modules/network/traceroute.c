@@ -18,32 +18,33 @@ static const struct param traceroute_params[] = {
 };
 /* clang-format on */
 
-static struct str next_word(struct str *line)
+static struct str next_hop_word(struct str *line)
 {
     *line = line->n > 0 ? str_trim(*line) : STR("");
     return line->n > 0 ? str_cut(line, ' ') : STR("");
 }
 
-static void set_field(struct state_run *run, struct value_map *hop, const char *key, struct value v)
+static void set_hop_field(struct state_run *run, struct value_map *hop, const char *key,
+                          struct value v)
 {
     value_map_set(run->arena, hop, value_text(key), v);
 }
 
 /* "router (192.0.2.1)  0.5 ms  0.6 ms *": the times of three packets, of which some are lost. */
-static void read_times(struct state_run *run, struct str line, struct value_map *hop)
+static void read_hop_times(struct state_run *run, struct str line, struct value_map *hop)
 {
     static const char *const keys[] = { "ms1", "ms2", "ms3" };
     struct err ignored;
     size_t count = 0;
 
     while (line.n > 0 && count < ARRAY_LEN(keys)) {
-        const struct str word = next_word(&line);
+        const struct str word = next_hop_word(&line);
         double ms;
 
         if (str_is(word, "*"))
-            set_field(run, hop, keys[count++], value_text("*"));
+            set_hop_field(run, hop, keys[count++], value_text("*"));
         else if (number_parse_double(word, &ms, &ignored) == 0)
-            set_field(run, hop, keys[count++], value_double(ms));
+            set_hop_field(run, hop, keys[count++], value_double(ms));
     }
 }
 
@@ -55,18 +56,18 @@ static void add_hop(struct state_run *run, struct str line, struct value_list *h
     struct str name, address;
     int64_t count;
 
-    if (number_parse_int(next_word(&line), &count, &ignored) < 0)
+    if (number_parse_int(next_hop_word(&line), &count, &ignored) < 0)
         return;
-    name = next_word(&line);
-    set_field(run, hop, "count", value_int(count));
-    set_field(run, hop, "hostname", value_str(arena_str(run->arena, name)));
+    name = next_hop_word(&line);
+    set_hop_field(run, hop, "count", value_int(count));
+    set_hop_field(run, hop, "hostname", value_str(arena_str(run->arena, name)));
     if (!str_is(name, "*")) {
-        address = next_word(&line);
-        set_field(run, hop, "ip",
-                  value_str(arena_str(run->arena, address.n > 2 && address.p[0] == '('
-                                                      ? str_slice(address, 1, address.n - 2)
-                                                      : address)));
-        read_times(run, line, hop);
+        address = next_hop_word(&line);
+        set_hop_field(run, hop, "ip",
+                      value_str(arena_str(run->arena, address.n > 2 && address.p[0] == '('
+                                                          ? str_slice(address, 1, address.n - 2)
+                                                          : address)));
+        read_hop_times(run, line, hop);
     }
     value_list_push(run->arena, hops, value_map(hop));
 }

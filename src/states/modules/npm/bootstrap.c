@@ -65,7 +65,7 @@ static int bootstrap_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-static const char *modules_of(struct state_run *run, const struct nodes_args *want)
+static const char *make_modules_path(struct state_run *run, const struct nodes_args *want)
 {
     return path_join(run->arena, want->dir, "node_modules");
 }
@@ -75,12 +75,12 @@ static int keep_files(struct state_run *run, const struct nodes_args *want, stru
 {
     struct fs_info info;
 
-    if (fs_lstat(modules_of(run, want), &info, err) < 0 ||
+    if (fs_lstat(make_modules_path(run, want), &info, err) < 0 ||
         change_save(run, path_join(run->arena, want->dir, "package-lock.json"), err) < 0)
         return -1;
     if (info.kind == FS_NONE)
         return state_note(run, "made", value_bool(true), err);
-    return change_save(run, modules_of(run, want), err);
+    return change_save(run, make_modules_path(run, want), err);
 }
 
 static int bootstrap_apply(struct state_run *run, const void *args, struct err *err)
@@ -108,8 +108,8 @@ static int bootstrap_revert(struct state_run *run, const void *args, struct err 
         state_unchanged(run);
         return 0;
     }
-    state_say(run, "removed %s", modules_of(run, want));
-    return change_remove(run, modules_of(run, want), err);
+    state_say(run, "removed %s", make_modules_path(run, want));
+    return change_remove(run, make_modules_path(run, want), err);
 }
 
 const struct module module_npm_bootstrap = {

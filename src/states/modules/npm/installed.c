@@ -20,12 +20,12 @@ static const struct param installed_params[] = {
 };
 /* clang-format on */
 
-static struct param_strs packages_of(const struct nodes_args *want)
+static struct param_strs find_npm_packages(const struct nodes_args *want)
 {
     return want->pkgs.n > 0 ? want->pkgs : (struct param_strs){ 1, &want->name };
 }
 
-static bool is_exact(struct str version)
+static bool is_exact_npm_version(struct str version)
 {
     for (size_t i = 0; i < version.n; i++)
         if (str_find_char(STR("^~<>=*x |"), version.p[i], 0) != STR_NONE)
@@ -34,8 +34,9 @@ static bool is_exact(struct str version)
 }
 
 /* npm itself knows what is in a range. A tag such as latest is what is there. */
-static int is_installed(struct state_run *run, const struct nodes_args *want,
-                        const struct value *all, const char *package, bool *ret, struct err *err)
+static int is_npm_package_installed(struct state_run *run, const struct nodes_args *want,
+                                    const struct value *all, const char *package, bool *ret,
+                                    struct err *err)
 {
     struct str name, version;
     const struct value *have;
@@ -44,7 +45,7 @@ static int is_installed(struct state_run *run, const struct nodes_args *want,
     nodes_split(package, &name, &version);
     have = value_get_str(all, name);
     *ret = have && (version.n == 0 || str_eq(have->s, version));
-    if (!have || *ret || is_exact(version))
+    if (!have || *ret || is_exact_npm_version(version))
         return 0;
     if (nodes_list(run, want, package, &found, err) < 0)
         return -1;
@@ -55,7 +56,7 @@ static int is_installed(struct state_run *run, const struct nodes_args *want,
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct nodes_args *want = args;
-    const struct param_strs packages = packages_of(want);
+    const struct param_strs packages = find_npm_packages(want);
     const bool missing = run->test && nodes_is_missing(run);
     struct value all = value_map(value_map_new(run->arena, 0));
 
@@ -67,7 +68,8 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     for (size_t i = 0; i < packages.n; i++) {
         bool installed = false;
 
-        if (!missing && is_installed(run, want, &all, packages.p[i], &installed, err) < 0)
+        if (!missing &&
+            is_npm_package_installed(run, want, &all, packages.p[i], &installed, err) < 0)
             return -1;
         if (installed && !want->force_reinstall)
             continue;
@@ -81,8 +83,8 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-static int install(struct state_run *run, const struct nodes_args *want,
-                   const struct param_strs *packages, struct err *err)
+static int install_npm_packages(struct state_run *run, const struct nodes_args *want,
+                                const struct param_strs *packages, struct err *err)
 {
     const char **words = ARENA_ARRAY(run->arena, const char *, packages->n + 4);
     size_t n = 0;
@@ -115,7 +117,7 @@ static struct value expect_installed(struct state_run *run, const struct value *
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct nodes_args *want = args;
-    const struct param_strs packages = packages_of(want);
+    const struct param_strs packages = find_npm_packages(want);
     struct value before;
     size_t present = 0;
     int rc;
@@ -125,7 +127,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     for (size_t i = 0; i < packages.n; i++) {
         bool installed;
 
-        if (is_installed(run, want, &before, packages.p[i], &installed, err) < 0)
+        if (is_npm_package_installed(run, want, &before, packages.p[i], &installed, err) < 0)
             return -1;
         present += installed;
     }
@@ -137,7 +139,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         state_note(run, "after", expect_installed(run, &before, &packages), err) < 0)
         return -1;
     state_detail(run, "packages", "%zu", packages.n);
-    rc = install(run, want, &packages, err);
+    rc = install_npm_packages(run, want, &packages, err);
     return run_tool_note_after(run, want, nodes_look, rc, err);
 }
 

@@ -39,8 +39,8 @@ bool nodes_is_missing(struct state_run *run)
     return !tool_find(run->arena, "npm");
 }
 
-static const char *const *nodes_argv(const struct tool *tool, const struct nodes_args *args,
-                                     const char *const *words)
+static const char *const *make_nodes_argv(const struct tool *tool, const struct nodes_args *args,
+                                          const char *const *words)
 {
     struct tool_words all = { 0 };
 
@@ -69,7 +69,7 @@ int nodes_try(struct state_run *run, const struct nodes_args *args, const char *
     for (size_t i = 0; i < args->env.n; i++)
         env[n++] = arena_printf(run->arena, "%s=%s", args->env.p[i].key, args->env.p[i].value);
     env[n] = NULL;
-    return tool_try(&tool, nodes_argv(&tool, args, words), &options, ret, err);
+    return tool_try(&tool, make_nodes_argv(&tool, args, words), &options, ret, err);
 }
 
 int nodes_run(struct state_run *run, const struct nodes_args *args, const char *const *words,
@@ -81,7 +81,7 @@ int nodes_run(struct state_run *run, const struct nodes_args *args, const char *
     if (nodes_try(run, args, words, &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return tool_fail(nodes_argv(&tool, args, words), &result, err);
+        return tool_fail(make_nodes_argv(&tool, args, words), &result, err);
     return 0;
 }
 
@@ -103,7 +103,7 @@ int nodes_list(struct state_run *run, const struct nodes_args *args, const char 
     if (nodes_try(run, args, words, &result, err) < 0)
         return -1;
     if (json_parse(run->arena, "npm list", result.out, &tree, &diags) < 0 || tree.kind != VALUE_MAP)
-        return tool_fail(nodes_argv(&tool, args, words), &result, err);
+        return tool_fail(make_nodes_argv(&tool, args, words), &result, err);
     all = value_get(&tree, "dependencies");
     for (size_t i = 0; value_is(all, VALUE_MAP) && i < all->map->count; i++) {
         const char *version = value_get_text(&all->map->pairs[i].value, "version");

@@ -15,8 +15,8 @@ static const struct param removed_params[] = {
 };
 /* clang-format on */
 
-static int find_package(struct state_run *run, const struct nodes_args *want, struct value *ret_all,
-                        bool *ret_found, struct err *err)
+static int find_removed_npm_package(struct state_run *run, const struct nodes_args *want,
+                                    struct value *ret_all, bool *ret_found, struct err *err)
 {
     struct str name, version;
 
@@ -33,7 +33,7 @@ static int removed_check(struct state_run *run, const void *args, struct err *er
     bool found = false;
     struct value all;
 
-    if (!nodes_is_missing(run) && find_package(run, want, &all, &found, err) < 0)
+    if (!nodes_is_missing(run) && find_removed_npm_package(run, want, &all, &found, err) < 0)
         return -1;
     if (!found) {
         state_say(run, "package '%s' is not installed", want->name);
@@ -53,7 +53,7 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
     int rc;
 
     nodes_split(want->name, &name, &version);
-    if (find_package(run, want, &before, &found, err) < 0)
+    if (find_removed_npm_package(run, want, &before, &found, err) < 0)
         return -1;
     if (!found) {
         state_unchanged(run);

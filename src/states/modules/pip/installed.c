@@ -128,8 +128,8 @@ static const struct {
     { "--ignore-installed", offsetof(ARGS, ignore_installed), PARAM_BOOL, false },
 };
 
-static void add_option(const struct tool *tool, struct tool_words *words, const char *word,
-                       const char *text)
+static void add_install_option(const struct tool *tool, struct tool_words *words, const char *word,
+                               const char *text)
 {
     if (!text)
         return;
@@ -137,8 +137,8 @@ static void add_option(const struct tool *tool, struct tool_words *words, const 
     tool_add(tool, words, text);
 }
 
-static void add_options(const struct tool *tool, struct tool_words *words,
-                        const struct installed_args *want, bool where_only)
+static void add_install_options(const struct tool *tool, struct tool_words *words,
+                                const struct installed_args *want, bool where_only)
 {
     for (size_t i = 0; i < ARRAY_LEN(pip_options); i++) {
         const void *field = (const char *)want + pip_options[i].offset;
@@ -149,10 +149,10 @@ static void add_options(const struct tool *tool, struct tool_words *words,
         if (pip_options[i].kind == PARAM_BOOL && *(const bool *)field)
             tool_add(tool, words, word);
         else if (pip_options[i].kind == PARAM_STR)
-            add_option(tool, words, word, *(const char *const *)field);
+            add_install_option(tool, words, word, *(const char *const *)field);
         for (size_t k = 0;
              pip_options[i].kind == PARAM_STRS && k < ((const struct param_strs *)field)->n; k++)
-            add_option(tool, words, word, ((const struct param_strs *)field)->p[k]);
+            add_install_option(tool, words, word, ((const struct param_strs *)field)->p[k]);
     }
     for (size_t i = 0; i < want->pip.extra.n; i++)
         tool_add(tool, words, want->pip.extra.p[i]);
@@ -179,7 +179,7 @@ static int add_wishes(struct state_run *run, const struct tool *tool, struct too
     const char *path = want->requirements;
 
     if (want->editable) {
-        add_option(tool, words, "--editable", want->editable);
+        add_install_option(tool, words, "--editable", want->editable);
         return 0;
     }
     if (!want->requirements) {
@@ -189,14 +189,14 @@ static int add_wishes(struct state_run *run, const struct tool *tool, struct too
     }
     if (strstr(path, "://") && state_source_path(run, path, &path, err) < 0)
         return -1;
-    add_option(tool, words, "-r", path ? path : want->requirements);
+    add_install_option(tool, words, "-r", path ? path : want->requirements);
     return 0;
 }
 
 /* Only pip knows what satisfies a range: use a dry run of pip install. `package` NULL: all
  * requested ones. */
-static int would_install(struct state_run *run, const struct installed_args *want,
-                         const char *package, bool *ret, struct err *err)
+static int check_future_install(struct state_run *run, const struct installed_args *want,
+                                const char *package, bool *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
@@ -207,7 +207,7 @@ static int would_install(struct state_run *run, const struct installed_args *wan
     tool_add(&tool, &words, "--no-deps");
     if (want->upgrade) {
         tool_add(&tool, &words, "--upgrade");
-        add_options(&tool, &words, want, true);
+        add_install_options(&tool, &words, want, true);
     } else {
         tool_add(&tool, &words, "--no-index");
     }
@@ -223,8 +223,8 @@ static int would_install(struct state_run *run, const struct installed_args *wan
     return 0;
 }
 
-static int check_one(struct state_run *run, const struct installed_args *want, struct str installed,
-                     const char *package, struct err *err)
+static int check_requirement(struct state_run *run, const struct installed_args *want,
+                             struct str installed, const char *package, struct err *err)
 {
     const struct str now = pips_version_of(installed, str_from(package));
     const char *exact = strstr(package, "==");
@@ -242,7 +242,7 @@ static int check_one(struct state_run *run, const struct installed_args *want, s
     }
     if (!want->upgrade && strlen(package) == pips_name_of(str_from(package)).n)
         return 0;
-    if (would_install(run, want, package, &needed, err) < 0)
+    if (check_future_install(run, want, package, &needed, err) < 0)
         return -1;
     if (needed)
         state_differs(run, "%s is %.*s", package, STR_ARG(now));
@@ -254,7 +254,7 @@ static int check_requirements(struct state_run *run, const struct installed_args
 {
     bool needed;
 
-    if (would_install(run, want, NULL, &needed, err) < 0)
+    if (check_future_install(run, want, NULL, &needed, err) < 0)
         return -1;
     if (needed || want->force_reinstall)
         state_differs(run, "requirements file %s: not all packages are installed",
@@ -290,7 +290,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     if (pips_list(run, &want->pip, &installed, err) < 0)
         return -1;
     for (size_t i = 0; i < all.n; i++)
-        if (check_one(run, want, installed, all.p[i], err) < 0)
+        if (check_requirement(run, want, installed, all.p[i], err) < 0)
             return -1;
     if (want->force_reinstall && !run->differs)
         state_differs(run, "%s will be reinstalled", validate_join(run, all));
@@ -307,7 +307,7 @@ static int run_install(struct state_run *run, const struct installed_args *want,
     struct tool_words words = { 0 };
 
     pips_begin(&tool, &want->pip, "install", &words);
-    add_options(&tool, &words, want, false);
+    add_install_options(&tool, &words, want, false);
     if (add_wishes(run, &tool, &words, want, err) < 0)
         return -1;
     return pips_run(run, &want->pip, &words, NULL, err);
@@ -364,7 +364,7 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
     pips_begin_removal(&tool, &want->pip, &gone);
     less = pips_add_new(&tool, &gone, after->s, before->s);
     pips_begin(&tool, &want->pip, "install", &back);
-    add_options(&tool, &back, want, true);
+    add_install_options(&tool, &back, want, true);
     older = pips_add_changed(&tool, &back, before->s, after->s, false);
     if ((less > 0 && pips_run(run, &want->pip, &gone, NULL, err) < 0) ||
         (older > 0 && pips_run(run, &want->pip, &back, NULL, err) < 0))

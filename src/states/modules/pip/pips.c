@@ -11,7 +11,7 @@
 /* --- the program ------------------------------------------------------------------------ */
 
 /* The pip of a virtual environment, or the given program. */
-static const char *find_program(struct arena *arena, const struct pips *pips)
+static const char *find_pip_program(struct arena *arena, const struct pips *pips)
 {
     const char *inside = arena_printf(arena, "%s/bin/pip", pips->bin);
 
@@ -20,7 +20,7 @@ static const char *find_program(struct arena *arena, const struct pips *pips)
 
 bool pips_is_missing(struct state_run *run, const struct pips *pips)
 {
-    const char *program = find_program(run->arena, pips);
+    const char *program = find_pip_program(run->arena, pips);
 
     return strchr(program, '/') ? access(program, X_OK) < 0 : !tool_find(run->arena, program);
 }
@@ -28,7 +28,7 @@ bool pips_is_missing(struct state_run *run, const struct pips *pips)
 void pips_begin(const struct tool *tool, const struct pips *pips, const char *verb,
                 struct tool_words *words)
 {
-    tool_add(tool, words, find_program(tool->arena, pips));
+    tool_add(tool, words, find_pip_program(tool->arena, pips));
     tool_add(tool, words, "--disable-pip-version-check");
     tool_add(tool, words, "--no-input");
     tool_add(tool, words, verb);
@@ -82,18 +82,18 @@ int pips_list(struct state_run *run, const struct pips *pips, struct str *ret, s
 
 /* --- names -------------------------------------------------------------------------------- */
 
-static bool is_one_of(struct str set, char c)
+static bool is_char_one_of(struct str set, char c)
 {
     return str_find_char(set, c, 0) != STR_NONE;
 }
 
 static bool is_joint(char c)
 {
-    return is_one_of(STR("-_."), c);
+    return is_char_one_of(STR("-_."), c);
 }
 
 /* Package names compare without case, and with runs of - _ . as equal. */
-static bool same_name(struct str a, struct str b)
+static bool is_same_package_name(struct str a, struct str b)
 {
     size_t i = 0, j = 0;
 
@@ -118,7 +118,7 @@ struct str pips_name_of(struct str package)
 {
     size_t n = 0;
 
-    while (n < package.n && !is_one_of(STR("[=<>!~;@ "), package.p[n]))
+    while (n < package.n && !is_char_one_of(STR("[=<>!~;@ "), package.p[n]))
         n++;
     return str_slice(package, 0, n);
 }
@@ -130,7 +130,8 @@ struct str pips_version_of(struct str installed, struct str package)
     while (lines_next(&installed, &line)) {
         const size_t at = str_find(line.text, STR("=="), 0);
 
-        if (at != STR_NONE && same_name(str_slice(line.text, 0, at), pips_name_of(package)))
+        if (at != STR_NONE &&
+            is_same_package_name(str_slice(line.text, 0, at), pips_name_of(package)))
             return str_from_offset(line.text, at + 2);
     }
     return (struct str){ NULL, 0 };
@@ -138,10 +139,10 @@ struct str pips_version_of(struct str installed, struct str package)
 
 /* --- notes --------------------------------------------------------------------------------- */
 
-static bool has_name(const struct param_strs *names, struct str line)
+static bool has_package_name(const struct param_strs *names, struct str line)
 {
     for (size_t i = 0; i < names->n; i++)
-        if (same_name(pips_name_of(line), pips_name_of(str_from(names->p[i]))))
+        if (is_same_package_name(pips_name_of(line), pips_name_of(str_from(names->p[i]))))
             return true;
     return false;
 }
@@ -154,7 +155,7 @@ int pips_note_before(struct state_run *run, struct str before, const struct para
     struct line line;
 
     while (lines_next(&rest, &line))
-        if (!has_name(names, line.text))
+        if (!has_package_name(names, line.text))
             buf_printf(&after, "%.*s\n", STR_ARG(line.text));
     for (size_t i = 0; come && i < names->n; i++)
         buf_printf(&after, "%.*s==?\n", STR_ARG(pips_name_of(str_from(names->p[i]))));

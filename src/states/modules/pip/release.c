@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 
 /* The rest of the input. */
-static bool is_digit(struct str text)
+static bool is_release_digit(struct str text)
 {
     return text.n > 0 && isdigit((unsigned char)text.p[0]);
 }
@@ -21,7 +21,7 @@ static struct str skip_text(struct str text, size_t n)
 }
 
 /* Digits without leading zeros; "0" when there are none. */
-static void take_number(struct str *rest, struct buf *out)
+static void take_release_number(struct str *rest, struct buf *out)
 {
     size_t n = 0;
 
@@ -35,7 +35,7 @@ static void take_number(struct str *rest, struct buf *out)
     *rest = skip_text(*rest, n);
 }
 
-static bool take_word(struct str *rest, const char *word)
+static bool take_release_word(struct str *rest, const char *word)
 {
     const size_t n = str_from(word).n;
 
@@ -60,18 +60,18 @@ static bool take_phase(struct str *rest, struct buf *out)
 {
     struct str text = is_separator(*rest) ? skip_text(*rest, 1) : *rest;
 
-    if (rest->n > 0 && rest->p[0] == '-' && is_digit(text)) {
+    if (rest->n > 0 && rest->p[0] == '-' && is_release_digit(text)) {
         buf_add_text(out, ".post");
-        take_number(&text, out);
+        take_release_number(&text, out);
         *rest = text;
         return true;
     }
     for (size_t i = 0; i < ARRAY_LEN(phases); i++)
-        if (take_word(&text, phases[i].word)) {
+        if (take_release_word(&text, phases[i].word)) {
             buf_add_text(out, phases[i].canonical);
-            if (is_separator(text) && is_digit(skip_text(text, 1)))
+            if (is_separator(text) && is_release_digit(skip_text(text, 1)))
                 text = skip_text(text, 1);
-            take_number(&text, out);
+            take_release_number(&text, out);
             *rest = text;
             return true;
         }
@@ -83,10 +83,10 @@ static void take_epoch(struct str *rest, struct buf *out)
 {
     size_t n = 0;
 
-    while (is_digit(skip_text(*rest, n)))
+    while (is_release_digit(skip_text(*rest, n)))
         n++;
     if (n > 0 && n < rest->n && rest->p[n] == '!') {
-        take_number(rest, out);
+        take_release_number(rest, out);
         *rest = skip_text(*rest, 1);
     } else {
         buf_add_char(out, '0');
@@ -99,16 +99,16 @@ static bool take_numbers(struct str *rest, struct buf *out)
 {
     size_t kept;
 
-    if (!is_digit(*rest))
+    if (!is_release_digit(*rest))
         return false;
-    take_number(rest, out);
+    take_release_number(rest, out);
     kept = out->n;
-    while (rest->n > 1 && rest->p[0] == '.' && is_digit(skip_text(*rest, 1))) {
+    while (rest->n > 1 && rest->p[0] == '.' && is_release_digit(skip_text(*rest, 1))) {
         const size_t start = out->n;
 
         *rest = skip_text(*rest, 1);
         buf_add_char(out, '.');
-        take_number(rest, out);
+        take_release_number(rest, out);
         if (!str_is(skip_text(buf_view(out), start), ".0"))
             kept = out->n;
     }
@@ -119,7 +119,7 @@ static bool take_numbers(struct str *rest, struct buf *out)
 /* Normalise the public part; `rest` is then the local part, with its '+'. */
 static bool normalize_public(struct str *rest, struct buf *out)
 {
-    (void)take_word(rest, "v");
+    (void)take_release_word(rest, "v");
     take_epoch(rest, out);
     if (!take_numbers(rest, out))
         return false;
@@ -137,8 +137,8 @@ static bool is_same_local(struct str a, struct str b)
 
     for (size_t i = 0; i < 2; i++)
         while (rest[i].n > 0)
-            if (is_digit(rest[i])) {
-                take_number(&rest[i], out[i]);
+            if (is_release_digit(rest[i])) {
+                take_release_number(&rest[i], out[i]);
             } else {
                 buf_add_char(out[i], is_separator(rest[i])
                                          ? '.'

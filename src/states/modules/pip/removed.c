@@ -39,8 +39,8 @@ static int removed_validate(const void *args, const struct value *where, struct 
 }
 
 /* The names to remove: of the state, or those in the lines of the requirements. */
-static int list_names(struct state_run *run, const struct removed_args *want,
-                      struct tool_words *ret, struct err *err)
+static int list_package_names(struct state_run *run, const struct removed_args *want,
+                              struct tool_words *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct str text, line;
@@ -62,13 +62,14 @@ static int list_names(struct state_run *run, const struct removed_args *want,
 }
 
 /* Those of the names that are installed. */
-static int find_present(struct state_run *run, const struct removed_args *want,
-                        struct tool_words *ret_present, struct str *ret_installed, struct err *err)
+static int find_present_packages(struct state_run *run, const struct removed_args *want,
+                                 struct tool_words *ret_present, struct str *ret_installed,
+                                 struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words names = { 0 };
 
-    if (list_names(run, want, &names, err) < 0 ||
+    if (list_package_names(run, want, &names, err) < 0 ||
         pips_list(run, &want->pip, ret_installed, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
@@ -87,7 +88,7 @@ static int removed_check(struct state_run *run, const void *args, struct err *er
         state_say(run, "pip '%s' does not exist", want->pip.bin);
         return 0;
     }
-    if (find_present(run, want, &present, &installed, err) < 0)
+    if (find_present_packages(run, want, &present, &installed, err) < 0)
         return -1;
     VEC_EACH (&present.list, name) {
         state_differs(run, "%s is installed", *name);
@@ -98,8 +99,8 @@ static int removed_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-static void add_options(const struct tool *tool, const struct removed_args *want,
-                        struct tool_words *words)
+static void add_uninstall_options(const struct tool *tool, const struct removed_args *want,
+                                  struct tool_words *words)
 {
     const char *const options[][2] = { { "--log", want->log },
                                        { "--proxy", want->proxy },
@@ -121,14 +122,14 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
     struct str before;
     int rc;
 
-    if (find_present(run, want, &present, &before, err) < 0)
+    if (find_present_packages(run, want, &present, &before, err) < 0)
         return -1;
     if (present.list.n == 0) {
         state_unchanged(run);
         return 0;
     }
     pips_begin_removal(&tool, &want->pip, &words);
-    add_options(&tool, want, &words);
+    add_uninstall_options(&tool, want, &words);
     VEC_EACH (&present.list, name)
         tool_add(&tool, &words, *name);
     names = (struct param_strs){ present.list.n, present.list.p };

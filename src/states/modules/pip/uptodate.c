@@ -47,7 +47,8 @@ static int list_outdated(struct state_run *run, const struct pips *pips, struct 
 }
 
 /* The first word of each line below the head, which has a line of dashes under it. */
-static size_t add_names(const struct tool *tool, struct tool_words *words, struct str table)
+static size_t add_outdated_names(const struct tool *tool, struct tool_words *words,
+                                 struct str table)
 {
     struct line line;
     bool below = false;
@@ -73,7 +74,7 @@ static int find_outdated(struct state_run *run, const struct uptodate_args *want
 
     if (list_outdated(run, &want->pip, &table, err) < 0)
         return -1;
-    (void)add_names(&tool, ret, table);
+    (void)add_outdated_names(&tool, ret, table);
     return 0;
 }
 

@@ -38,7 +38,7 @@ struct download {
 };
 
 /* Each wanted package, in the version that satisfies what is wanted. */
-static int name_targets(struct download *download, struct err *err)
+static int name_download_targets(struct download *download, struct err *err)
 {
     struct packages *packages = &download->packages;
     struct arena *arena = packages->run->arena;
@@ -59,7 +59,7 @@ static int name_targets(struct download *download, struct err *err)
     return 0;
 }
 
-static const char *const *make_argv(struct download *download, const char *const *command)
+static const char *const *make_download_argv(struct download *download, const char *const *command)
 {
     const struct tool *tool = &download->packages.host.tool;
     struct tool_words words = { 0 };
@@ -72,7 +72,7 @@ static const char *const *make_argv(struct download *download, const char *const
 }
 
 /* Lines of the manager: 'http://host/path/app_1.0_all.deb' app_1.0_all.deb 1234 SHA256:... */
-static void read_files(struct download *download, struct str text)
+static void read_downloaded_files(struct download *download, struct str text)
 {
     struct arena *arena = download->packages.run->arena;
     struct line line;
@@ -87,8 +87,8 @@ static void read_files(struct download *download, struct str text)
     }
 }
 
-static int find_files(struct state_run *run, const struct downloaded_args *want,
-                      struct download *ret, struct err *err)
+static int find_missing_files(struct state_run *run, const struct downloaded_args *want,
+                              struct download *ret, struct err *err)
 {
     static const int none[PACKAGE_FINE_MAX] = { 0 };
     const struct package_manager *manager;
@@ -102,17 +102,19 @@ static int find_files(struct state_run *run, const struct downloaded_args *want,
         return err_set(err, ERR_UNSUPPORTED, "%s cannot download packages without installing them",
                        manager->name);
     if (packages_wants(&ret->packages, &want->what, &ret->wants, err) < 0 ||
-        packages_look(&ret->packages, &ret->wants, err) < 0 || name_targets(ret, err) < 0 ||
-        package_manager_ask(manager, &ret->packages.host, make_argv(ret, manager->pending), none,
-                            &text, err) < 0)
+        packages_look(&ret->packages, &ret->wants, err) < 0 ||
+        name_download_targets(ret, err) < 0 ||
+        package_manager_ask(manager, &ret->packages.host, make_download_argv(ret, manager->pending),
+                            none, &text, err) < 0)
         return -1;
-    read_files(ret, text);
+    read_downloaded_files(ret, text);
     return 0;
 }
 
 /* --- the state --------------------------------------------------------------------------- */
 
-static int refresh_index(struct state_run *run, const struct downloaded_args *want, struct err *err)
+static int refresh_download_index(struct state_run *run, const struct downloaded_args *want,
+                                  struct err *err)
 {
     struct packages packages;
 
@@ -130,7 +132,7 @@ static int find_available(struct state_run *run, const struct downloaded_args *w
 {
     const struct packages_index how = { false, 0, NULL };
 
-    if (find_files(run, want, ret, err) == 0)
+    if (find_missing_files(run, want, ret, err) == 0)
         return 0;
     if (ret->wants.list.n == 0 || err->code == ERR_CANCELED)
         return -1;
@@ -142,14 +144,14 @@ static int find_available(struct state_run *run, const struct downloaded_args *w
     }
     if (want->refresh != PARAM_IS_UNSET || packages_index_refresh(&ret->packages, &how, err) < 0)
         return -1;
-    return find_files(run, want, ret, err);
+    return find_missing_files(run, want, ret, err);
 }
 
 static int downloaded_check(struct state_run *run, const void *args, struct err *err)
 {
     struct download download;
 
-    if (refresh_index(run, args, err) < 0 || find_available(run, args, &download, err) < 0)
+    if (refresh_download_index(run, args, err) < 0 || find_available(run, args, &download, err) < 0)
         return -1;
     VEC_EACH (&download.files, file) {
         state_differs(run, "%s needs to be downloaded", *file);
@@ -178,8 +180,8 @@ static int downloaded_apply(struct state_run *run, const void *args, struct err 
             return -1;
     state_detail(run, "packages", "%s", packages_names(&download.packages, &download.wants));
     return package_manager_ask(download.packages.manager, &download.packages.host,
-                               make_argv(&download, download.packages.manager->download), none,
-                               NULL, err);
+                               make_download_argv(&download, download.packages.manager->download),
+                               none, NULL, err);
 }
 
 const struct module module_pkg_downloaded = {

@@ -28,9 +28,9 @@ static int install_validate(const void *args, const struct value *where, struct 
     return packages_validate(&want->what, where, diags);
 }
 
-static int fill_request(struct packages *packages, struct packages_wants *wants,
-                        struct package_offers *offers, struct package_request *request,
-                        struct err *err)
+static int fill_install_request(struct packages *packages, struct packages_wants *wants,
+                                struct package_offers *offers, struct package_request *request,
+                                struct err *err)
 {
     bool any;
 
@@ -66,7 +66,7 @@ static int install_call(struct state_run *run, const void *args, struct value *r
         packages_index_refresh(&packages, &(struct packages_index){ .asked = true }, err) < 0)
         return -1;
     if (packages_undo_look(&packages, &before, err) < 0 ||
-        fill_request(&packages, &wants, &offers, &request, err) < 0 ||
+        fill_install_request(&packages, &wants, &offers, &request, err) < 0 ||
         packages_install(&packages, &wants, &request, &offers, err) < 0)
         return -1;
     return packages_undo_tell(&packages, &before, ret, err);

@@ -45,14 +45,14 @@ static const struct param installed_params[] = {
 };
 /* clang-format on */
 
-static bool is_list(const struct value *v)
+static bool is_package_list(const struct value *v)
 {
     return v && v->kind != VALUE_NULL;
 }
 
 static bool has_unused_version(const struct installed_args *want, bool salt)
 {
-    return salt && want->what.version && is_list(want->what.pkgs);
+    return salt && want->what.version && is_package_list(want->what.pkgs);
 }
 
 /* Salt does not use 'version' with 'pkgs'. */
@@ -73,8 +73,8 @@ static int installed_validate(const void *args, const struct value *where, struc
     if (packages_options_validate(&want->how, where, diags) < 0 ||
         packages_verify_validate(want->verify, diags) < 0)
         return -1;
-    if (is_list(want->sources)) {
-        if (is_list(want->what.pkgs))
+    if (is_package_list(want->sources)) {
+        if (is_package_list(want->what.pkgs))
             return value_diag(diags, want->what.pkgs,
                               "'pkgs' and 'sources' are mutually exclusive");
         return package_files_validate(want->sources, diags);
@@ -146,7 +146,8 @@ static int sort_unmet(struct job *job, const struct installed_args *want,
     return 0;
 }
 
-static int sort_packages(struct job *job, const struct installed_args *want, struct err *err)
+static int sort_installed_packages(struct job *job, const struct installed_args *want,
+                                   struct err *err)
 {
     VEC_EACH (&job->wants.list, item) {
         if (packages_is_met(&job->packages, item))
@@ -158,7 +159,7 @@ static int sort_packages(struct job *job, const struct installed_args *want, str
 }
 
 /* Installed packages that are as wanted, but must be installed again. */
-static int find_again(struct job *job, const struct installed_args *want, struct err *err)
+static int find_installed_again(struct job *job, const struct installed_args *want, struct err *err)
 {
     struct state_run *run = job->packages.run;
 
@@ -180,15 +181,15 @@ static int find_again(struct job *job, const struct installed_args *want, struct
     return 0;
 }
 
-static int find_work(struct state_run *run, const struct installed_args *want, struct job *job,
-                     struct err *err)
+static int find_install_work(struct state_run *run, const struct installed_args *want,
+                             struct job *job, struct err *err)
 {
     const struct packages_args what = choose_packages(want, run->salt);
 
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
         return -1;
-    if (is_list(want->sources)) {
+    if (is_package_list(want->sources)) {
         if (package_files_wants(&job->packages, want->sources, &job->wants, err) < 0)
             return -1;
     } else if (packages_wants(&job->packages, &what, &job->wants, err) < 0) {
@@ -202,11 +203,11 @@ static int find_work(struct state_run *run, const struct installed_args *want, s
     VEC_EACH (&job->wants.list, item)
         if (item->source && package_files_aim(&job->packages, item, err) < 0)
             return -1;
-    return sort_packages(job, want, err);
+    return sort_installed_packages(job, want, err);
 }
 
-static void report_unmet(struct state_run *run, const struct installed_args *want,
-                         const struct packages_want *item)
+static void report_unmet_installs(struct state_run *run, const struct installed_args *want,
+                                  const struct packages_want *item)
 {
     if (item->found.state == PACKAGE_INSTALLED)
         state_differs(run, "%s version mismatch: got \"%s\", want \"%s\"%s", item->name,
@@ -224,7 +225,7 @@ static void report_unused(struct state_run *run, const struct installed_args *wa
         state_say(run, "'version' is not used with 'pkgs'; write 'name: version' there");
 }
 
-static void report_rest(struct job *job)
+static void report_other_installs(struct job *job)
 {
     struct state_run *run = job->packages.run;
 
@@ -239,21 +240,21 @@ static void report_rest(struct job *job)
 
 /* --- shared runs ------------------------------------------------------------------------- */
 
-static bool can_share(const void *one, const void *other)
+static bool can_share_install(const void *one, const void *other)
 {
     const struct installed_args *a = one, *b = other;
 
-    return !is_list(a->sources) && !is_list(b->sources) && a->refresh == b->refresh &&
-           !a->reinstall && !b->reinstall && a->cache_valid_time == b->cache_valid_time &&
-           packages_options_fit(&a->how, &b->how);
+    return !is_package_list(a->sources) && !is_package_list(b->sources) &&
+           a->refresh == b->refresh && !a->reinstall && !b->reinstall &&
+           a->cache_valid_time == b->cache_valid_time && packages_options_fit(&a->how, &b->how);
 }
 
-static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
-                      struct err *err)
+static int find_unmet_installs(struct state_run *run, const void *args,
+                               struct packages_wants *ret_unmet, struct err *err)
 {
     struct job job;
 
-    if (find_work(run, args, &job, err) < 0)
+    if (find_install_work(run, args, &job, err) < 0)
         return -1;
     *ret_unmet = job.unmet;
     return 0;
@@ -268,7 +269,7 @@ static int refresh_and_find(struct state_run *run, const struct installed_args *
     if (!job->aims || run->test || want->refresh == PARAM_IS_FALSE)
         return 0;
     if (packages_index_refresh(&job->packages, &how, err) == 0)
-        return find_work(run, want, job, err);
+        return find_install_work(run, want, job, err);
     if (err->code == ERR_CANCELED)
         return -1;
     state_say(run, "%s", err->text);
@@ -281,26 +282,26 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (find_work(run, want, &job, err) < 0 || refresh_and_find(run, want, &job, err) < 0)
+    if (find_install_work(run, want, &job, err) < 0 || refresh_and_find(run, want, &job, err) < 0)
         return -1;
     if (gift)
         state_differs(run, "%s", gift);
     VEC_EACH (&job.unmet.list, item)
-        report_unmet(run, want, item);
-    if (find_again(&job, want, err) < 0)
+        report_unmet_installs(run, want, item);
+    if (find_installed_again(&job, want, err) < 0)
         return -1;
     VEC_EACH (&job.holds.list, item)
         state_differs(run, "%s needs to be %s", item->name,
                       want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
-    report_rest(&job);
+    report_other_installs(&job);
     report_unused(run, want);
     return 0;
 }
 
 /* --- applying --------------------------------------------------- */
 
-static bool lacks_one(const struct packages *packages, const struct packages_wants *unmet,
-                      const struct package_offers *offers)
+static bool is_offer_lacking(const struct packages *packages, const struct packages_wants *unmet,
+                             const struct package_offers *offers)
 {
     VEC_EACH (&unmet->list, item) {
         const struct package_offer *offer = package_offers_find(offers, str_from(item->name));
@@ -316,9 +317,9 @@ static bool lacks_one(const struct packages *packages, const struct packages_wan
 }
 
 /* Refresh the index as requested. A failure is an error only if a refresh was requested. */
-static int find_offers(struct packages *packages, const void *args,
-                       const struct packages_wants *unmet, struct package_offers *offers,
-                       struct err *err)
+static int find_install_offers(struct packages *packages, const void *args,
+                               const struct packages_wants *unmet, struct package_offers *offers,
+                               struct err *err)
 {
     const struct installed_args *want = args;
     const int64_t valid = want->cache_valid_time;
@@ -330,7 +331,7 @@ static int find_offers(struct packages *packages, const void *args,
     /* A manager that cannot list versions may still be able to install. */
     if (packages_offers(packages, unmet, offers, err) < 0 && err->code == ERR_CANCELED)
         return -1;
-    if (want->refresh != PARAM_IS_UNSET || !lacks_one(packages, unmet, offers))
+    if (want->refresh != PARAM_IS_UNSET || !is_offer_lacking(packages, unmet, offers))
         return 0;
     if (packages_index_refresh(packages, &(struct packages_index){ false, valid, NULL }, &why) <
         0) {
@@ -344,9 +345,10 @@ static int find_offers(struct packages *packages, const void *args,
     return 0;
 }
 
-static int fill_request(struct packages *packages, const struct installed_args *want,
-                        const struct packages_wants *unmet, const struct package_offers *offers,
-                        struct package_request *request, struct err *err)
+static int fill_shared_request(struct packages *packages, const struct installed_args *want,
+                               const struct packages_wants *unmet,
+                               const struct package_offers *offers, struct package_request *request,
+                               struct err *err)
 {
     VEC_EACH (&unmet->list, item) {
         struct package_target file;
@@ -372,7 +374,7 @@ static int install_packages(struct packages *packages, const void *args,
 {
     const struct installed_args *want = args;
     struct package_request request = { .action = PACKAGE_INSTALL };
-    int rc = fill_request(packages, want, unmet, offers, &request, err);
+    int rc = fill_shared_request(packages, want, unmet, offers, &request, err);
 
     if (rc == 0)
         rc = packages_install(packages, unmet, &request, offers, err);
@@ -383,14 +385,15 @@ static int install_packages(struct packages *packages, const void *args,
 static const struct packages_share share = {
     .module = &module_pkg_installed,
     .verb = "installed",
-    .fits = can_share,
-    .find = find_unmet,
-    .offers = find_offers,
+    .fits = can_share_install,
+    .find = find_unmet_installs,
+    .offers = find_install_offers,
     .act = install_packages,
     .is_done = packages_is_met,
 };
 
-static int change_holds(struct job *job, const struct installed_args *want, struct err *err)
+static int change_installed_holds(struct job *job, const struct installed_args *want,
+                                  struct err *err)
 {
     const struct package_request request = packages_request(
         &job->packages, want->hold == PARAM_IS_TRUE ? PACKAGE_HOLD : PACKAGE_UNHOLD, &job->holds);
@@ -398,7 +401,7 @@ static int change_holds(struct job *job, const struct installed_args *want, stru
     return packages_act(&job->packages, &request, err);
 }
 
-static void report_result(struct job *job, const char *gift)
+static void report_install_result(struct job *job, const char *gift)
 {
     struct state_run *run = job->packages.run;
     const char *manager = job->packages.manager->name;
@@ -467,7 +470,7 @@ static int change_packages(struct job *job, const struct installed_args *want, s
     if (rc == 0)
         rc = install_again(job, want, err);
     if (rc == 0)
-        rc = change_holds(job, want, err);
+        rc = change_installed_holds(job, want, err);
     if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
         return *err = after, -1;
     return rc;
@@ -479,7 +482,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (find_work(run, want, &job, err) < 0 || find_again(&job, want, err) < 0)
+    if (find_install_work(run, want, &job, err) < 0 || find_installed_again(&job, want, err) < 0)
         return -1;
     if (job.unmet.list.n > 0 || job.holds.list.n > 0 || job.again.list.n > 0) {
         if (change_packages(&job, want, err) < 0)
@@ -489,7 +492,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         state_unchanged(run);
         return 0;
     }
-    report_result(&job, gift);
+    report_install_result(&job, gift);
     report_unused(run, want);
     return 0;
 }

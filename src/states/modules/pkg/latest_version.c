@@ -16,7 +16,8 @@ static const struct param latest_params[] = {
 };
 /* clang-format on */
 
-static int latest_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+static int latest_version_call(struct state_run *run, const void *args, struct value *ret,
+                               struct err *err)
 {
     const struct latest_args *want = args;
     const struct packages_args what = { .name = want->name };
@@ -44,5 +45,5 @@ const struct module module_pkg_latest_version = {
                "package, this is the installed version.",
     .params = latest_params,
     .args_size = sizeof(struct latest_args),
-    .call = latest_call,
+    .call = latest_version_call,
 };

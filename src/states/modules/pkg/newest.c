@@ -30,7 +30,8 @@ struct job {
 };
 
 /* An index that cannot be refreshed is used as it is, and the result reports it. */
-static int refresh_index(struct state_run *run, const struct newest_args *want, struct err *err)
+static int refresh_newest_index(struct state_run *run, const struct newest_args *want,
+                                struct err *err)
 {
     const struct packages_index how = { want->refresh == PARAM_IS_TRUE, want->cache_valid_time,
                                         NULL };
@@ -64,7 +65,8 @@ static enum verdict judge_package(const struct job *job, const struct newest_arg
     return item->found.held && !want->how.update_holds ? HELD : OLD;
 }
 
-static void add_unmet(struct job *job, const struct packages_want *item, enum verdict verdict)
+static void add_older_package(struct job *job, const struct packages_want *item,
+                              enum verdict verdict)
 {
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
     struct packages_want want = *item;
@@ -78,8 +80,8 @@ static void add_unmet(struct job *job, const struct packages_want *item, enum ve
     VEC_PUSH_IN(job->packages.run->arena, &job->unmet.list, want);
 }
 
-static int find_work(struct state_run *run, const struct newest_args *want, struct job *job,
-                     struct err *err)
+static int find_upgrade_work(struct state_run *run, const struct newest_args *want, struct job *job,
+                             struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
@@ -95,7 +97,7 @@ static int find_work(struct state_run *run, const struct newest_args *want, stru
         const enum verdict verdict = judge_package(job, want, item);
 
         if (verdict == MISSING || verdict == OLD)
-            add_unmet(job, item, verdict);
+            add_older_package(job, item, verdict);
     }
     return 0;
 }
@@ -145,7 +147,7 @@ int newest_check(struct state_run *run, const void *args, struct err *err)
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (refresh_index(run, args, err) < 0 || find_work(run, args, &job, err) < 0)
+    if (refresh_newest_index(run, args, err) < 0 || find_upgrade_work(run, args, &job, err) < 0)
         return -1;
     if (gift)
         state_differs(run, "%s", gift);
@@ -155,27 +157,27 @@ int newest_check(struct state_run *run, const void *args, struct err *err)
 
 /* --- applying --------------------------------------------------- */
 
-static bool can_share(const void *one, const void *other)
+static bool can_share_upgrade(const void *one, const void *other)
 {
     const struct newest_args *a = one, *b = other;
 
     return packages_options_fit(&a->how, &b->how);
 }
 
-static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
-                      struct err *err)
+static int find_older_packages(struct state_run *run, const void *args,
+                               struct packages_wants *ret_unmet, struct err *err)
 {
     struct job job;
 
-    if (find_work(run, args, &job, err) < 0)
+    if (find_upgrade_work(run, args, &job, err) < 0)
         return -1;
     *ret_unmet = job.unmet;
     return 0;
 }
 
-static int find_offers(struct packages *packages, const void *args,
-                       const struct packages_wants *unmet, struct package_offers *ret,
-                       struct err *err)
+static int find_newest_offers(struct packages *packages, const void *args,
+                              const struct packages_wants *unmet, struct package_offers *ret,
+                              struct err *err)
 {
     (void)args;
     /* A manager that cannot list versions may still be able to install. */
@@ -202,9 +204,9 @@ static int upgrade_packages(struct packages *packages, const void *args,
 static const struct packages_share share = {
     .module = &module_pkg_latest,
     .verb = "installed/upgraded",
-    .fits = can_share,
-    .find = find_unmet,
-    .offers = find_offers,
+    .fits = can_share_upgrade,
+    .find = find_older_packages,
+    .offers = find_newest_offers,
     .act = upgrade_packages,
     .is_done = packages_is_met,
 };
@@ -214,7 +216,8 @@ int newest_apply(struct state_run *run, const void *args, struct err *err)
     const char *gift = packages_share_gift(run), *remark = NULL;
     struct job job;
 
-    if ((run->forced && refresh_index(run, args, err) < 0) || find_work(run, args, &job, err) < 0)
+    if ((run->forced && refresh_newest_index(run, args, err) < 0) ||
+        find_upgrade_work(run, args, &job, err) < 0)
         return -1;
     if (job.unmet.list.n > 0) {
         if (packages_share_change(&job.packages, &share, args, &job.unmet, &remark, err) < 0)

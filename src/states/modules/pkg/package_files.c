@@ -9,7 +9,7 @@
 #include "states/state/module.h"
 
 /* The single pair of an item: name and source. */
-static const struct value_pair *pair_of(const struct value *item)
+static const struct value_pair *make_pair(const struct value *item)
 {
     if (item->kind != VALUE_MAP || item->map->count != 1)
         return NULL;
@@ -24,7 +24,7 @@ int package_files_validate(const struct value *sources, struct diags *diags)
 
     for (size_t i = 0; i < sources->list->count; i++) {
         const struct value *item = &sources->list->items[i];
-        const struct value_pair *pair = pair_of(item);
+        const struct value_pair *pair = make_pair(item);
 
         if (!pair || pair->key.s.n == 0 || pair->value.s.n == 0 || pair->key.s.p[0] == '-')
             result =
@@ -37,7 +37,7 @@ int package_files_wants(struct packages *packages, const struct value *sources,
                         struct packages_wants *ret_wants, struct err *err)
 {
     for (size_t i = 0; i < sources->list->count; i++) {
-        const struct value_pair *pair = pair_of(&sources->list->items[i]);
+        const struct value_pair *pair = make_pair(&sources->list->items[i]);
         struct packages_want want = { 0 };
 
         if (!pair)
@@ -51,8 +51,8 @@ int package_files_wants(struct packages *packages, const struct value *sources,
 }
 
 /* The version of a package file; NULL: unknown. */
-static int read_version(struct packages *packages, const struct packages_want *want,
-                        const char *path, const char **ret, struct err *err)
+static int read_package_file_version(struct packages *packages, const struct packages_want *want,
+                                     const char *path, const char **ret, struct err *err)
 {
     const struct tool *tool = &packages->host.tool;
     struct tool_words words = { 0 };
@@ -85,14 +85,14 @@ int package_files_aim(struct packages *packages, struct packages_want *want, str
         return -1;
     if (!path || access(path, R_OK) < 0)
         return 0;
-    if (read_version(packages, want, path, &version, err) < 0)
+    if (read_package_file_version(packages, want, path, &version, err) < 0)
         return -1;
     want->version = version;
     return version ? wish_parse(str_from(version), &want->wish, err) : 0;
 }
 
 /* ".deb": managers recognise files by it. */
-static const char *ending_of(const char *source)
+static const char *find_ending(const char *source)
 {
     const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
     const char *dot = strrchr(name, '.');
@@ -104,7 +104,7 @@ int package_files_fetch(struct packages *packages, const struct packages_want *w
                         struct package_target *ret_target, struct err *err)
 {
     const struct scratch_options options = {
-        .suffix = ending_of(want->source),
+        .suffix = find_ending(want->source),
         .mode = 0644,
         .uid = (uid_t)-1,
         .gid = (gid_t)-1,
@@ -118,7 +118,7 @@ int package_files_fetch(struct packages *packages, const struct packages_want *w
         scratch_copy(packages->run, &options, &content, &scratch, err) < 0)
         return err_wrap(err, "package file of '%s'", want->name);
     *ret_target = (struct package_target){ .name = want->name, .file = scratch.path };
-    if (read_version(packages, want, scratch.path, &version, err) < 0) {
+    if (read_package_file_version(packages, want, scratch.path, &version, err) < 0) {
         scratch_remove(scratch.path);
         return -1;
     }

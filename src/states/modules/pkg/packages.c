@@ -17,7 +17,7 @@
 
 /* --- the manager ------------------------------------------------ */
 
-static const char *text_at(const struct value *tree, const char *path)
+static const char *find_settings_text(const struct value *tree, const char *path)
 {
     const struct value *v = value_path(tree, str_from(path), '.');
 
@@ -30,9 +30,9 @@ int packages_open(struct state_run *run, struct packages *ret_packages, struct e
         .run = run,
         .host = { .tool = run_tool(run), .root = "" },
     };
-    return package_manager_find(run->arena, text_at(state_settings(run), "providers.pkg"),
-                                text_at(state_facts(run), "os.family"), &ret_packages->manager,
-                                err);
+    return package_manager_find(
+        run->arena, find_settings_text(state_settings(run), "providers.pkg"),
+        find_settings_text(state_facts(run), "os.family"), &ret_packages->manager, err);
 }
 
 /* --- wanted packages -------------------------------------------- */
@@ -45,7 +45,7 @@ struct reader {
     bool ignore_epoch;
 };
 
-static bool is_same_text(const char *a, const char *b)
+static bool is_same_version_text(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -62,7 +62,7 @@ static int add_want(struct reader *reader, const char *name, const char *version
         return value_diag(reader->diags, where, "version of '%s': %s", name, err.text);
     want.wish.ignore_epoch = reader->ignore_epoch;
     VEC_EACH (&reader->wants->list, known)
-        if (strcmp(known->name, name) == 0 && is_same_text(known->version, version))
+        if (strcmp(known->name, name) == 0 && is_same_version_text(known->version, version))
             return 0;
     if (reader->wants->list.n >= WANTS_MAX)
         return value_diag(reader->diags, where, "more than the limit of %d packages in one state",
@@ -72,7 +72,7 @@ static int add_want(struct reader *reader, const char *name, const char *version
 }
 
 /* As written in the document: 1.10 stays 1.10. */
-static const char *scalar_text(struct arena *arena, const struct value *v)
+static const char *print_package_scalar(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
@@ -82,46 +82,46 @@ static const char *scalar_text(struct arena *arena, const struct value *v)
     return text.n > 0 ? buf_copy(&text, arena).p : NULL;
 }
 
-static bool is_scalar(const struct value *v)
+static bool is_package_scalar(const struct value *v)
 {
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
 
-static int read_pair(struct reader *reader, const struct value_pair *pair)
+static int read_package_pair(struct reader *reader, const struct value_pair *pair)
 {
-    const char *name = scalar_text(reader->arena, &pair->key);
+    const char *name = print_package_scalar(reader->arena, &pair->key);
 
-    if (!name || !is_scalar(&pair->value))
+    if (!name || !is_package_scalar(&pair->value))
         return value_diag(reader->diags, &pair->value,
                           "a package must be 'name' or 'name: version'");
-    return add_want(reader, name, scalar_text(reader->arena, &pair->value), &pair->key);
+    return add_want(reader, name, print_package_scalar(reader->arena, &pair->value), &pair->key);
 }
 
-static int read_item(struct reader *reader, const struct value *item)
+static int read_package_item(struct reader *reader, const struct value *item)
 {
     const char *name;
     int result = 0;
 
     if (item->kind == VALUE_MAP) {
         for (size_t i = 0; i < item->map->count; i++)
-            if (read_pair(reader, &item->map->pairs[i]) < 0)
+            if (read_package_pair(reader, &item->map->pairs[i]) < 0)
                 result = -1;
         return result;
     }
-    name = is_scalar(item) ? scalar_text(reader->arena, item) : NULL;
+    name = is_package_scalar(item) ? print_package_scalar(reader->arena, item) : NULL;
     if (!name)
         return value_diag(reader->diags, item, "a package must be 'name' or 'name: version'");
     return add_want(reader, name, NULL, item);
 }
 
-static int read_list(struct reader *reader, const struct value *list)
+static int read_package_list(struct reader *reader, const struct value *list)
 {
     int result = 0;
 
     if (list->kind != VALUE_LIST)
-        return read_item(reader, list);
+        return read_package_item(reader, list);
     for (size_t i = 0; i < list->list->count; i++)
-        if (read_item(reader, &list->list->items[i]) < 0)
+        if (read_package_item(reader, &list->list->items[i]) < 0)
             result = -1;
     return result;
 }
@@ -131,7 +131,7 @@ static bool has_list(const struct packages_args *args)
     return args->pkgs && args->pkgs->kind != VALUE_NULL;
 }
 
-static int read_args(struct reader *reader, const struct packages_args *args)
+static int read_package_args(struct reader *reader, const struct packages_args *args)
 {
     reader->ignore_epoch = args->ignore_epoch;
     if (!has_list(args))
@@ -139,7 +139,7 @@ static int read_args(struct reader *reader, const struct packages_args *args)
     if (args->version)
         return value_diag(reader->diags, reader->where,
                           "'version' needs a single package; write 'name: version' in 'pkgs'");
-    return read_list(reader, args->pkgs);
+    return read_package_list(reader, args->pkgs);
 }
 
 int packages_validate(const struct packages_args *args, const struct value *where,
@@ -148,10 +148,10 @@ int packages_validate(const struct packages_args *args, const struct value *wher
     struct packages_wants wants = { 0 };
     struct reader reader = { diags->arena, &wants, diags, where, false };
 
-    return read_args(&reader, args);
+    return read_package_args(&reader, args);
 }
 
-static bool is_native(const struct package_db *db, const char *arch)
+static bool is_package_native(const struct package_db *db, const char *arch)
 {
     struct utsname machine;
 
@@ -174,7 +174,7 @@ static int normalize_name(struct packages *packages, struct packages_wants *want
     VEC_EACH (&wants->list, want) {
         const char *mark = strrchr(want->name, packages->manager->arch_mark);
 
-        if (mark && mark > want->name && is_native(db, mark + 1))
+        if (mark && mark > want->name && is_package_native(db, mark + 1))
             want->name =
                 arena_strndup(packages->run->arena, want->name, (size_t)(mark - want->name));
     }
@@ -190,7 +190,7 @@ int packages_wants(struct packages *packages, const struct packages_args *args,
     struct reader reader = { packages->run->arena, ret_wants, &diags, &nowhere, false };
 
     *ret_wants = (struct packages_wants){ 0 };
-    if (read_args(&reader, args) < 0)
+    if (read_package_args(&reader, args) < 0)
         return diags_to_err(&diags, err);
     return args->normalize == PARAM_IS_FALSE ? 0 : normalize_name(packages, ret_wants, err);
 }
@@ -208,8 +208,8 @@ static struct package copy_package(struct arena *arena, const struct package *pa
     };
 }
 
-static void find_package(struct packages *packages, const struct package_db *db,
-                         struct packages_want *want)
+static void find_wanted_package(struct packages *packages, const struct package_db *db,
+                                struct packages_want *want)
 {
     struct arena *arena = packages->run->arena;
     const struct package *found = package_db_find(db, str_from(want->name));
@@ -237,7 +237,7 @@ int packages_look(struct packages *packages, struct packages_wants *wants, struc
     if (installed_lock(packages->manager, &packages->host, &db, err) < 0)
         return -1;
     VEC_EACH (&wants->list, want)
-        find_package(packages, db, want);
+        find_wanted_package(packages, db, want);
     installed_unlock();
     return 0;
 }
@@ -262,8 +262,8 @@ int packages_offers(struct packages *packages, const struct packages_wants *want
 }
 
 /* At least the available version: a newer one, or one from elsewhere, is accepted. */
-static void aim_at(struct packages *packages, struct packages_want *want,
-                   const struct package_offer *offer)
+static void set_target(struct packages *packages, struct packages_want *want,
+                       const struct package_offer *offer)
 {
     want->wish = (struct wish){ 0 };
     want->version = offer ? arena_printf(packages->run->arena, ">=%s", offer->candidate) : NULL;
@@ -289,7 +289,7 @@ int packages_aim(struct packages *packages, struct packages_wants *wants, bool *
         return -1;
     VEC_EACH (&wants->list, want)
         if (want->version && strcmp(want->version, "latest") == 0)
-            aim_at(packages, want, package_offers_find(&offers, str_from(want->name)));
+            set_target(packages, want, package_offers_find(&offers, str_from(want->name)));
     return 0;
 }
 
@@ -364,8 +364,9 @@ static int install_over_holds(struct packages *packages, const struct package_re
     return rc;
 }
 
-static struct package_request held_of(struct packages *packages, enum package_action action,
-                                      const struct packages_wants *unmet)
+static struct package_request make_hold_request(struct packages *packages,
+                                                enum package_action action,
+                                                const struct packages_wants *unmet)
 {
     struct package_request request = { .action = action };
 
@@ -379,8 +380,8 @@ static struct package_request held_of(struct packages *packages, enum package_ac
 static int install_released(struct packages *packages, const struct packages_wants *unmet,
                             const struct package_request *request, struct err *err)
 {
-    const struct package_request let_go = held_of(packages, PACKAGE_UNHOLD, unmet);
-    const struct package_request hold = held_of(packages, PACKAGE_HOLD, unmet);
+    const struct package_request let_go = make_hold_request(packages, PACKAGE_UNHOLD, unmet);
+    const struct package_request hold = make_hold_request(packages, PACKAGE_HOLD, unmet);
     struct packages_cleanup cleanup;
     struct err after;
     int rc = packages_act(packages, &let_go, err), held_rc;

@@ -31,7 +31,8 @@ struct job {
 };
 
 /* With a version in the list, other versions stay. */
-static bool is_there(const struct packages *packages, const struct packages_want *want, bool purge)
+static bool is_package_there(const struct packages *packages, const struct packages_want *want,
+                             bool purge)
 {
     if (want->found.state < PACKAGE_BROKEN)
         return purge && want->found.state == PACKAGE_CONFIG;
@@ -47,7 +48,7 @@ static int find_packages(struct state_run *run, const struct packages_gone_args 
         packages_look(&job->packages, &job->wants, err) < 0)
         return -1;
     VEC_EACH (&job->wants.list, want)
-        if (is_there(&job->packages, want, purge))
+        if (is_package_there(&job->packages, want, purge))
             VEC_PUSH_IN(run->arena, &job->there.list, *want);
     return 0;
 }
@@ -64,7 +65,7 @@ static int check_holds(const struct job *job, struct err *err)
 
 /* --- shared runs ------------------------------------------------------------------------- */
 
-static bool can_share(const void *one, const void *other)
+static bool can_share_removal(const void *one, const void *other)
 {
     const struct packages_gone_args *a = one, *b = other;
 
@@ -82,8 +83,8 @@ static int find_doomed(struct state_run *run, const void *args, bool purge,
     return 0;
 }
 
-static int find_removed(struct state_run *run, const void *args, struct packages_wants *ret,
-                        struct err *err)
+static int find_removed_packages(struct state_run *run, const void *args,
+                                 struct packages_wants *ret, struct err *err)
 {
     return find_doomed(run, args, false, ret, err);
 }
@@ -118,19 +119,19 @@ static int purge_them(struct packages *packages, const void *args,
 
 static bool is_removed(const struct packages *packages, const struct packages_want *want)
 {
-    return !is_there(packages, want, false);
+    return !is_package_there(packages, want, false);
 }
 
 static bool is_purged(const struct packages *packages, const struct packages_want *want)
 {
-    return !is_there(packages, want, true);
+    return !is_package_there(packages, want, true);
 }
 
 static const struct packages_share removing = {
     .module = &module_pkg_removed,
     .verb = "removed",
-    .fits = can_share,
-    .find = find_removed,
+    .fits = can_share_removal,
+    .find = find_removed_packages,
     .act = remove_them,
     .is_done = is_removed,
 };
@@ -138,7 +139,7 @@ static const struct packages_share removing = {
 static const struct packages_share purging = {
     .module = &module_pkg_purged,
     .verb = "purged",
-    .fits = can_share,
+    .fits = can_share_removal,
     .find = find_purged,
     .act = purge_them,
     .is_done = is_purged,
@@ -147,7 +148,7 @@ static const struct packages_share purging = {
 /* --- the states -------------------------------------------------------------------------- */
 
 /* Why there is nothing to do. */
-static void report_rest(struct job *job, bool purge)
+static void report_other_removals(struct job *job, bool purge)
 {
     struct state_run *run = job->packages.run;
     struct packages_wants absent = { 0 };
@@ -185,7 +186,7 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
         state_made(run, "%s %s", purge ? "purged" : "removed", want->name);
     }
     if (!run->differs)
-        report_rest(&job, purge);
+        report_other_removals(&job, purge);
     return 0;
 }
 

@@ -14,7 +14,7 @@ struct job {
     struct packages_wants hold, let_go;
 };
 
-static bool is_wanted(const struct packages_wants *wants, const char *name)
+static bool is_hold_wanted(const struct packages_wants *wants, const char *name)
 {
     VEC_EACH (&wants->list, want)
         if (strcmp(want->name, name) == 0)
@@ -33,7 +33,7 @@ static int find_others(struct job *job, struct err *err)
     VEC_EACH (&db->list, package) {
         struct packages_want want = { .name = (*package)->name };
 
-        if (!(*package)->held || is_wanted(&job->wants, want.name))
+        if (!(*package)->held || is_hold_wanted(&job->wants, want.name))
             continue;
         want.name = arena_strdup(arena, want.name);
         VEC_PUSH_IN(arena, &job->let_go.list, want);
@@ -68,7 +68,7 @@ static bool is_fit(const struct job *job, const struct packages_want *want)
            (want->wish.count == 0 || packages_is_met(&job->packages, want));
 }
 
-static int sort_packages(struct job *job, const struct packages_hold *hold, struct err *err)
+static int sort_held_packages(struct job *job, const struct packages_hold *hold, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
 
@@ -86,8 +86,8 @@ static int sort_packages(struct job *job, const struct packages_hold *hold, stru
     return hold->alone ? find_others(job, err) : 0;
 }
 
-static int find_work(struct state_run *run, const struct packages_hold *hold, struct job *job,
-                     struct err *err)
+static int find_hold_work(struct state_run *run, const struct packages_hold *hold, struct job *job,
+                          struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
@@ -98,14 +98,14 @@ static int find_work(struct state_run *run, const struct packages_hold *hold, st
     if (packages_wants(&job->packages, hold->what, &job->wants, err) < 0 ||
         packages_look(&job->packages, &job->wants, err) < 0)
         return -1;
-    return sort_packages(job, hold, err);
+    return sort_held_packages(job, hold, err);
 }
 
 int packages_hold_check(struct state_run *run, const struct packages_hold *hold, struct err *err)
 {
     struct job job;
 
-    if (find_work(run, hold, &job, err) < 0)
+    if (find_hold_work(run, hold, &job, err) < 0)
         return -1;
     VEC_EACH (&job.hold.list, want) {
         state_differs(run, "%s needs to be held at %s", want->name, want->found.version);
@@ -121,7 +121,7 @@ int packages_hold_check(struct state_run *run, const struct packages_hold *hold,
     return 0;
 }
 
-static int change_holds(struct job *job, struct err *err)
+static int change_package_holds(struct job *job, struct err *err)
 {
     const struct package_request hold = packages_request(&job->packages, PACKAGE_HOLD, &job->hold);
     const struct package_request let_go =
@@ -139,7 +139,7 @@ int packages_hold_apply(struct state_run *run, const struct packages_hold *hold,
     struct job job;
     int rc;
 
-    if (find_work(run, hold, &job, err) < 0)
+    if (find_hold_work(run, hold, &job, err) < 0)
         return -1;
     if (job.hold.list.n == 0 && job.let_go.list.n == 0) {
         state_unchanged(run);
@@ -147,7 +147,7 @@ int packages_hold_apply(struct state_run *run, const struct packages_hold *hold,
     }
     if (packages_undo_begin(&job.packages, &job.wants, &undo, err) < 0)
         return -1;
-    rc = change_holds(&job, err);
+    rc = change_package_holds(&job, err);
     if (packages_undo_end(&job.packages, &undo, &after) < 0 && rc == 0)
         return *err = after, -1;
     if (rc < 0)

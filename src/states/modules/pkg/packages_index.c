@@ -24,7 +24,7 @@ static struct {
     int64_t at;
 } refreshed = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-static int64_t last_refresh(void)
+static int64_t find_last_refresh(void)
 {
     int64_t at;
 
@@ -42,9 +42,9 @@ static bool is_younger(int64_t at, int64_t age)
 }
 
 /* By any process: file times show it. */
-static int is_valid(struct packages *packages, int64_t age, bool *ret, struct err *err)
+static int is_index_valid(struct packages *packages, int64_t age, bool *ret, struct err *err)
 {
-    *ret = is_younger(last_refresh(), age);
+    *ret = is_younger(find_last_refresh(), age);
     for (const char *const *path = packages->manager->index; !*ret && *path; path++) {
         struct fs_info info;
 
@@ -97,9 +97,9 @@ int packages_index_refresh(struct packages *packages, const struct packages_inde
 
     if (packages->run->test)
         return err_set(err, ERR_UNSUPPORTED, "a dry run never refreshes the index");
-    if (!how->asked && is_younger(last_refresh(), VALID_NS))
+    if (!how->asked && is_younger(find_last_refresh(), VALID_NS))
         return 0;
-    if (how->valid > 0 && is_valid(packages, how->valid, &valid, err) < 0)
+    if (how->valid > 0 && is_index_valid(packages, how->valid, &valid, err) < 0)
         return -1;
     return valid ? 0 : run_refresh(packages, how, err);
 }

@@ -39,19 +39,19 @@ static const struct packages_want *find_want(const struct packages_wants *wants,
     return NULL;
 }
 
-static bool is_same_text(const char *a, const char *b)
+static bool is_same_option(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 /* False when the two want different versions of a package. */
-static bool add_unmet(struct arena *arena, struct packages_wants *all,
-                      const struct packages_wants *more)
+static bool add_shared_package(struct arena *arena, struct packages_wants *all,
+                               const struct packages_wants *more)
 {
     VEC_EACH (&more->list, want) {
         const struct packages_want *known = find_want(all, want->name);
 
-        if (known && !is_same_text(known->version, want->version))
+        if (known && !is_same_option(known->version, want->version))
             return false;
     }
     VEC_EACH (&more->list, want)
@@ -72,7 +72,7 @@ static void gather_states(struct packages_party *party)
             map_has(&run->group->left, str_from(peer->name)) ||
             !party->share->fits(party->args, peer->args) ||
             party->share->find(run, peer->args, &other.unmet, &ignored) < 0 ||
-            other.unmet.list.n == 0 || !add_unmet(run->arena, &party->all, &other.unmet))
+            other.unmet.list.n == 0 || !add_shared_package(run->arena, &party->all, &other.unmet))
             continue;
         VEC_PUSH_IN(run->arena, &party->others, other);
     }
@@ -90,7 +90,7 @@ void packages_share_begin(struct packages_party *party, struct packages *package
         .args = args,
         .own = *own,
     };
-    (void)add_unmet(run->arena, &party->all, own);
+    (void)add_shared_package(run->arena, &party->all, own);
     if (!run->group)
         return;
     leave_gift(run, run->name, NULL);
@@ -116,14 +116,15 @@ static void drop_unavailable(struct packages_party *party, const struct package_
 
     memset(&stay.all, 0, sizeof(stay.all));
     memset(&stay.others, 0, sizeof(stay.others));
-    (void)add_unmet(arena, &stay.all, &party->own);
+    (void)add_shared_package(arena, &stay.all, &party->own);
     VEC_EACH (&party->others, other)
-        if (can_be_had(offers, &other->unmet) && add_unmet(arena, &stay.all, &other->unmet))
+        if (can_be_had(offers, &other->unmet) &&
+            add_shared_package(arena, &stay.all, &other->unmet))
             VEC_PUSH_IN(arena, &stay.others, *other);
     *party = stay;
 }
 
-static bool is_done(struct packages_party *party, struct packages_wants *wants)
+static bool is_shared_work_done(struct packages_party *party, struct packages_wants *wants)
 {
     struct err ignored; /* on errors, assume it is not done */
 
@@ -142,7 +143,7 @@ static bool leave_gifts(struct packages_party *party)
     bool left_over = false;
 
     VEC_EACH (&party->others, other) {
-        if (!is_done(party, &other->unmet)) {
+        if (!is_shared_work_done(party, &other->unmet)) {
             left_over = true;
             continue;
         }
@@ -169,14 +170,14 @@ static size_t count_broken(struct packages *packages)
 }
 
 /* A manager also fails for packages that were broken before. */
-static int act_alone(struct packages_party *party, const struct package_offers *offers,
-                     struct err *err)
+static int change_alone(struct packages_party *party, const struct package_offers *offers,
+                        struct err *err)
 {
     const size_t broken = count_broken(party->packages);
 
     if (party->share->act(party->packages, party->args, &party->own, offers, err) == 0)
         return 0;
-    if (err->code == ERR_CANCELED || !is_done(party, &party->own) ||
+    if (err->code == ERR_CANCELED || !is_shared_work_done(party, &party->own) ||
         count_broken(party->packages) > broken)
         return -1;
     party->remark = arena_strdup(party->packages->run->arena, err->text);
@@ -199,8 +200,8 @@ static int verify_packages(struct packages_party *party, struct err *err)
 }
 
 /* 1: part of this state is still to do. */
-static int act_together(struct packages_party *party, const struct package_offers *offers,
-                        struct err *err)
+static int change_together(struct packages_party *party, const struct package_offers *offers,
+                           struct err *err)
 {
     bool left_over;
     int rc;
@@ -213,7 +214,7 @@ static int act_together(struct packages_party *party, const struct package_offer
         return -1;
     left_over = leave_gifts(party);
     /* If all named packages are fine, it broke something else: report that. */
-    return is_done(party, &party->own) && (rc == 0 || left_over) ? 0 : 1;
+    return is_shared_work_done(party, &party->own) && (rc == 0 || left_over) ? 0 : 1;
 }
 
 int packages_share_act(struct packages_party *party, struct err *err)
@@ -229,9 +230,9 @@ int packages_share_act(struct packages_party *party, struct err *err)
     if (party->share->offers)
         drop_unavailable(party, &offers);
     if (party->others.n > 0)
-        rc = act_together(party, &offers, err);
+        rc = change_together(party, &offers, err);
     if (rc == 1)
-        rc = act_alone(party, &offers, err);
+        rc = change_alone(party, &offers, err);
     return rc < 0 ? -1 : verify_packages(party, err);
 }
 

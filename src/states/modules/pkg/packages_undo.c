@@ -68,7 +68,7 @@ int packages_undo_begin(struct packages *packages, const struct packages_wants *
     return state_note(packages->run, NOTE_NAMED, value_map(named), err);
 }
 
-static bool is_same(const struct package *a, const struct package *b)
+static bool is_package_same(const struct package *a, const struct package *b)
 {
     return a->state == b->state && a->held == b->held && strcmp(a->version, b->version) == 0;
 }
@@ -79,7 +79,7 @@ struct changes {
     struct value_map *told;  /* name to "old -> new" */
 };
 
-static const char *word_of(const struct package *package)
+static const char *find_state_word(const struct package *package)
 {
     if (package->state == PACKAGE_INSTALLED)
         return package->version;
@@ -91,13 +91,13 @@ static void compare_packages(struct changes *changes, struct str name, const str
 {
     const char *held = now->held == old->held ? "" : now->held ? " (held)" : " (no longer held)";
 
-    if (is_same(old, now))
+    if (is_package_same(old, now))
         return;
     value_map_set(changes->arena, changes->noted, value_str(name),
                   describe_package(changes->arena, old));
-    value_map_set(
-        changes->arena, changes->told, value_str(name),
-        value_text(arena_printf(changes->arena, "%s -> %s%s", word_of(old), word_of(now), held)));
+    value_map_set(changes->arena, changes->told, value_str(name),
+                  value_text(arena_printf(changes->arena, "%s -> %s%s", find_state_word(old),
+                                          find_state_word(now), held)));
 }
 
 static int find_changes(struct packages *packages, const struct packages_undo *undo,
@@ -166,7 +166,7 @@ struct plan {
     struct package_request remove, purge, install, hold, unhold;
 };
 
-static struct package read_noted(const struct value *v)
+static struct package read_noted_packages(const struct value *v)
 {
     const struct value *state = value_get(v, "state"), *version = value_get(v, "version");
     const struct value *held = value_get(v, "held");
@@ -222,7 +222,7 @@ static void plan_noted(struct packages *packages, struct plan *plan, const char 
         return;
     for (size_t i = 0; i < noted->map->count; i++) {
         const struct value_pair *pair = &noted->map->pairs[i];
-        const struct package was = read_noted(&pair->value);
+        const struct package was = read_noted_packages(&pair->value);
 
         if (pair->key.kind != VALUE_STR || map_has(seen, pair->key.s) ||
             !may_have_changed(packages, &pair->key))
@@ -232,8 +232,8 @@ static void plan_noted(struct packages *packages, struct plan *plan, const char 
     }
 }
 
-static void make_plan(struct packages *packages, const struct map *now, bool all,
-                      struct plan *ret_plan)
+static void make_undo_plan(struct packages *packages, const struct map *now, bool all,
+                           struct plan *ret_plan)
 {
     struct map seen = MAP_INIT_IN(packages->run->arena);
 
@@ -304,10 +304,10 @@ int packages_undo_revert(struct state_run *run, const void *args, struct err *er
     (void)args;
     if (packages_open(run, &packages, err) < 0 || take_snapshot(&packages, &now, err) < 0)
         return -1;
-    make_plan(&packages, &now, true, &plan);
+    make_undo_plan(&packages, &now, true, &plan);
     if (may_erase(&packages, &plan, err) < 0) {
         /* Dependencies stay if other packages need them by now. The named packages are removed. */
-        make_plan(&packages, &now, false, &plan);
+        make_undo_plan(&packages, &now, false, &plan);
         if (may_erase(&packages, &plan, err) < 0)
             return err_wrap(err, "other packages need what would be removed");
         state_say(run, "kept dependencies that other packages need");

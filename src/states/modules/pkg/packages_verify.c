@@ -18,7 +18,7 @@ static const struct {
     { "doc", { "/usr/share/doc/", "/usr/share/man/", "/usr/share/info/" } },
 };
 
-static bool is_type(struct str word)
+static bool is_file_type(struct str word)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (str_is(word, types[i].type))
@@ -34,7 +34,7 @@ static int validate_types(const struct value *list, struct diags *diags)
     for (size_t i = 0; i < list->list->count; i++) {
         const struct value *word = &list->list->items[i];
 
-        if (word->kind != VALUE_STR || !is_type(word->s))
+        if (word->kind != VALUE_STR || !is_file_type(word->s))
             return value_diag(diags, word, "'ignore_types' has config and doc");
     }
     return 0;
@@ -78,7 +78,7 @@ static bool has_type(const struct value *verify, const char *type)
     return false;
 }
 
-static bool is_ignored(const struct value *verify, struct str path)
+static bool is_difference_ignored(const struct value *verify, struct str path)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         for (size_t j = 0; j < ARRAY_LEN(types[i].folders); j++)
@@ -89,7 +89,7 @@ static bool is_ignored(const struct value *verify, struct str path)
 }
 
 /* "??5??????   /usr/bin/x", "missing     /usr/bin/x"; a letter between them is the type. */
-static struct str parse_line(struct str line, bool *ret_config)
+static struct str parse_verify_line(struct str line, bool *ret_config)
 {
     struct str rest = line;
     const struct str type = (lines_word(&rest), lines_word(&rest));
@@ -120,9 +120,9 @@ int packages_verify(struct packages *packages, const struct value *verify, const
                             err) < 0)
         return -1;
     while (lines_next(&text, &line)) {
-        const struct str path = parse_line(line.text, &config);
+        const struct str path = parse_verify_line(line.text, &config);
 
-        if (config || path.n == 0 || is_ignored(verify, path))
+        if (config || path.n == 0 || is_difference_ignored(verify, path))
             continue;
         *ret_path = arena_str(tool->arena, path).p;
         return 0;

@@ -10,7 +10,8 @@ struct refresh_args {
     bool unused;
 };
 
-static int refresh_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+static int refresh_db_call(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
 {
     struct packages packages;
 
@@ -28,5 +29,5 @@ const struct module module_pkg_refresh_db = {
     .params = params_none,
     .args_size = sizeof(struct refresh_args),
     .flags = MODULE_ACTS,
-    .call = refresh_call,
+    .call = refresh_db_call,
 };

@@ -41,8 +41,8 @@ static int list_installed(struct state_run *run, const struct value **ret, struc
     return 0;
 }
 
-static int find_args(struct state_run *run, const struct uptodate_args *want,
-                     struct newest_args *ret, struct err *err)
+static int find_upgrade_args(struct state_run *run, const struct uptodate_args *want,
+                             struct newest_args *ret, struct err *err)
 {
     *ret = (struct newest_args){
         .what = want->what,
@@ -70,7 +70,7 @@ static int uptodate_check(struct state_run *run, const void *args, struct err *e
 {
     struct newest_args newest;
 
-    if (find_args(run, args, &newest, err) < 0 || newest_check(run, &newest, err) < 0)
+    if (find_upgrade_args(run, args, &newest, err) < 0 || newest_check(run, &newest, err) < 0)
         return -1;
     if (!run->differs)
         state_say(run, "all packages are at the latest version");
@@ -81,7 +81,7 @@ static int uptodate_apply(struct state_run *run, const void *args, struct err *e
 {
     struct newest_args newest;
 
-    return find_args(run, args, &newest, err) < 0 ? -1 : newest_apply(run, &newest, err);
+    return find_upgrade_args(run, args, &newest, err) < 0 ? -1 : newest_apply(run, &newest, err);
 }
 
 const struct module module_pkg_uptodate = {

@@ -25,12 +25,12 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-static bool is_line(const char *text)
+static bool is_single_line(const char *text)
 {
     return text && repo_line_is(str_from(text));
 }
 
-static bool has_key(const struct package_repo *args)
+static bool has_repo_key(const struct package_repo *args)
 {
     return args->key_url || args->signedby || args->key_text.n > 0;
 }
@@ -74,16 +74,16 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
     struct repo_line line;
     struct err err;
 
-    if (!is_line(args->name) && !is_identifier(args->name))
+    if (!is_single_line(args->name) && !is_identifier(args->name))
         result = value_diag(diags, where,
                             "'%s' is not a valid repository name: use letters, digits, '.', '_' "
                             "and '-', or a whole 'deb' line",
                             args->name);
-    if (is_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
+    if (is_single_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
-    if (is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
+    if (is_single_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
-    if (args->ppa && !has_key(args))
+    if (args->ppa && !has_repo_key(args))
         result = value_diag(diags, where,
                             "a ppa requires its signing key: 'key_url', 'key_text' or 'signedby'");
     if (args->signedby && args->signedby[0] != '/')
@@ -111,9 +111,9 @@ static const char *find_codename(struct state_run *run)
     return v && v->kind == VALUE_STR && v->s.n > 0 ? v->s.p : NULL;
 }
 
-static int find_files(struct packages *packages, const struct package_repo *repo,
-                      const struct repos_goal *goal, struct package_repo_files *ret,
-                      struct err *err)
+static int find_repo_files(struct packages *packages, const struct package_repo *repo,
+                           const struct repos_goal *goal, struct package_repo_files *ret,
+                           struct err *err)
 {
     const struct package_repo_host host = {
         .arena = packages->run->arena,
@@ -128,7 +128,7 @@ static int find_files(struct packages *packages, const struct package_repo *repo
 
 /* --- applying ------------------------------------------------------------------------ */
 
-static bool is_same_file(const struct package_repo_file *file)
+static bool is_repo_file_same(const struct package_repo_file *file)
 {
     return !file->old.p == !file->now.p && str_eq(file->old, file->now);
 }
@@ -136,7 +136,7 @@ static bool is_same_file(const struct package_repo_file *file)
 static void report_file(struct state_run *run, const struct package_repo_files *files)
 {
     VEC_EACH (&files->list, file) {
-        if (is_same_file(file))
+        if (is_repo_file_same(file))
             continue;
         if (!file->now.p) {
             state_differs(run, "repo file %s exists and should be absent", file->path);
@@ -164,12 +164,12 @@ static int put_file(struct state_run *run, const char *path, struct str text, st
     return change_write(run, path, text, &keep, err);
 }
 
-static int write_files(struct packages *packages, const struct package_repo_files *files,
-                       bool *ret_any, struct err *err)
+static int write_repo_files(struct packages *packages, const struct package_repo_files *files,
+                            bool *ret_any, struct err *err)
 {
     *ret_any = false;
     VEC_EACH (&files->list, file) {
-        if (is_same_file(file))
+        if (is_repo_file_same(file))
             continue;
         if (put_file(packages->run, file->path, file->now, err) < 0)
             return -1;
@@ -190,7 +190,7 @@ static int try_refresh(struct packages *packages, const struct package_repo_file
     if (packages_index_refresh(packages, &how, err) == 0)
         return 0;
     VEC_EACH (&files->list, file)
-        if (!is_same_file(file)) /* report the first error; the journal has these files */
+        if (!is_repo_file_same(file)) /* report the first error; the journal has these files */
             (void)put_file(packages->run, file->path, file->old, &ignored);
     return err_wrap(err, "the repository was not kept");
 }
@@ -215,7 +215,7 @@ int repos_check(struct state_run *run, const struct repos_wish *wish, const stru
     struct packages packages;
 
     if (packages_open(run, &packages, err) < 0 ||
-        find_files(&packages, &wish->repo, goal, &files, err) < 0)
+        find_repo_files(&packages, &wish->repo, goal, &files, err) < 0)
         return -1;
     report_file(run, &files);
     if (!run->differs)
@@ -231,8 +231,8 @@ int repos_apply(struct state_run *run, const struct repos_wish *wish, const stru
     bool any;
 
     if (packages_open(run, &packages, err) < 0 ||
-        find_files(&packages, &wish->repo, goal, &files, err) < 0 ||
-        write_files(&packages, &files, &any, err) < 0)
+        find_repo_files(&packages, &wish->repo, goal, &files, err) < 0 ||
+        write_repo_files(&packages, &files, &any, err) < 0)
         return -1;
     if (!any)
         state_unchanged(run);

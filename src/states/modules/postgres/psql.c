@@ -28,7 +28,7 @@ int psql_validate(const struct psql_login *login, const struct value *where, str
            validate_text("db_port", login->port, VALIDATE_WORD, where, diags);
 }
 
-static void add_quoted(struct buf *sql, struct str text, char quote)
+static void add_psql_quoted(struct buf *sql, struct str text, char quote)
 {
     buf_add_char(sql, quote);
     for (size_t i = 0; i < text.n; i++) {
@@ -41,23 +41,23 @@ static void add_quoted(struct buf *sql, struct str text, char quote)
 
 void psql_add_text(struct buf *sql, struct str text)
 {
-    add_quoted(sql, text, '\'');
+    add_psql_quoted(sql, text, '\'');
 }
 
 void psql_add_name(struct buf *sql, struct str name)
 {
-    add_quoted(sql, name, '"');
+    add_psql_quoted(sql, name, '"');
 }
 
 /* --- the client ------------------------------------------------------------------------- */
 
-static bool is_local(const struct psql_login *login)
+static bool is_server_local(const struct psql_login *login)
 {
     return !login->host || login->host[0] == '/';
 }
 
 /* From the settings, under the names that Salt gives them. */
-static struct psql_login complete(struct state_run *run, const struct psql_login *login)
+static struct psql_login complete_psql_login(struct state_run *run, const struct psql_login *login)
 {
     const struct value *settings = state_settings(run);
     struct psql_login all = *login;
@@ -81,14 +81,14 @@ static struct psql_login complete(struct state_run *run, const struct psql_login
         state_secret(run, str_from(all.password));
     if (!all.database)
         all.database = "postgres";
-    if (!all.runas && is_local(&all) && geteuid() == 0 &&
+    if (!all.runas && is_server_local(&all) && geteuid() == 0 &&
         account_find(run->arena, "postgres", &account, &ignored) == 0 && account)
         all.runas = "postgres";
     return all;
 }
 
-static const char *const *client_argv(const struct tool *tool, const struct psql_login *login,
-                                      bool alone)
+static const char *const *make_psql_argv(const struct tool *tool, const struct psql_login *login,
+                                         bool alone)
 {
     struct tool_words words = { 0 };
 
@@ -111,8 +111,8 @@ static const char *const *client_argv(const struct tool *tool, const struct psql
     return tool_argv(tool, &words);
 }
 
-static int call_client(struct state_run *run, const struct psql_login *login, bool alone,
-                       struct str sql, struct process_result *ret, struct err *err)
+static int call_psql_client(struct state_run *run, const struct psql_login *login, bool alone,
+                            struct str sql, struct process_result *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *env[] = { "PGCLIENTENCODING=UTF8", "PGCONNECT_TIMEOUT=30",
@@ -123,10 +123,10 @@ static int call_client(struct state_run *run, const struct psql_login *login, bo
 
     if (login->password)
         env[3] = arena_printf(run->arena, "PGPASSWORD=%s", login->password);
-    return tool_try(&tool, client_argv(&tool, login, alone), &options, ret, err);
+    return tool_try(&tool, make_psql_argv(&tool, login, alone), &options, ret, err);
 }
 
-static void read_rows(struct arena *arena, struct str text, struct psql_rows *rows)
+static void read_psql_rows(struct arena *arena, struct str text, struct psql_rows *rows)
 {
     *rows = (struct psql_rows){ 0 };
     if (str_ends(text, STR("\n")))
@@ -145,15 +145,15 @@ static int run_sql(struct state_run *run, const struct psql_login *login, bool a
                    const struct buf *sql, struct psql_rows *ret_rows, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const struct psql_login all = complete(run, login);
+    const struct psql_login all = complete_psql_login(run, login);
     struct process_result result;
 
-    if (call_client(run, &all, alone, buf_view(sql), &result, err) < 0)
+    if (call_psql_client(run, &all, alone, buf_view(sql), &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return tool_fail(client_argv(&tool, &all, alone), &result, err);
+        return tool_fail(make_psql_argv(&tool, &all, alone), &result, err);
     if (ret_rows)
-        read_rows(run->arena, result.out, ret_rows);
+        read_psql_rows(run->arena, result.out, ret_rows);
     return 0;
 }
 
@@ -182,7 +182,7 @@ bool psql_is_missing(struct state_run *run, const struct psql_login *login, cons
     /* of a server that does not run, and of the account of one that is not installed */
     static const char *const refusals[] = { "Is the server running", "Connection refused",
                                             "No such file or directory" };
-    const struct psql_login all = complete(run, login);
+    const struct psql_login all = complete_psql_login(run, login);
     const char *why = "psql is not installed";
     struct process_result result;
     struct err err;
@@ -192,7 +192,7 @@ bool psql_is_missing(struct state_run *run, const struct psql_login *login, cons
     if (tool_find(run->arena, "psql")) {
         size_t i = 0;
 
-        if (call_client(run, &all, true, STR("SELECT 1;\n"), &result, &err) < 0)
+        if (call_psql_client(run, &all, true, STR("SELECT 1;\n"), &result, &err) < 0)
             return false;
         while (i < ARRAY_LEN(refusals) &&
                str_find(result.err, str_from(refusals[i]), 0) == STR_NONE)

@@ -36,14 +36,15 @@ struct role {
     struct str columns[COLUMNS]; /* all a NUL at their end */
 };
 
-static enum param_tristate wish_of(const struct role_args *args, const struct attribute *attribute)
+static enum param_tristate get_role_wish(const struct role_args *args,
+                                         const struct attribute *attribute)
 {
     return attribute->wish > 0
                ? *(const enum param_tristate *)(const void *)((const char *)args + attribute->wish)
                : PARAM_IS_UNSET;
 }
 
-static const char *given(const char *text)
+static const char *find_given_password(const char *text)
 {
     return text && text[0] != '\0' ? text : NULL;
 }
@@ -92,7 +93,7 @@ static void add_joined(struct buf *sql, const char *query)
     buf_printf(sql, ", array_to_string(ARRAY(%s), chr(29))", query);
 }
 
-static void add_query(struct buf *sql, const struct role_args *args)
+static void add_role_query(struct buf *sql, const struct role_args *args)
 {
     buf_add_text(sql, "SELECT ");
     for (size_t i = 0; i < ATTRIBUTES; i++)
@@ -126,7 +127,7 @@ static int find_role(struct state_run *run, const void *raw, bool is_user,
 
     ret->more = role;
     role->logs_in = is_user;
-    add_query(&sql, args);
+    add_role_query(&sql, args);
     if (psql_run(run, &args->login, &sql, &rows, err) < 0)
         return -1;
     if (rows.list.n == 0 || rows.list.p[0].n != ATTRIBUTES + COLUMNS)
@@ -141,24 +142,24 @@ static int find_role(struct state_run *run, const void *raw, bool is_user,
     return 0;
 }
 
-static int find_user(struct state_run *run, const void *args, struct resource_seen *ret,
-                     struct err *err)
+static int find_user_role(struct state_run *run, const void *args, struct resource_seen *ret,
+                          struct err *err)
 {
     return find_role(run, args, true, ret, err);
 }
 
-static int find_group(struct state_run *run, const void *args, struct resource_seen *ret,
-                      struct err *err)
+static int find_group_role(struct state_run *run, const void *args, struct resource_seen *ret,
+                           struct err *err)
 {
     return find_role(run, args, false, ret, err);
 }
 
-static bool is_away(struct state_run *run, const void *args)
+static bool is_role_away(struct state_run *run, const void *args)
 {
     return psql_is_missing(run, &((const struct role_args *)args)->login, "the role");
 }
 
-static bool has_part(struct str joined, struct str part)
+static bool has_joined_part(struct str joined, struct str part)
 {
     while (joined.p && joined.n > 0)
         if (str_eq(str_cut(&joined, PSQL_JOINT), part))
@@ -167,8 +168,8 @@ static bool has_part(struct str joined, struct str part)
 }
 
 /* The groups that it is not in yet. */
-static struct param_strs missing_groups(struct state_run *run, const struct role_args *args,
-                                        const struct role *now)
+static struct param_strs find_missing_groups(struct state_run *run, const struct role_args *args,
+                                             const struct role *now)
 {
     VEC(const char *) missing = { 0 };
 
@@ -178,7 +179,7 @@ static struct param_strs missing_groups(struct state_run *run, const struct role
         while (rest.p) {
             const struct str group = str_trim(str_cut(&rest, ','));
 
-            if (group.n > 0 && !has_part(now->columns[GROUPS], group))
+            if (group.n > 0 && !has_joined_part(now->columns[GROUPS], group))
                 VEC_PUSH_IN(run->arena, &missing, arena_str(run->arena, group).p);
         }
     }
@@ -186,17 +187,17 @@ static struct param_strs missing_groups(struct state_run *run, const struct role
 }
 
 /* The password that counts now; NULL: none. */
-static const char *wanted_password(const struct role_args *args, const struct role *now)
+static const char *find_wanted_password(const struct role_args *args, const struct role *now)
 {
-    return given(args->password) ? args->password
-           : now->exists         ? NULL
-                                 : given(args->default_password);
+    return find_given_password(args->password) ? args->password
+           : now->exists                       ? NULL
+                                               : find_given_password(args->default_password);
 }
 
-static int password_differs(struct state_run *run, const struct role_args *args,
-                            const struct role *now, bool *ret, struct err *err)
+static int compare_role_password(struct state_run *run, const struct role_args *args,
+                                 const struct role *now, bool *ret, struct err *err)
 {
-    const char *password = wanted_password(args, now);
+    const char *password = find_wanted_password(args, now);
     const struct str stored = now->columns[PASSWORD];
     enum verifier_kind kind;
     bool same = false;
@@ -221,17 +222,17 @@ static int compare_role(struct state_run *run, const void *raw, const struct res
 {
     const struct role_args *args = raw;
     const struct role *now = seen->more;
-    const struct param_strs groups = missing_groups(run, args, now);
+    const struct param_strs groups = find_missing_groups(run, args, now);
     bool differs;
 
     for (size_t i = 0; i < ATTRIBUTES; i++) {
-        const enum param_tristate wish = wish_of(args, &attributes[i]);
+        const enum param_tristate wish = get_role_wish(args, &attributes[i]);
 
         if (wish != PARAM_IS_UNSET && (wish == PARAM_IS_TRUE) != now->on[i])
             state_diff(run, attributes[i].word, now->on[i] ? "true" : "false",
                        now->on[i] ? "false" : "true");
     }
-    if (password_differs(run, args, now, &differs, err) < 0)
+    if (compare_role_password(run, args, now, &differs, err) < 0)
         return -1;
     if (differs) {
         state_differs(run, "'%s' has another password", args->name);
@@ -243,7 +244,7 @@ static int compare_role(struct state_run *run, const void *raw, const struct res
         state_differs(run, "'%s' is not a member of %s", args->name, validate_join(run, groups));
         state_made(run, "made '%s' a member of %s", args->name, validate_join(run, groups));
     }
-    if (args->refresh_password && given(args->password))
+    if (args->refresh_password && find_given_password(args->password))
         state_acts(run);
     return 0;
 }
@@ -251,7 +252,7 @@ static int compare_role(struct state_run *run, const void *raw, const struct res
 static void add_attributes(struct buf *sql, const struct role_args *args, const struct role *now)
 {
     for (size_t i = 0; i < ATTRIBUTES; i++) {
-        enum param_tristate wish = wish_of(args, &attributes[i]);
+        enum param_tristate wish = get_role_wish(args, &attributes[i]);
 
         if (wish == PARAM_IS_UNSET && !now->exists && strcmp(attributes[i].word, "LOGIN") == 0)
             wish = now->logs_in ? PARAM_IS_TRUE : PARAM_IS_FALSE;
@@ -264,7 +265,7 @@ static void add_attributes(struct buf *sql, const struct role_args *args, const 
 static int add_password(struct state_run *run, const struct role_args *args, const struct role *now,
                         struct buf *sql, struct err *err)
 {
-    const char *password = wanted_password(args, now);
+    const char *password = find_wanted_password(args, now);
     unsigned char salt[VERIFIER_SALT_SIZE];
     enum verifier_kind kind;
 
@@ -299,7 +300,7 @@ static int find_encryption(struct state_run *run, const struct role_args *args, 
     return 0;
 }
 
-static void add_members(struct buf *sql, const char *verb, struct str group, struct str member)
+static void add_role_members(struct buf *sql, const char *verb, struct str group, struct str member)
 {
     buf_printf(sql, "%s ", verb);
     psql_add_name(sql, group);
@@ -312,7 +313,7 @@ static int change_role(struct state_run *run, const struct role_args *args, cons
                        struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-    const struct param_strs groups = missing_groups(run, args, old);
+    const struct param_strs groups = find_missing_groups(run, args, old);
     struct role role = *old, *now = &role;
     size_t bare;
 
@@ -333,7 +334,7 @@ static int change_role(struct state_run *run, const struct role_args *args, cons
     else
         buf_add_text(&sql, ";\n");
     for (size_t i = 0; i < groups.n; i++)
-        add_members(&sql, "GRANT", str_from(groups.p[i]), str_from(args->name));
+        add_role_members(&sql, "GRANT", str_from(groups.p[i]), str_from(args->name));
     return psql_run(run, &args->login, &sql, NULL, err);
 }
 
@@ -368,7 +369,7 @@ static int note_role(struct state_run *run, const void *args, const struct resou
 }
 
 /* False when it was not noted. */
-static bool noted_role(struct state_run *run, struct role *ret)
+static bool read_noted_role(struct state_run *run, struct role *ret)
 {
     const struct value *on = state_noted(run, "on"), *columns = state_noted(run, "columns");
 
@@ -422,7 +423,7 @@ static bool is_list_setting(struct str name)
     return false;
 }
 
-static void add_config(struct buf *sql, const struct role_args *args, struct str config)
+static void add_role_config(struct buf *sql, const struct role_args *args, struct str config)
 {
     while (config.p && config.n > 0) {
         struct str value = str_cut(&config, PSQL_JOINT);
@@ -459,8 +460,8 @@ static void add_alter(struct buf *sql, const struct role_args *args, const struc
     while (groups.p && groups.n > 0) {
         const struct str group = str_cut(&groups, PSQL_JOINT);
 
-        if (!has_part(before->columns[GROUPS], group))
-            add_members(sql, "REVOKE", group, str_from(args->name));
+        if (!has_joined_part(before->columns[GROUPS], group))
+            add_role_members(sql, "REVOKE", group, str_from(args->name));
     }
 }
 
@@ -469,11 +470,11 @@ static void add_create(struct buf *sql, const struct role_args *args, const stru
     struct str groups = before->columns[GROUPS], members = before->columns[MEMBERS];
 
     add_whole(sql, "CREATE", args, before);
-    add_config(sql, args, before->columns[CONFIG]);
+    add_role_config(sql, args, before->columns[CONFIG]);
     while (groups.p && groups.n > 0)
-        add_members(sql, "GRANT", str_cut(&groups, PSQL_JOINT), str_from(args->name));
+        add_role_members(sql, "GRANT", str_cut(&groups, PSQL_JOINT), str_from(args->name));
     while (members.p && members.n > 0)
-        add_members(sql, "GRANT", str_from(args->name), str_cut(&members, PSQL_JOINT));
+        add_role_members(sql, "GRANT", str_from(args->name), str_cut(&members, PSQL_JOINT));
 }
 
 static int restore_role(struct state_run *run, const void *raw, const struct resource_seen *seen,
@@ -483,7 +484,7 @@ static int restore_role(struct state_run *run, const void *raw, const struct res
     const struct role_args *args = raw;
     struct role before;
 
-    if (!noted_role(run, &before)) {
+    if (!read_noted_role(run, &before)) {
         state_unchanged(run);
         return 0;
     }
@@ -498,8 +499,8 @@ static int restore_role(struct state_run *run, const void *raw, const struct res
 #define ROLE_RESOURCE(word, finder)                                                                \
     {                                                                                              \
         .kind = word, .detail = "name", .name = offsetof(struct role_args, name),                  \
-        .mark = "existed", .is_away = is_away, .find = finder, .compare = compare_role,            \
+        .mark = "existed", .is_away = is_role_away, .find = finder, .compare = compare_role,       \
         .note = note_role, .define = define_role, .drop = drop_role, .restore = restore_role,      \
     }
-const struct resource role_user = ROLE_RESOURCE("user", find_user);
-const struct resource role_group = ROLE_RESOURCE("group", find_group);
+const struct resource role_user = ROLE_RESOURCE("user", find_user_role);
+const struct resource role_group = ROLE_RESOURCE("group", find_group_role);

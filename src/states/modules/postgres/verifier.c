@@ -16,7 +16,7 @@
 /* Of a stored one; each costs time. */
 #define ITERATIONS_MAX 1000000
 
-static bool is_md5(struct str text)
+static bool is_md5_verifier(struct str text)
 {
     if (text.n != 35 || !str_starts(text, STR("md5")))
         return false;
@@ -28,16 +28,16 @@ static bool is_md5(struct str text)
 
 bool verifier_is(struct str text)
 {
-    return is_md5(text) || str_starts(text, STR(SCRAM));
+    return is_md5_verifier(text) || str_starts(text, STR(SCRAM));
 }
 
 enum verifier_kind verifier_kind_of(struct str text)
 {
-    return is_md5(text) ? VERIFIER_MD5 : VERIFIER_SCRAM;
+    return is_md5_verifier(text) ? VERIFIER_MD5 : VERIFIER_SCRAM;
 }
 
-static int make_md5(struct arena *arena, const char *role, const char *password, const char **ret,
-                    struct err *err)
+static int make_verifier_md5(struct arena *arena, const char *role, const char *password,
+                             const char **ret, struct err *err)
 {
     const struct digest *md5 = digest_find(STR("md5"));
     char text[DIGEST_HEX_MAX];
@@ -49,8 +49,8 @@ static int make_md5(struct arena *arena, const char *role, const char *password,
 }
 
 /* PBKDF2 with one block: as long as the hash. */
-static void stretch(struct str password, struct str salt, int64_t iterations,
-                    unsigned char key[static SHA256_SIZE])
+static void derive_key(struct str password, struct str salt, int64_t iterations,
+                       unsigned char key[static SHA256_SIZE])
 {
     AUTO_BUF struct buf first = BUF_INIT(BUF_NO_LIMIT);
     unsigned char round[SHA256_SIZE];
@@ -74,7 +74,7 @@ static const char *make_scram(struct arena *arena, const char *password, struct 
     unsigned char salted[SHA256_SIZE], client[SHA256_SIZE], stored[SHA256_SIZE],
         server[SHA256_SIZE];
 
-    stretch(str_from(password), salt, iterations, salted);
+    derive_key(str_from(password), salt, iterations, salted);
     sha256_hmac(str_bytes(salted, SHA256_SIZE), STR("Client Key"), client);
     sha256(client, SHA256_SIZE, stored);
     sha256_hmac(str_bytes(salted, SHA256_SIZE), STR("Server Key"), server);
@@ -92,12 +92,12 @@ int verifier_make(struct arena *arena, enum verifier_kind kind, const char *role
                   const char **ret, struct err *err)
 {
     if (kind == VERIFIER_MD5)
-        return make_md5(arena, role, password, ret, err);
+        return make_verifier_md5(arena, role, password, ret, err);
     *ret = make_scram(arena, password, str_bytes(salt, VERIFIER_SALT_SIZE), ITERATIONS);
     return 0;
 }
 
-static bool matches_scram(struct arena *arena, struct str stored, const char *password)
+static bool match_scram(struct arena *arena, struct str stored, const char *password)
 {
     AUTO_BUF struct buf salt = BUF_INIT(BUF_NO_LIMIT);
     struct str rest = str_from_offset(stored, sizeof(SCRAM) - 1);
@@ -119,12 +119,12 @@ int verifier_matches(struct arena *arena, struct str stored, const char *role, c
 
     *ret = false;
     if (str_starts(stored, STR(SCRAM))) {
-        *ret = matches_scram(arena, stored, password);
+        *ret = match_scram(arena, stored, password);
         return 0;
     }
-    if (!is_md5(stored))
+    if (!is_md5_verifier(stored))
         return 0;
-    if (make_md5(arena, role, password, &wanted, err) < 0)
+    if (make_verifier_md5(arena, role, password, &wanted, err) < 0)
         return -1;
     *ret = str_is(stored, wanted);
     return 0;

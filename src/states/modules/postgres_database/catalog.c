@@ -60,7 +60,7 @@ static const struct resource_attribute attributes[] = {
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-static bool is_away(struct state_run *run, const void *args)
+static bool is_database_away(struct state_run *run, const void *args)
 {
     return psql_is_missing(run, &((const struct catalog_args *)args)->login, "the database");
 }
@@ -83,8 +83,8 @@ static int count_relations(struct state_run *run, const void *args, int64_t *ret
 
 /* Relations and schemas of the database that belong to another user: kind, name as SQL, owner.
  * Indexes belong to their tables, and sequences of columns too. */
-static int find_foreign(struct state_run *run, const struct catalog_args *args,
-                        struct psql_rows *ret, struct err *err)
+static int find_foreign_relations(struct state_run *run, const struct catalog_args *args,
+                                  struct psql_rows *ret, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     const struct psql_login inside = psql_in(&args->login, args->name);
@@ -124,7 +124,7 @@ static int find_database(struct state_run *run, const void *args, struct resourc
     ret->more = foreign;
     for (size_t i = 0; i < ARRAY_LEN(attributes); i++)
         ret->values[i] = rows.list.p[0].fields[i].p;
-    return want->owner_recurse ? find_foreign(run, want, foreign, err) : 0;
+    return want->owner_recurse ? find_foreign_relations(run, want, foreign, err) : 0;
 }
 
 static int compare_owners(struct state_run *run, const void *args, const struct resource_seen *now,
@@ -205,8 +205,8 @@ static void add_owner(struct buf *sql, struct str kind, struct str object, struc
     buf_add_text(sql, ";\n");
 }
 
-static int set_owner(struct state_run *run, const struct catalog_args *want, const char *owner,
-                     struct err *err)
+static int set_database_owner(struct state_run *run, const struct catalog_args *want,
+                              const char *owner, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT), name = BUF_INIT(BUF_NO_LIMIT);
 
@@ -254,7 +254,7 @@ static int define_database(struct state_run *run, const void *args, const struct
 
     if (!now->exists)
         return create_database(run, want, as, err);
-    if ((owner && set_owner(run, want, owner, err) < 0) ||
+    if ((owner && set_database_owner(run, want, owner, err) < 0) ||
         (tablespace && set_tablespace(run, want, tablespace, err) < 0))
         return -1;
     return set_owners(run, want, now->more, as->exists, err);
@@ -269,7 +269,7 @@ const struct resource catalog_resource = {
     .attributes = attributes,
     .n = ARRAY_LEN(attributes),
     .contents = &relations,
-    .is_away = is_away,
+    .is_away = is_database_away,
     .find = find_database,
     .compare = compare_owners,
     .note = note_owners,

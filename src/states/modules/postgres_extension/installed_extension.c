@@ -30,7 +30,7 @@ int extension_validate(const void *args, const struct value *where, struct diags
     return result;
 }
 
-static bool is_away(struct state_run *run, const void *args)
+static bool is_extension_away(struct state_run *run, const void *args)
 {
     return psql_is_missing(run, &((const struct extension_args *)args)->login, "the extension");
 }
@@ -62,7 +62,8 @@ static void add_clause(struct buf *sql, const char *words, const char *value)
     psql_add_name(sql, str_from(value));
 }
 
-static void add_change(struct buf *sql, const char *name, const char *words, const char *value)
+static void add_extension_change(struct buf *sql, const char *name, const char *words,
+                                 const char *value)
 {
     if (!value)
         return;
@@ -80,8 +81,8 @@ static int define_extension(struct state_run *run, const void *args,
     const struct extension_args *want = args;
 
     if (now->exists) {
-        add_change(&sql, want->name, "UPDATE TO", as->values[VERSION]);
-        add_change(&sql, want->name, "SET SCHEMA", as->values[SCHEMA]);
+        add_extension_change(&sql, want->name, "UPDATE TO", as->values[VERSION]);
+        add_extension_change(&sql, want->name, "SET SCHEMA", as->values[SCHEMA]);
     } else {
         buf_add_text(&sql, "CREATE EXTENSION ");
         psql_add_name(&sql, str_from(want->name));
@@ -112,7 +113,7 @@ const struct resource extension_resource = {
     .made = "installed",
     .attributes = attributes,
     .n = ARRAY_LEN(attributes),
-    .is_away = is_away,
+    .is_away = is_extension_away,
     .find = find_extension,
     .define = define_extension,
     .drop = drop_extension,

@@ -8,7 +8,8 @@ static const struct param absent_params[] = {
     { 0 },
 };
 
-static struct acl_entries find_extra(struct state_run *run, const struct privilege_list *acl)
+static struct acl_entries find_extra_privileges(struct state_run *run,
+                                                const struct privilege_list *acl)
 {
     struct acl_entries extra = { 0 };
 
@@ -31,7 +32,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
         return 0;
     if (acl_read(run, want, &now, err) < 0)
         return -1;
-    extra = find_extra(run, &now);
+    extra = find_extra_privileges(run, &now);
     VEC_EACH (&extra.list, entry) {
         state_differs(run, "'%s' has %.*s on %.*s", want->name, STR_ARG(entry->privilege),
                       STR_ARG(entry->object));
@@ -52,7 +53,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
     if (acl_read(run, want, &now, err) < 0)
         return -1;
-    extra = find_extra(run, &now);
+    extra = find_extra_privileges(run, &now);
     if (extra.list.n == 0) {
         state_unchanged(run);
         return 0;

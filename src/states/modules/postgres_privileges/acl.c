@@ -41,24 +41,24 @@ static const struct type {
       "p.oid", false },
 };
 
-static const struct type *type_of(const struct acl_args *args)
+static const struct type *find_object_type(const struct acl_args *args)
 {
     return &types[args->object_type];
 }
 
 const char *acl_type_word(const struct acl_args *args)
 {
-    return type_of(args)->word;
+    return find_object_type(args)->word;
 }
 
 static bool is_group(const struct acl_args *args)
 {
-    return strcmp(type_of(args)->word, "group") == 0;
+    return strcmp(find_object_type(args)->word, "group") == 0;
 }
 
 static bool is_every(const struct acl_args *args)
 {
-    return type_of(args)->in_schema && strcasecmp(args->object_name, "ALL") == 0;
+    return find_object_type(args)->in_schema && strcasecmp(args->object_name, "ALL") == 0;
 }
 
 static bool is_public(const struct acl_args *args)
@@ -74,7 +74,7 @@ static const char *const known_words[] = {
 };
 
 /* The word as access lists have it; NULL: there is none. */
-static const char *find_word(struct str text)
+static const char *find_privilege_word(struct str text)
 {
     if (text.n == 4 && strncasecmp(text.p, "temp", 4) == 0)
         return "TEMPORARY";
@@ -100,7 +100,7 @@ int acl_validate(const void *args, const struct value *where, struct diags *diag
         while (rest.p) {
             const struct str word = str_trim(str_cut(&rest, ','));
 
-            if (!find_word(word))
+            if (!find_privilege_word(word))
                 result = value_diag(diags, value_point(where, "privileges"),
                                     "'%.*s' is not a valid privilege", STR_ARG(word));
         }
@@ -127,7 +127,7 @@ static void add_role_id(struct buf *sql, const struct acl_args *args)
 }
 
 /* "f(int)" is that of the schema, unless it names one. */
-static void add_function(struct state_run *run, struct buf *sql, const struct acl_args *args)
+static void add_acl_function(struct state_run *run, struct buf *sql, const struct acl_args *args)
 {
     const struct str name = str_from(args->object_name);
     const size_t open = str_find_char(name, '(', 0), dot = str_find_char(name, '.', 0);
@@ -141,7 +141,7 @@ static void add_function(struct state_run *run, struct buf *sql, const struct ac
 
 static void add_objects(struct state_run *run, struct buf *sql, const struct acl_args *args)
 {
-    const struct type *type = type_of(args);
+    const struct type *type = find_object_type(args);
 
     buf_add_text(sql, type->query);
     if (type->in_schema) {
@@ -152,7 +152,7 @@ static void add_objects(struct state_run *run, struct buf *sql, const struct acl
         return;
     buf_printf(sql, " AND %s", type->name);
     if (strcmp(type->word, "function") == 0) {
-        add_function(run, sql, args);
+        add_acl_function(run, sql, args);
         return;
     }
     buf_add_text(sql, " = ");
@@ -160,7 +160,7 @@ static void add_objects(struct state_run *run, struct buf *sql, const struct acl
 }
 
 /* Rows of object, privilege, whether it can be passed on, and whether the role exists. */
-static void add_query(struct state_run *run, struct buf *sql, const struct acl_args *args)
+static void add_acl_query(struct state_run *run, struct buf *sql, const struct acl_args *args)
 {
     if (is_group(args)) {
         buf_add_text(sql, "SELECT format('%I', g.rolname), CASE WHEN m.member IS NULL THEN '' ELSE "
@@ -179,7 +179,7 @@ static void add_query(struct state_run *run, struct buf *sql, const struct acl_a
         buf_printf(sql,
                    ") q LEFT JOIN LATERAL aclexplode(coalesce(q.a, acldefault('%s', q.w))) x ON "
                    "x.grantee = ",
-                   type_of(args)->code);
+                   find_object_type(args)->code);
         add_role_id(sql, args);
         buf_add_text(sql, " ORDER BY 1, 2");
     }
@@ -214,8 +214,8 @@ static void add_wish(struct state_run *run, const struct acl_args *args, struct 
 }
 
 /* What an owner has by default is all that there is in this version of the server. */
-static int add_all(struct state_run *run, const struct acl_args *args, struct privilege_list *acl,
-                   struct err *err)
+static int add_all_privileges(struct state_run *run, const struct acl_args *args,
+                              struct privilege_list *acl, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     struct psql_rows rows;
@@ -223,7 +223,7 @@ static int add_all(struct state_run *run, const struct acl_args *args, struct pr
     buf_printf(&sql,
                "SELECT privilege_type FROM aclexplode(acldefault('%s', 10::oid)) WHERE grantee = "
                "10;",
-               type_of(args)->code);
+               find_object_type(args)->code);
     if (psql_run(run, &args->login, &sql, &rows, err) < 0)
         return -1;
     VEC_EACH (&rows.list, row)
@@ -242,11 +242,11 @@ static int read_want(struct state_run *run, const struct acl_args *args, struct 
         struct str rest = str_from(args->privileges.p[i]);
 
         while (rest.p) {
-            const char *word = find_word(str_trim(str_cut(&rest, ',')));
+            const char *word = find_privilege_word(str_trim(str_cut(&rest, ',')));
 
             if (word && strcmp(word, "ALL") != 0)
                 add_wish(run, args, str_from(word), acl);
-            else if (word && add_all(run, args, acl, err) < 0)
+            else if (word && add_all_privileges(run, args, acl, err) < 0)
                 return -1;
         }
     }
@@ -260,7 +260,7 @@ int acl_read(struct state_run *run, const struct acl_args *args, struct privileg
     struct psql_rows rows;
 
     *ret = (struct privilege_list){ .has_role = true, .every = is_every(args) };
-    add_query(run, &sql, args);
+    add_acl_query(run, &sql, args);
     if (psql_run(run, &args->login, &sql, &rows, err) < 0)
         return -1;
     read_have(run, &rows, ret);
@@ -286,15 +286,15 @@ static void add_role(struct buf *sql, const struct acl_args *args)
 }
 
 /* `option`: only the right to pass it on. */
-static void add_revoke(struct buf *sql, const struct acl_args *args, const struct acl_entry *entry,
-                       bool option)
+static void add_acl_revoke(struct buf *sql, const struct acl_args *args,
+                           const struct acl_entry *entry, bool option)
 {
     buf_add_text(sql, "REVOKE ");
     if (is_group(args))
         buf_printf(sql, "%s%.*s FROM ", option ? "ADMIN OPTION FOR " : "", STR_ARG(entry->object));
     else
         buf_printf(sql, "%s%.*s ON %s %.*s FROM ", option ? "GRANT OPTION FOR " : "",
-                   STR_ARG(entry->privilege), type_of(args)->sql, STR_ARG(entry->object));
+                   STR_ARG(entry->privilege), find_object_type(args)->sql, STR_ARG(entry->object));
     add_role(sql, args);
     buf_add_text(sql, ";\n");
 }
@@ -305,8 +305,8 @@ static void add_grant(struct buf *sql, const struct acl_args *args, const struct
     if (is_group(args))
         buf_printf(sql, "%.*s TO ", STR_ARG(entry->object));
     else
-        buf_printf(sql, "%.*s ON %s %.*s TO ", STR_ARG(entry->privilege), type_of(args)->sql,
-                   STR_ARG(entry->object));
+        buf_printf(sql, "%.*s ON %s %.*s TO ", STR_ARG(entry->privilege),
+                   find_object_type(args)->sql, STR_ARG(entry->object));
     add_role(sql, args);
     if (entry->grantable)
         buf_add_text(sql, is_group(args) ? " WITH ADMIN OPTION" : " WITH GRANT OPTION");
@@ -319,7 +319,7 @@ int acl_change(struct state_run *run, const struct acl_args *args, const struct 
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
 
     VEC_EACH (&less->list, entry)
-        add_revoke(&sql, args, entry, false);
+        add_acl_revoke(&sql, args, entry, false);
     VEC_EACH (&more->list, entry)
         add_grant(&sql, args, entry);
     return sql.n > 0 ? psql_run(run, &args->login, &sql, NULL, err) : 0;
@@ -342,7 +342,8 @@ int acl_note(struct state_run *run, const struct privilege_list *acl, struct err
     return state_note(run, "before", value_list(before), err);
 }
 
-static void read_note(struct state_run *run, const struct value *before, struct acl_entries *ret)
+static void read_acl_note(struct state_run *run, const struct value *before,
+                          struct acl_entries *ret)
 {
     *ret = (struct acl_entries){ 0 };
     for (size_t i = 0; i < before->list->count; i++) {
@@ -369,12 +370,12 @@ int acl_revert(struct state_run *run, const void *args, struct err *err)
         state_unchanged(run);
         return 0;
     }
-    read_note(run, noted, &before);
+    read_acl_note(run, noted, &before);
     VEC_EACH (&now.have.list, entry) {
         const struct acl_entry *old = acl_find(&before, entry);
 
         if (!old || (entry->grantable && !old->grantable))
-            add_revoke(&sql, want, entry, old != NULL);
+            add_acl_revoke(&sql, want, entry, old != NULL);
     }
     VEC_EACH (&before.list, entry) {
         const struct acl_entry *left = acl_find(&now.have, entry);

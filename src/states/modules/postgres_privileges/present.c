@@ -11,7 +11,8 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-static struct acl_entries find_missing(struct state_run *run, const struct privilege_list *acl)
+static struct acl_entries find_missing_privileges(struct state_run *run,
+                                                  const struct privilege_list *acl)
 {
     struct acl_entries missing = { 0 };
 
@@ -48,7 +49,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     lack = find_lack(run, want, &now);
     if (lack && !run->test)
         return err_set(err, ERR_NOT_FOUND, "%s", lack);
-    missing = find_missing(run, &now);
+    missing = find_missing_privileges(run, &now);
     VEC_EACH (&missing.list, entry) {
         state_differs(run, "'%s' does not have %.*s on %.*s", want->name, STR_ARG(entry->privilege),
                       STR_ARG(entry->object));
@@ -75,7 +76,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     lack = find_lack(run, want, &now);
     if (lack)
         return err_set(err, ERR_NOT_FOUND, "%s", lack);
-    missing = find_missing(run, &now);
+    missing = find_missing_privileges(run, &now);
     if (missing.list.n == 0) {
         state_unchanged(run);
         return 0;

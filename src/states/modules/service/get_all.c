@@ -13,7 +13,7 @@ static const char *const unit_folders[] = { "/etc/systemd/system", "/run/systemd
                                             "/usr/lib/systemd/system", "/lib/systemd/system" };
 #define SCRIPTS "/etc/init.d"
 
-static void add_name(struct state_run *run, struct value_map *names, struct str name)
+static void add_service_name(struct state_run *run, struct value_map *names, struct str name)
 {
     value_map_set(run->arena, names, value_str(arena_str(run->arena, name)), value_null());
 }
@@ -27,25 +27,25 @@ static void add_unit(struct state_run *run, struct value_map *names, struct str 
     if (str_find_char(file, '@', 0) != STR_NONE)
         return;
     if (str_ends(file, STR(".service")))
-        add_name(run, names, str_slice(file, 0, file.n - strlen(".service")));
+        add_service_name(run, names, str_slice(file, 0, file.n - strlen(".service")));
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (str_ends(file, str_from(kinds[i])))
-            add_name(run, names, file);
+            add_service_name(run, names, file);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_service_names(const void *a, const void *b)
 {
     return str_compare(((const struct value *)a)->s, ((const struct value *)b)->s);
 }
 
-static struct value sort_names(struct state_run *run, const struct value_map *names)
+static struct value sort_service_names(struct state_run *run, const struct value_map *names)
 {
     struct value_list *list = value_list_new(run->arena, names->count);
 
     for (size_t i = 0; i < names->count; i++)
         value_list_push(run->arena, list, names->pairs[i].key);
     if (list->count > 1)
-        qsort(list->items, list->count, sizeof(list->items[0]), by_name);
+        qsort(list->items, list->count, sizeof(list->items[0]), compare_service_names);
     return value_list(list);
 }
 
@@ -67,8 +67,8 @@ static int get_all_call(struct state_run *run, const void *args, struct value *r
         return -1;
     VEC_EACH (&files.list, file)
         if (**file != '.' && strcmp(*file, "README") != 0)
-            add_name(run, names, str_from(*file));
-    *ret = sort_names(run, names);
+            add_service_name(run, names, str_from(*file));
+    *ret = sort_service_names(run, names);
     return 0;
 }
 

@@ -80,13 +80,13 @@ static int find_manager(const struct services_ref *ref, const struct service_man
 }
 
 /* The name as the manager knows it. */
-static const char *name_of(struct arena *arena, const struct services_ref *ref)
+static const char *find_service_name(struct arena *arena, const struct services_ref *ref)
 {
     return ref->config ? arena_printf(arena, "%s:%s", ref->config, ref->name) : ref->name;
 }
 
-static int no_service(const struct services_ref *ref, const struct service_manager *manager,
-                      struct err *err)
+static int fail_without_service(const struct services_ref *ref,
+                                const struct service_manager *manager, struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND, "%s has no service '%s'", manager->name, ref->name);
 }
@@ -99,7 +99,7 @@ int services_look(struct state_run *run, const struct services_ref *ref, struct 
 
     if (find_manager(ref, &manager, err) < 0)
         return -1;
-    return manager->look(&tool, name_of(run->arena, ref), ret, err);
+    return manager->look(&tool, find_service_name(run->arena, ref), ret, err);
 }
 
 static const char *const done_words[SERVICE_ACTIONS] = {
@@ -112,14 +112,14 @@ int services_act(struct state_run *run, const struct services_ref *ref, enum ser
                  struct value *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const char *name = name_of(run->arena, ref);
+    const char *name = find_service_name(run->arena, ref);
     const struct service_manager *manager;
     struct service_status status;
 
     if (find_manager(ref, &manager, err) < 0 || manager->look(&tool, name, &status, err) < 0)
         return -1;
     if (!status.known)
-        return no_service(ref, manager, err);
+        return fail_without_service(ref, manager, err);
     if (manager->act(&tool, name, action, 0, err) < 0)
         return -1;
     *ret = value_text(arena_printf(run->arena, "%s %s", done_words[action], ref->name));
@@ -141,7 +141,7 @@ struct work {
 };
 
 /* With a text to search for, processes show whether it runs. */
-static int read_status(struct work *work, struct service_status *ret, struct err *err)
+static int read_service_status(struct work *work, struct service_status *ret, struct err *err)
 {
     bool found;
 
@@ -164,7 +164,7 @@ static int begin_state(struct work *work, struct state_run *run, const struct se
         .run = run,
         .wish = wish,
         .shown = wish->ref.name,
-        .name = name_of(run->arena, &wish->ref),
+        .name = find_service_name(run->arena, &wish->ref),
         .goal = *goal,
         .tool = run_tool(run),
         .done = BUF_INIT(BUF_NO_LIMIT),
@@ -173,7 +173,7 @@ static int begin_state(struct work *work, struct state_run *run, const struct se
         work->goal.enable = wish->enable;
     if (find_manager(&wish->ref, &work->manager, err) < 0)
         return -1;
-    return read_status(work, &work->before, err);
+    return read_service_status(work, &work->before, err);
 }
 
 /* --- check ------------------------------------------------------------------------------- */
@@ -190,13 +190,13 @@ static bool is_as_wanted(const struct service_status *now, bool running)
     return running ? now->running : !now->running && !now->moving;
 }
 
-static bool runs_otherwise(const struct services_goal *goal, const struct service_status *now)
+static bool is_run_other(const struct services_goal *goal, const struct service_status *now)
 {
     return goal->running != PARAM_IS_UNSET && !is_as_wanted(now, goal->running == PARAM_IS_TRUE);
 }
 
 /* Static or indirect units cannot be enabled or disabled. */
-static bool boots_otherwise(const struct services_goal *goal, const struct service_status *now)
+static bool is_boot_other(const struct services_goal *goal, const struct service_status *now)
 {
     return !now->fixed && has_differences(goal->enable, now->enabled);
 }
@@ -233,7 +233,7 @@ int services_check(struct state_run *run, const struct services_wish *wish,
         state_differs(run, "service %s does not exist yet", work.shown);
         return 0;
     }
-    if (runs_otherwise(&work.goal, now))
+    if (is_run_other(&work.goal, now))
         state_differs(run,
                       work.goal.running == PARAM_IS_TRUE ? "%s is not running"
                       : now->running                     ? "%s is running and should be dead"
@@ -241,7 +241,7 @@ int services_check(struct state_run *run, const struct services_wish *wish,
                       work.shown);
     if (has_differences(work.goal.masked, now->masked) || (wish->unmask && now->masked))
         state_differs(run, now->masked ? "%s is masked" : "%s is not masked", work.shown);
-    if (boots_otherwise(&work.goal, now))
+    if (is_boot_other(&work.goal, now))
         state_differs(run,
                       work.goal.enable == PARAM_IS_TRUE ? "%s is not enabled at boot"
                                                         : "%s is enabled at boot and should not be",
@@ -260,14 +260,14 @@ int services_answer(struct state_run *run, const struct services_wish *wish,
 
     if (services_look(run, &wish->ref, &now, err) < 0)
         return -1;
-    *ret = value_bool(!runs_otherwise(goal, &now) && !has_differences(goal->enable, now.enabled) &&
+    *ret = value_bool(!is_run_other(goal, &now) && !has_differences(goal->enable, now.enabled) &&
                       !has_differences(goal->masked, now.masked));
     return 0;
 }
 
 /* --- apply ------------------------------------------------------------------------------- */
 
-static int run_action(struct work *work, enum service_action action, struct err *err)
+static int run_service_action(struct work *work, enum service_action action, struct err *err)
 {
     const unsigned flags =
         (work->wish->no_block ? SERVICE_NO_BLOCK : 0) | (work->wish->runtime ? SERVICE_RUNTIME : 0);
@@ -285,7 +285,7 @@ static int set_mask(struct work *work, struct err *err)
 {
     struct service_status now;
 
-    if (run_action(work, SERVICE_MASK, err) < 0 || read_status(work, &now, err) < 0)
+    if (run_service_action(work, SERVICE_MASK, err) < 0 || read_service_status(work, &now, err) < 0)
         return -1;
     if (now.masked)
         return 0;
@@ -294,19 +294,19 @@ static int set_mask(struct work *work, struct err *err)
                    work->wish->runtime ? ": its unit file overrides a runtime mask" : "");
 }
 
-static int set_boot(struct work *work, struct err *err)
+static int set_service_at_boot(struct work *work, struct err *err)
 {
     const struct services_goal *goal = &work->goal;
 
     if (work->before.masked && (work->wish->unmask || goal->masked == PARAM_IS_FALSE) &&
-        run_action(work, SERVICE_UNMASK, err) < 0)
+        run_service_action(work, SERVICE_UNMASK, err) < 0)
         return -1;
-    if (boots_otherwise(goal, &work->before) &&
-        run_action(work,
-                   goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
-                   : goal->forget                ? SERVICE_FORGET
-                                                 : SERVICE_DISABLE,
-                   err) < 0)
+    if (is_boot_other(goal, &work->before) &&
+        run_service_action(work,
+                           goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
+                           : goal->forget                ? SERVICE_FORGET
+                                                         : SERVICE_DISABLE,
+                           err) < 0)
         return -1;
     return goal->masked == PARAM_IS_TRUE && !work->before.masked ? set_mask(work, err) : 0;
 }
@@ -332,7 +332,7 @@ static int wait_settled(struct work *work, bool running, struct err *err)
     if (wish->init_delay > 0 && pause_or_cancel(work, wish->init_delay, err) < 0)
         return -1;
     for (;;) {
-        if (read_status(work, &now, err) < 0)
+        if (read_service_status(work, &now, err) < 0)
             return -1;
         well = is_as_wanted(&now, running) ? well + 1 : 0;
         if (well == (running ? LOOKS_UP : 1))
@@ -358,23 +358,23 @@ static int set_running(struct work *work, struct err *err)
             return 0;
         action = choose_reaction(work->wish);
     }
-    if (run_action(work, action, err) < 0)
+    if (run_service_action(work, action, err) < 0)
         return -1;
     return wait_settled(work, running, err);
 }
 
 /* Stop before disabling, start after enabling. */
-static int carry_out(struct work *work, struct err *err)
+static int carry_out_actions(struct work *work, struct err *err)
 {
     if (work->goal.running == PARAM_IS_FALSE && set_running(work, err) < 0)
         return -1;
-    if (set_boot(work, err) < 0)
+    if (set_service_at_boot(work, err) < 0)
         return -1;
     return work->goal.running == PARAM_IS_TRUE ? set_running(work, err) : 0;
 }
 
 /* On disk before anything changes. */
-static int note_status(struct work *work, struct err *err)
+static int note_service_status(struct work *work, struct err *err)
 {
     struct value_map *was = value_map_new(work->run->arena, 4);
 
@@ -392,14 +392,14 @@ static int apply_goal(struct work *work, struct err *err)
         if (is_fine_unknown(&work->goal))
             return 0;
         if (!work->manager->learns_late)
-            return no_service(&work->wish->ref, work->manager, err);
+            return fail_without_service(&work->wish->ref, work->manager, err);
     }
-    if (note_status(work, err) < 0)
+    if (note_service_status(work, err) < 0)
         return -1;
-    return carry_out(work, err);
+    return carry_out_actions(work, err);
 }
 
-static void report_changes(struct work *work)
+static void report_service_changes(struct work *work)
 {
     if (work->done.n == 0) {
         state_say(work->run, "%s is up to date", work->shown);
@@ -422,7 +422,7 @@ int services_apply(struct state_run *run, const struct services_wish *wish,
     if (result == 0)
         result = apply_goal(&work, err);
     if (result == 0)
-        report_changes(&work);
+        report_service_changes(&work);
     buf_done(&work.done);
     return result;
 }
@@ -430,8 +430,9 @@ int services_apply(struct state_run *run, const struct services_wish *wish,
 /* --- revert ------------------------------------------------------------------------------ */
 
 /* Restore the facets that this state manages. */
-static struct services_goal read_noted(const struct services_wish *wish,
-                                       const struct services_goal *goal, const struct value *was)
+static struct services_goal read_noted_service(const struct services_wish *wish,
+                                               const struct services_goal *goal,
+                                               const struct value *was)
 {
     const struct value *unlisted = value_get(was, "unlisted");
     struct services_goal back = { 0 };
@@ -471,12 +472,12 @@ int services_revert(struct state_run *run, const struct services_wish *wish,
         state_unchanged(run);
         return 0;
     }
-    back = read_noted(wish, goal, was);
+    back = read_noted_service(wish, goal, was);
     how.unmask = false;
     how.enable = PARAM_IS_UNSET;
     result = begin_state(&work, run, &how, &back, err);
     if (result == 0 && work.before.known)
-        result = carry_out(&work, err);
+        result = carry_out_actions(&work, err);
     if (result == 0 && work.done.n > 0)
         state_say(run, "%s %s (revert)", buf_text(&work.done), work.shown);
     else if (result == 0)

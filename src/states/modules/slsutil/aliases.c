@@ -68,8 +68,8 @@ static int call_boolstr(struct state_run *run, const void *args, struct value *r
     return 0;
 }
 
-static int print_value(struct state_run *run, const struct slsutil_args *want, struct buf *out,
-                       struct err *err)
+static int print_slsutil_value(struct state_run *run, const struct slsutil_args *want,
+                               struct buf *out, struct err *err)
 {
     switch ((enum serializer)want->serializer) {
     case SERIALIZER_JSON: return json_print(out, want->value, JSON_STYLE_SPACED, err);
@@ -88,7 +88,7 @@ static int call_serialize(struct state_run *run, const void *args, struct value 
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
 
-    if (print_value(run, want, &out, err) < 0)
+    if (print_slsutil_value(run, want, &out, err) < 0)
         return -1;
     if (out.full)
         return err_set(err, ERR_LIMIT, "more than %zu bytes", TEXT_MAX);
@@ -118,7 +118,7 @@ static int call_deserialize(struct state_run *run, const void *args, struct valu
 
 enum found { FOUND_NOTHING, FOUND_FILE, FOUND_FOLDER };
 
-static enum found find_path(const struct value_list *all, struct str path)
+static enum found find_source_path(const struct value_list *all, struct str path)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct str name = all->items[i].s;
@@ -132,7 +132,7 @@ static enum found find_path(const struct value_list *all, struct str path)
 }
 
 /* Below the root of the tree: without the scheme, '.', '..' and slashes at the ends. */
-static struct str plain_path(struct state_run *run, const char *path)
+static struct str make_plain_path(struct state_run *run, const char *path)
 {
     static const char *const schemes[] = { "salt://", "zester://" };
     struct str rest = str_from(path);
@@ -144,22 +144,22 @@ static struct str plain_path(struct state_run *run, const char *path)
                            1);
 }
 
-static int look_up(struct state_run *run, const char *path, enum found *ret, struct err *err)
+static int look_up_source(struct state_run *run, const char *path, enum found *ret, struct err *err)
 {
     struct value_list *all;
 
     if (state_source_list(run, "salt://", &all, err) < 0)
         return -1;
-    *ret = find_path(all, plain_path(run, path));
+    *ret = find_source_path(all, make_plain_path(run, path));
     return 0;
 }
 
-static int call_file_exists(struct state_run *run, const void *args, struct value *ret,
-                            struct err *err)
+static int call_slsutil_file_exists(struct state_run *run, const void *args, struct value *ret,
+                                    struct err *err)
 {
     enum found found;
 
-    if (look_up(run, ((const struct slsutil_args *)args)->path, &found, err) < 0)
+    if (look_up_source(run, ((const struct slsutil_args *)args)->path, &found, err) < 0)
         return -1;
     *ret = value_bool(found == FOUND_FILE);
     return 0;
@@ -170,7 +170,7 @@ static int call_dir_exists(struct state_run *run, const void *args, struct value
 {
     enum found found;
 
-    if (look_up(run, ((const struct slsutil_args *)args)->path, &found, err) < 0)
+    if (look_up_source(run, ((const struct slsutil_args *)args)->path, &found, err) < 0)
         return -1;
     *ret = value_bool(found == FOUND_FOLDER);
     return 0;
@@ -181,7 +181,7 @@ static int call_path_exists(struct state_run *run, const void *args, struct valu
 {
     enum found found;
 
-    if (look_up(run, ((const struct slsutil_args *)args)->path, &found, err) < 0)
+    if (look_up_source(run, ((const struct slsutil_args *)args)->path, &found, err) < 0)
         return -1;
     *ret = value_bool(found != FOUND_NOTHING);
     return 0;
@@ -196,14 +196,14 @@ static int call_findup(struct state_run *run, const void *args, struct value *re
 
     if (state_source_list(run, "salt://", &all, err) < 0)
         return -1;
-    folder = arena_printf(run->arena, "/%.*s", STR_ARG(plain_path(run, want->path)));
-    if (find_path(all, str_from(folder + 1)) != FOUND_FOLDER)
+    folder = arena_printf(run->arena, "/%.*s", STR_ARG(make_plain_path(run, want->path)));
+    if (find_source_path(all, str_from(folder + 1)) != FOUND_FOLDER)
         return err_set(err, ERR_NOT_FOUND, "'%s' is not a folder of the state tree", want->path);
     for (;; folder = path_dirname(run->arena, folder)) {
         for (size_t i = 0; i < want->names.n; i++) {
             const char *path = path_join(run->arena, folder, want->names.p[i]) + 1;
 
-            if (find_path(all, str_from(path)) == FOUND_FILE) {
+            if (find_source_path(all, str_from(path)) == FOUND_FILE) {
                 *ret = value_text(path);
                 return 0;
             }
@@ -223,7 +223,7 @@ const struct module aliases_slsutil[] = {
     { .name = "slsutil.boolstr", .summary = "one of two texts, by a boolean", ROW(boolstr_params, call_boolstr) },
     { .name = "slsutil.deserialize", .summary = "parse a text as JSON or YAML", ROW(deserialize_params, call_deserialize) },
     { .name = "slsutil.dir_exists", .summary = "whether the state tree has a folder", ROW(path_params, call_dir_exists) },
-    { .name = "slsutil.file_exists", .summary = "whether the state tree has a file", ROW(path_params, call_file_exists) },
+    { .name = "slsutil.file_exists", .summary = "whether the state tree has a file", ROW(path_params, call_slsutil_file_exists) },
     { .name = "slsutil.findup", .summary = "the nearest of some files of the state tree, from a folder upwards", ROW(findup_params, call_findup) },
     { .name = "slsutil.path_exists", .summary = "whether the state tree has a file or folder", ROW(path_params, call_path_exists) },
     { .name = "slsutil.serialize", .summary = "print a value as JSON or YAML", ROW(serialize_params, call_serialize) },

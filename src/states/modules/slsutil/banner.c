@@ -29,7 +29,7 @@ struct frame {
     size_t width, room;
 };
 
-static void add_border(struct buf *out, const struct frame *frame)
+static void add_banner_border(struct buf *out, const struct frame *frame)
 {
     buf_add_str(out, frame->comment);
     for (size_t i = frame->left.n + frame->right.n; i < frame->width; i++)
@@ -53,7 +53,8 @@ static void add_spacer(struct buf *out, const struct frame *frame)
 }
 
 /* As Python centers: the odd blank goes to the left when the width is odd, too. */
-static void add_line(struct buf *out, const struct frame *frame, struct str line, bool center)
+static void add_banner_line(struct buf *out, const struct frame *frame, struct str line,
+                            bool center)
 {
     const size_t used = utf8_count(line), rest = frame->room > used ? frame->room - used : 0;
     const size_t before = center ? rest / 2 + (rest & frame->room & 1) : 0;
@@ -81,7 +82,7 @@ static void add_wrapped(struct buf *out, const struct frame *frame, struct str t
                 at--;
             fits = at > 0 ? at : fits;
         }
-        add_line(out, frame, str_trim_right((struct str){ text.p, fits }), center);
+        add_banner_line(out, frame, str_trim_right((struct str){ text.p, fits }), center);
         text = str_from_offset(text, fits);
     }
 }
@@ -103,12 +104,12 @@ int banner_call(struct state_run *run, const void *args, struct value *ret, stru
     frame.room = frame.width - frame.left.n - frame.right.n - 2;
     if (want->start)
         buf_printf(&out, "%s\n", want->start);
-    add_border(&out, &frame);
+    add_banner_border(&out, &frame);
     add_spacer(&out, &frame);
     add_wrapped(&out, &frame, str_from(want->title), true);
     add_spacer(&out, &frame);
     add_wrapped(&out, &frame, str_from(want->text), false);
-    add_border(&out, &frame);
+    add_banner_border(&out, &frame);
     if (want->end)
         buf_printf(&out, "%s\n", want->end);
     *ret = value_text(arena_strndup(run->arena, out.p, want->newline ? out.n : out.n - 1));

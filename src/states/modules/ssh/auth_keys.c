@@ -23,23 +23,24 @@ static const struct param auth_keys_params[] = {
 
 #define FILE_MAX ((size_t)16 << 20)
 
-static void put_text(struct arena *arena, struct value_map *map, const char *key, struct str text)
+static void put_auth_text(struct arena *arena, struct value_map *map, const char *key,
+                          struct str text)
 {
     value_map_set(arena, map, value_text(key),
                   value_str(arena_str(arena, text.p ? text : STR(""))));
 }
 
-static void add_key(struct arena *arena, struct value_list *list, struct str line)
+static void add_auth_key(struct arena *arena, struct value_list *list, struct str line)
 {
     struct value_map *map = value_map_new(arena, 4);
     struct keyfile_key key;
 
     if (!keyfile_parse(line, &key))
         return;
-    put_text(arena, map, "key", key.blob);
-    put_text(arena, map, "enc", key.type);
-    put_text(arena, map, "comment", key.comment);
-    put_text(arena, map, "options", key.options);
+    put_auth_text(arena, map, "key", key.blob);
+    put_auth_text(arena, map, "enc", key.type);
+    put_auth_text(arena, map, "comment", key.comment);
+    put_auth_text(arena, map, "options", key.options);
     value_list_push(arena, list, value_map(map));
 }
 
@@ -62,7 +63,7 @@ static int auth_keys_call(struct state_run *run, const void *args, struct value 
         return -1;
     *ret = value_list(value_list_new(run->arena, 4));
     while (text.p && lines_next(&text, &line))
-        add_key(run->arena, ret->list, line.text);
+        add_auth_key(run->arena, ret->list, line.text);
     return 0;
 }
 

@@ -27,7 +27,7 @@ static const struct {
     { "ecdsa", "ecdsa-sha2-nistp256" },
 };
 
-static const char *type_of(const char *enc)
+static const char *find_auth_key_type(const char *enc)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].word, enc) == 0)
@@ -49,15 +49,16 @@ static bool is_blob(struct str text)
     return str_starts(text, STR(BLOB_START));
 }
 
-static struct str name_of(const struct authkeys_args *args)
+static struct str trim_key_name(const struct authkeys_args *args)
 {
     return str_trim(str_from(args->name));
 }
 
 /* A key as its base64, or as a whole line; false: neither. */
-static bool read_key(const struct authkeys_args *args, struct str text, struct keyfile_key *ret)
+static bool read_public_key(const struct authkeys_args *args, struct str text,
+                            struct keyfile_key *ret)
 {
-    *ret = (struct keyfile_key){ STR(""), str_from(type_of(args->enc)), text, STR("") };
+    *ret = (struct keyfile_key){ STR(""), str_from(find_auth_key_type(args->enc)), text, STR("") };
     return is_blob(text) || (keyfile_parse(text, ret) && is_blob(ret->blob));
 }
 
@@ -66,7 +67,7 @@ static int validate_key(const struct authkeys_args *args, struct str text, const
 {
     struct keyfile_key key;
 
-    if (!read_key(args, text, &key))
+    if (!read_public_key(args, text, &key))
         return value_diag(diags, value_point(where, param),
                           "'%s' is not a public key: expected base64, or a line of authorized_keys",
                           param);
@@ -102,7 +103,7 @@ int authkeys_validate(const void *raw, const struct value *where, struct diags *
         return result;
     if (validate_text("name", args->name, VALIDATE_LINE, where, diags) < 0)
         return -1;
-    return validate_key(args, name_of(args), "name", where, diags) < 0 ? -1 : result;
+    return validate_key(args, trim_key_name(args), "name", where, diags) < 0 ? -1 : result;
 }
 
 int authkeys_validate_keys(const void *raw, const struct value *where, struct diags *diags)
@@ -119,8 +120,8 @@ int authkeys_validate_keys(const void *raw, const struct value *where, struct di
 /* --- keys ------------------------------------------------------------------------------- */
 
 /* The wanted line for a given key. */
-static struct str print_key(struct state_run *run, const struct authkeys_args *args,
-                            struct keyfile_key key)
+static struct str print_wanted_key(struct state_run *run, const struct authkeys_args *args,
+                                   struct keyfile_key key)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -138,10 +139,10 @@ static struct str print_key(struct state_run *run, const struct authkeys_args *a
     return buf_copy(&out, run->arena);
 }
 
-static void set_key(struct state_run *run, const struct authkeys_args *args,
-                    const struct keyfile_key *key, struct str *text, struct buf *out)
+static void set_key_line(struct state_run *run, const struct authkeys_args *args,
+                         const struct keyfile_key *key, struct str *text, struct buf *out)
 {
-    struct str line = args->absent ? STR("") : print_key(run, args, *key);
+    struct str line = args->absent ? STR("") : print_wanted_key(run, args, *key);
     struct keyfile_key now;
 
     /* Options and comment of an existing key stay unless they are given. */
@@ -154,8 +155,8 @@ static void set_key(struct state_run *run, const struct authkeys_args *args,
     *text = buf_copy(out, run->arena);
 }
 
-static int set_source(struct state_run *run, const struct authkeys_args *args, struct str *text,
-                      struct buf *out, struct err *err)
+static int set_keys_of_source(struct state_run *run, const struct authkeys_args *args,
+                              struct str *text, struct buf *out, struct err *err)
 {
     struct keyfile_key key;
     struct line line;
@@ -172,17 +173,18 @@ static int set_source(struct state_run *run, const struct authkeys_args *args, s
         if (!keyfile_parse(trimmed, &key))
             return err_set(err, ERR_INVALID, "line %zu of %s is not a public key", n + 1,
                            args->source);
-        set_key(run, args, &key, text, out);
+        set_key_line(run, args, &key, text, out);
     }
     return 0;
 }
 
-static bool is_wanted(const struct authkeys_args *args, struct str blob)
+static bool is_key_wanted(const struct authkeys_args *args, struct str blob)
 {
     struct keyfile_key key;
 
     for (size_t i = 0; i < args->keys.n; i++)
-        if (read_key(args, str_trim(str_from(args->keys.p[i])), &key) && str_eq(key.blob, blob))
+        if (read_public_key(args, str_trim(str_from(args->keys.p[i])), &key) &&
+            str_eq(key.blob, blob))
             return true;
     return false;
 }
@@ -198,15 +200,15 @@ static void set_only(struct state_run *run, const struct authkeys_args *args, st
 
     gone.absent = true;
     while (lines_next(&rest, &line))
-        if (keyfile_parse(str_trim(line.text), &key) && !is_wanted(args, key.blob))
-            set_key(run, &gone, &key, text, out);
+        if (keyfile_parse(str_trim(line.text), &key) && !is_key_wanted(args, key.blob))
+            set_key_line(run, &gone, &key, text, out);
     for (size_t i = 0; i < args->keys.n; i++)
-        if (read_key(args, str_trim(str_from(args->keys.p[i])), &key))
-            set_key(run, args, &key, text, out);
+        if (read_public_key(args, str_trim(str_from(args->keys.p[i])), &key))
+            set_key_line(run, args, &key, text, out);
 }
 
-static int make_plan(struct state_run *run, const void *self, const struct editor_file *file,
-                     struct editor_plan *plan, struct err *err)
+static int plan_keys_file(struct state_run *run, const void *self, const struct editor_file *file,
+                          struct editor_plan *plan, struct err *err)
 {
     const struct authkeys_args *args = self;
     struct str text = file->text;
@@ -216,11 +218,11 @@ static int make_plan(struct state_run *run, const void *self, const struct edito
     if (args->keys.n > 0) {
         set_only(run, args, &text, &plan->text);
     } else if (args->source) {
-        if (set_source(run, args, &text, &plan->text, err) < 0)
+        if (set_keys_of_source(run, args, &text, &plan->text, err) < 0)
             return -1;
     } else {
-        (void)read_key(args, name_of(args), &key);
-        set_key(run, args, &key, &text, &plan->text);
+        (void)read_public_key(args, trim_key_name(args), &key);
+        set_key_line(run, args, &key, &text, &plan->text);
     }
     plan->pending = arena_printf(run->arena, "ssh key should be %s %s",
                                  args->absent ? "absent from" : "present in", file->path);
@@ -236,8 +238,8 @@ static int make_plan(struct state_run *run, const void *self, const struct edito
 /* --- the file ----------------------------------------------------------------------------- */
 
 /* The path, and the owner of new files; `ret_path` is NULL if the user does not exist. */
-static int find_file(struct state_run *run, const struct authkeys_args *args, const char **ret_path,
-                     struct change_attr *attr, struct err *err)
+static int find_keys_file(struct state_run *run, const struct authkeys_args *args,
+                          const char **ret_path, struct change_attr *attr, struct err *err)
 {
     struct userfile file = { args->config, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
 
@@ -252,12 +254,12 @@ static int find_file(struct state_run *run, const struct authkeys_args *args, co
 int authkeys_check(struct state_run *run, const struct authkeys_args *args, bool absent,
                    struct err *err)
 {
-    struct editor editor = { .plan = make_plan, .makedirs = true };
+    struct editor editor = { .plan = plan_keys_file, .makedirs = true };
     struct authkeys_args want = *args;
     struct change_attr attr;
 
     want.absent = absent;
-    if (find_file(run, args, &editor.path, &attr, err) < 0)
+    if (find_keys_file(run, args, &editor.path, &attr, err) < 0)
         return -1;
     if (editor.path)
         return editor_check(run, &editor, &want, err);
@@ -274,11 +276,11 @@ int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool
     struct authkeys_args want = *args;
     struct change_attr file, folder;
     struct editor editor = {
-        .plan = make_plan, .makedirs = true, .fresh = &file, .folder = &folder
+        .plan = plan_keys_file, .makedirs = true, .fresh = &file, .folder = &folder
     };
 
     want.absent = absent;
-    if (find_file(run, args, &editor.path, &file, err) < 0)
+    if (find_keys_file(run, args, &editor.path, &file, err) < 0)
         return -1;
     folder = file;
     folder.mode = 0700;

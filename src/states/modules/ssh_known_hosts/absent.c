@@ -34,8 +34,9 @@ static int absent_validate(const void *args, const struct value *where, struct d
     return knownhosts_validate(want->user, want->config, where, diags) < 0 ? -1 : result;
 }
 
-static int absent_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                       struct editor_plan *plan, struct err *err)
+static int plan_host_key_removal(struct state_run *run, const void *args,
+                                 const struct editor_file *file, struct editor_plan *plan,
+                                 struct err *err)
 {
     const struct absent_args *want = args;
     const struct str host = str_from(knownhosts_host(run, want->name, want->port));
@@ -58,12 +59,12 @@ static int absent_plan(struct state_run *run, const void *args, const struct edi
     return edit_finish(&plan->text, err);
 }
 
-static int find_editor(struct state_run *run, const struct absent_args *want,
-                       struct editor *ret_editor, struct err *err)
+static int find_known_hosts_editor(struct state_run *run, const struct absent_args *want,
+                                   struct editor *ret_editor, struct err *err)
 {
     struct change_attr ignored; /* of a new file: never created here */
 
-    *ret_editor = (struct editor){ .plan = absent_plan };
+    *ret_editor = (struct editor){ .plan = plan_host_key_removal };
     return knownhosts_file(run, want->user, want->config, &ret_editor->path, &ignored, err);
 }
 
@@ -72,7 +73,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     const struct absent_args *want = args;
     struct editor editor;
 
-    if (find_editor(run, want, &editor, err) < 0)
+    if (find_known_hosts_editor(run, want, &editor, err) < 0)
         return -1;
     if (editor.path)
         return editor_check(run, &editor, args, err);
@@ -85,7 +86,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
     const struct absent_args *want = args;
     struct editor editor;
 
-    if (find_editor(run, want, &editor, err) < 0)
+    if (find_known_hosts_editor(run, want, &editor, err) < 0)
         return -1;
     if (editor.path)
         return editor_apply(run, &editor, args, err);

@@ -59,7 +59,7 @@ static const struct param present_params[] = {
 #define SHA256_BASE64 43 /* without padding */
 
 /* With the name of its hash in front; else hex digits, with or without colons, or base64. */
-static bool looks_like_fingerprint(struct str text)
+static bool is_like_fingerprint(struct str text)
 {
     size_t digits = 0, others = 0;
 
@@ -85,7 +85,7 @@ static int present_validate(const void *args, const struct value *where, struct 
     if (validate_text("enc", want->enc, VALIDATE_ARGUMENT, where, diags) < 0 ||
         validate_text("key", want->key, VALIDATE_LINE, where, diags) < 0)
         result = -1;
-    if (want->fingerprint && !looks_like_fingerprint(str_from(want->fingerprint)))
+    if (want->fingerprint && !is_like_fingerprint(str_from(want->fingerprint)))
         result = value_diag(diags, value_point(where, "fingerprint"),
                             "'fingerprint' must be SHA256:..., or hexadecimal digits, got '%s'",
                             want->fingerprint);
@@ -102,7 +102,7 @@ struct key {
     struct str type, blob;
 };
 
-static const char *type_of(const char *enc)
+static const char *find_host_key_type(const char *enc)
 {
     return strcmp(enc, "ed25519") == 0 ? "ssh-ed25519"
            : strcmp(enc, "rsa") == 0   ? "ssh-rsa"
@@ -119,26 +119,26 @@ static void add_plain_hex(struct str text, struct buf *out)
                          text.p[i] >= 'A' && text.p[i] <= 'F' ? (char)(text.p[i] + 32) : text.p[i]);
 }
 
-static bool uses_md5(const struct present_args *want)
+static bool is_using_md5(const struct present_args *want)
 {
     return want->fingerprint && (want->hash_type == FINGERPRINT_MD5 ||
                                  str_starts(str_from(want->fingerprint), STR("MD5:")));
 }
 
-static int make_md5(struct str bytes, char hex[static DIGEST_HEX_MAX], struct err *err)
+static int make_md5_fingerprint(struct str bytes, char hex[static DIGEST_HEX_MAX], struct err *err)
 {
     return digest_hex(digest_find(STR("md5")), bytes, NULL, hex, err);
 }
 
-static bool is_md5(struct str bytes, struct str given)
+static bool is_md5_fingerprint(struct str bytes, struct str given)
 {
     AUTO_BUF struct buf plain = BUF_INIT(FILE_MAX);
     char hex[DIGEST_HEX_MAX];
-    struct err ignored; /* already tried by find_key */
+    struct err ignored; /* already tried by find_host_key */
 
     if (str_starts(given, STR("MD5:")))
         given = str_from_offset(given, strlen("MD5:"));
-    if (make_md5(bytes, hex, &ignored) < 0)
+    if (make_md5_fingerprint(bytes, hex, &ignored) < 0)
         return false;
     add_plain_hex(given, &plain);
     return str_is(buf_view(&plain), hex);
@@ -155,8 +155,8 @@ static bool is_fingerprint(const struct present_args *want, struct str blob)
 
     if (base64_decode(blob, BASE64_STANDARD, &bytes, &ignored) < 0)
         return false;
-    if (uses_md5(want))
-        return is_md5(buf_view(&bytes), given);
+    if (is_using_md5(want))
+        return is_md5_fingerprint(buf_view(&bytes), given);
     sha256(buf_text(&bytes), bytes.n, digest);
     sha256_hex(buf_text(&bytes), bytes.n, hex);
     base64_encode(str_bytes(digest, sizeof(digest)), BASE64_STANDARD, &text);
@@ -212,20 +212,20 @@ static int scan_host(struct state_run *run, const struct present_args *want, str
 
 /* `known` are the existing lines of the host: one that matches is enough, so the host need not
  * be up. */
-static int find_key(struct state_run *run, const struct present_args *want, struct str known,
-                    struct key *ret, struct err *err)
+static int find_host_key(struct state_run *run, const struct present_args *want, struct str known,
+                         struct key *ret, struct err *err)
 {
     char hex[DIGEST_HEX_MAX];
     struct str rest, first;
 
-    if (uses_md5(want) && make_md5(STR(""), hex, err) < 0)
+    if (is_using_md5(want) && make_md5_fingerprint(STR(""), hex, err) < 0)
         return -1;
     if (!want->key)
         return pick_key(want, known, ret) ? 0 : scan_host(run, want, ret, err);
     rest = str_trim(str_from(want->key));
     first = lines_word(&rest);
     *ret = keyfile_is_type(first) ? (struct key){ first, lines_word(&rest) }
-                                  : (struct key){ str_from(type_of(want->enc)), first };
+                                  : (struct key){ str_from(find_host_key_type(want->enc)), first };
     if (want->fingerprint && !is_fingerprint(want, ret->blob))
         return err_set(err, ERR_INVALID, "the key of %s does not have the fingerprint %s",
                        want->name, want->fingerprint);
@@ -278,8 +278,8 @@ static int new_line(struct state_run *run, const struct present_args *want, cons
     return 0;
 }
 
-static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_host_key(struct state_run *run, const void *args, const struct editor_file *file,
+                         struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
     const struct str host = str_from(knownhosts_host(run, want->name, want->port));
@@ -290,7 +290,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     bool placed = false;
 
     if (knownhosts_find(run, host.p, file, &found, err) < 0 ||
-        find_key(run, want, found, &key, err) < 0)
+        find_host_key(run, want, found, &key, err) < 0)
         return -1;
     while (lines_next(&rest, &line)) {
         bool right = false;
@@ -319,7 +319,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    struct editor editor = { .plan = present_plan, .makedirs = true };
+    struct editor editor = { .plan = plan_host_key, .makedirs = true };
     struct change_attr attr;
 
     if (knownhosts_file(run, want->user, want->config, &editor.path, &attr, err) < 0)
@@ -335,7 +335,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     const struct present_args *want = args;
     struct change_attr file, folder;
     struct editor editor = {
-        .plan = present_plan, .makedirs = true, .fresh = &file, .folder = &folder
+        .plan = plan_host_key, .makedirs = true, .fresh = &file, .folder = &folder
     };
 
     if (knownhosts_file(run, want->user, want->config, &editor.path, &file, err) < 0)

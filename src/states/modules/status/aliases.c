@@ -45,13 +45,14 @@ static int read_kernel(struct state_run *run, const char *path, struct str *ret,
     return ret->p ? 0 : err_set(err, ERR_NOT_FOUND, "%s does not exist", path);
 }
 
-static void put_value(struct state_run *run, struct value_map *map, const char *key, struct value v)
+static void put_status_value(struct state_run *run, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(run->arena, map, value_text(key), v);
 }
 
 /* A number when it is one. */
-static struct value read_word(struct state_run *run, struct str word)
+static struct value read_status_word(struct state_run *run, struct str word)
 {
     struct err ignored;
     int64_t number;
@@ -60,7 +61,7 @@ static struct value read_word(struct state_run *run, struct str word)
                                                           : value_str(arena_str(run->arena, word));
 }
 
-static struct str next_word(struct str *line)
+static struct str next_status_word(struct str *line)
 {
     *line = str_trim(*line);
     return str_cut(line, ' ');
@@ -78,7 +79,7 @@ static int call_loadavg(struct state_run *run, const void *args, struct value *r
     if (getloadavg(loads, ARRAY_LEN(keys)) != ARRAY_LEN(keys))
         return err_set(err, ERR_SYSTEM, "the load is not known");
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        put_value(run, map, keys[i], value_double(loads[i]));
+        put_status_value(run, map, keys[i], value_double(loads[i]));
     *ret = value_map(map);
     return 0;
 }
@@ -115,14 +116,14 @@ static int call_uptime(struct state_run *run, const void *args, struct value *re
     (void)args;
     (void)err;
     (void)sysinfo(&info); /* fails only for a bad address */
-    put_value(run, map, "seconds", value_int(info.uptime));
-    put_value(run, map, "since_iso", print_utc(run, (time_t)(now - info.uptime)));
-    put_value(run, map, "since_t", value_int(now - info.uptime));
-    put_value(run, map, "days", value_int(info.uptime / 86400));
-    put_value(run, map, "time",
-              value_text(arena_printf(run->arena, "%ld:%02ld", info.uptime % 86400 / 3600,
-                                      info.uptime % 3600 / 60)));
-    put_value(run, map, "users", value_int(count_sessions()));
+    put_status_value(run, map, "seconds", value_int(info.uptime));
+    put_status_value(run, map, "since_iso", print_utc(run, (time_t)(now - info.uptime)));
+    put_status_value(run, map, "since_t", value_int(now - info.uptime));
+    put_status_value(run, map, "days", value_int(info.uptime / 86400));
+    put_status_value(run, map, "time",
+                     value_text(arena_printf(run->arena, "%ld:%02ld", info.uptime % 86400 / 3600,
+                                             info.uptime % 3600 / 60)));
+    put_status_value(run, map, "users", value_int(count_sessions()));
     *ret = value_map(map);
     return 0;
 }
@@ -164,10 +165,11 @@ static int call_meminfo(struct state_run *run, const void *args, struct value *r
 
         if (!line.p)
             continue;
-        put_value(run, one, "value", value_str(arena_str(run->arena, next_word(&line))));
+        put_status_value(run, one, "value",
+                         value_str(arena_str(run->arena, next_status_word(&line))));
         unit = str_trim(line.p ? line : STR(""));
         if (unit.n > 0)
-            put_value(run, one, "unit", value_str(arena_str(run->arena, unit)));
+            put_status_value(run, one, "unit", value_str(arena_str(run->arena, unit)));
         value_map_set(run->arena, ret->map, value_str(arena_str(run->arena, str_trim(key))),
                       value_map(one));
     }
@@ -191,11 +193,12 @@ static int call_cpuinfo(struct state_run *run, const void *args, struct value *r
         if (!line.p || value_map_find(ret->map, &key))
             continue;
         if (!str_is(key.s, "flags") && !str_is(key.s, "Features")) {
-            value_map_set(run->arena, ret->map, key, read_word(run, str_trim(line)));
+            value_map_set(run->arena, ret->map, key, read_status_word(run, str_trim(line)));
             continue;
         }
         while (line.n > 0)
-            value_list_push(run->arena, flags, value_str(arena_str(run->arena, next_word(&line))));
+            value_list_push(run->arena, flags,
+                            value_str(arena_str(run->arena, next_status_word(&line))));
         value_map_set(run->arena, ret->map, key, value_list(flags));
     }
     return 0;
@@ -228,7 +231,7 @@ static struct value read_columns(struct state_run *run, struct str line, const c
     struct value_map *map = value_map_new(run->arena, 16);
 
     for (; *keys && line.n > 0; keys++)
-        put_value(run, map, *keys, read_word(run, next_word(&line)));
+        put_status_value(run, map, *keys, read_status_word(run, next_status_word(&line)));
     return value_map(map);
 }
 
@@ -243,12 +246,12 @@ static int call_cpustats(struct state_run *run, const void *args, struct value *
     *ret = value_map(value_map_new(run->arena, 16));
     while (text.n > 0) {
         struct str line = str_cut(&text, '\n');
-        const struct value key = value_str(arena_str(run->arena, next_word(&line)));
+        const struct value key = value_str(arena_str(run->arena, next_status_word(&line)));
 
         if (key.s.n > 0 && line.p && !str_is(key.s, "intr") && !str_is(key.s, "softirq"))
             value_map_set(run->arena, ret->map, key,
                           str_starts(key.s, STR("cpu")) ? read_columns(run, line, cpu_keys)
-                                                        : read_word(run, str_trim(line)));
+                                                        : read_status_word(run, str_trim(line)));
     }
     return 0;
 }
@@ -263,11 +266,11 @@ static int call_vmstats(struct state_run *run, const void *args, struct value *r
     *ret = value_map(value_map_new(run->arena, 128));
     while (text.n > 0) {
         struct str line = str_cut(&text, '\n');
-        const struct str key = next_word(&line);
+        const struct str key = next_status_word(&line);
 
         if (key.n > 0 && line.p)
             value_map_set(run->arena, ret->map, value_str(arena_str(run->arena, key)),
-                          read_word(run, str_trim(line)));
+                          read_status_word(run, str_trim(line)));
     }
     return 0;
 }
@@ -285,9 +288,9 @@ static int call_diskstats(struct state_run *run, const void *args, struct value 
     while (text.n > 0) {
         struct str line = str_cut(&text, '\n'), name;
 
-        (void)next_word(&line);
-        (void)next_word(&line);
-        name = line.p ? next_word(&line) : line;
+        (void)next_status_word(&line);
+        (void)next_status_word(&line);
+        name = line.p ? next_status_word(&line) : line;
         if (name.n > 0 && line.p)
             value_map_set(run->arena, ret->map, value_str(arena_str(run->arena, name)),
                           read_columns(run, line, disk_keys));
@@ -332,10 +335,10 @@ static int call_netstats(struct state_run *run, const void *args, struct value *
 
         (void)str_cut(&numbers, ':');
         while (names.n > 0 && numbers.n > 0) {
-            const struct str name = next_word(&names);
+            const struct str name = next_status_word(&names);
 
             value_map_set(run->arena, map, value_str(arena_str(run->arena, name)),
-                          read_word(run, next_word(&numbers)));
+                          read_status_word(run, next_status_word(&numbers)));
         }
         value_map_set(run->arena, ret->map, value_str(arena_str(run->arena, protocol)),
                       value_map(map));
@@ -345,16 +348,16 @@ static int call_netstats(struct state_run *run, const void *args, struct value *
 
 /* --- disks and processes ----------------------------------------------------------------- */
 
-static void add_usage(struct state_run *run, struct value_map *all, const char *path)
+static void add_status_usage(struct state_run *run, struct value_map *all, const char *path)
 {
     struct value_map *map = value_map_new(run->arena, 2);
     struct statvfs fs;
 
     if (statvfs(path, &fs) < 0)
         return;
-    put_value(run, map, "available", value_int((int64_t)(fs.f_bavail * fs.f_frsize)));
-    put_value(run, map, "total", value_int((int64_t)(fs.f_blocks * fs.f_frsize)));
-    put_value(run, all, path, value_map(map));
+    put_status_value(run, map, "available", value_int((int64_t)(fs.f_bavail * fs.f_frsize)));
+    put_status_value(run, map, "total", value_int((int64_t)(fs.f_blocks * fs.f_frsize)));
+    put_status_value(run, all, path, value_map(map));
 }
 
 static int call_diskusage(struct state_run *run, const void *args, struct value *ret,
@@ -370,16 +373,16 @@ static int call_diskusage(struct state_run *run, const void *args, struct value 
         struct str line = str_cut(&text, '\n');
         const char *path;
 
-        (void)next_word(&line);
-        path = line.p ? arena_str(run->arena, next_word(&line)).p : NULL;
+        (void)next_status_word(&line);
+        path = line.p ? arena_str(run->arena, next_status_word(&line)).p : NULL;
         if (path && (!want->text || glob_match(str_from(want->text), str_from(path))))
-            add_usage(run, ret->map, path);
+            add_status_usage(run, ret->map, path);
     }
     return 0;
 }
 
 /* The command line of a process, with blanks between its words; a NULL view: none. */
-static struct str read_command(struct state_run *run, const char *pid)
+static struct str read_status_command(struct state_run *run, const char *pid)
 {
     struct str text;
     struct err ignored;
@@ -408,9 +411,9 @@ static int list_processes(struct state_run *run, const char *only, struct value_
 
         if (**name < '0' || **name > '9')
             continue;
-        command = read_command(run, *name);
+        command = read_status_command(run, *name);
         if (command.p && (!only || str_find(command, str_from(only), 0) != STR_NONE))
-            put_value(run, map, *name, value_str(command));
+            put_status_value(run, map, *name, value_str(command));
     }
     return 0;
 }
@@ -447,10 +450,11 @@ static struct value read_login(struct state_run *run, struct str line)
     struct value_map *map = value_map_new(run->arena, ARRAY_LEN(keys) + 1);
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        put_value(run, map, keys[i],
-                  value_str(arena_str(run->arena, line.n > 0 ? next_word(&line) : STR(""))));
-    put_value(run, map, "what",
-              value_str(arena_str(run->arena, line.n > 0 ? str_trim(line) : STR(""))));
+        put_status_value(
+            run, map, keys[i],
+            value_str(arena_str(run->arena, line.n > 0 ? next_status_word(&line) : STR(""))));
+    put_status_value(run, map, "what",
+                     value_str(arena_str(run->arena, line.n > 0 ? str_trim(line) : STR(""))));
     return value_map(map);
 }
 
@@ -522,13 +526,13 @@ static int call_all_status(struct state_run *run, const void *args, struct value
 
         if (parts_of_all[i].call(run, &none, &part, err) < 0)
             return err_wrap(err, "status.%s", parts_of_all[i].name);
-        put_value(run, ret->map, parts_of_all[i].name, part);
+        put_status_value(run, ret->map, parts_of_all[i].name, part);
     }
     return 0;
 }
 
 /* The part that a key of the settings names, "status.cpustats.custom"; NULL: it is another key. */
-static const struct status_part *find_part(struct str key)
+static const struct status_part *find_status_part(struct str key)
 {
     for (size_t i = 0; i < ARRAY_LEN(parts_of_all); i++) {
         struct str rest = key;
@@ -540,8 +544,8 @@ static const struct status_part *find_part(struct str key)
     return NULL;
 }
 
-static int add_custom(struct state_run *run, const struct status_part *part,
-                      const struct value *keys, struct value_map *all, struct err *err)
+static int add_status_custom(struct state_run *run, const struct status_part *part,
+                             const struct value *keys, struct value_map *all, struct err *err)
 {
     const struct status_args none = { .text = NULL };
     struct value status;
@@ -575,9 +579,9 @@ static int call_custom(struct state_run *run, const void *args, struct value *re
     for (size_t i = 0; i < settings->map->count; i++) {
         const struct value_pair *pair = &settings->map->pairs[i];
         const struct status_part *part =
-            pair->key.kind == VALUE_STR ? find_part(pair->key.s) : NULL;
+            pair->key.kind == VALUE_STR ? find_status_part(pair->key.s) : NULL;
 
-        if (part && add_custom(run, part, &pair->value, ret->map, err) < 0)
+        if (part && add_status_custom(run, part, &pair->value, ret->map, err) < 0)
             return -1;
     }
     return 0;

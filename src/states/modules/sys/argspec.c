@@ -27,8 +27,8 @@ struct spec {
     bool takes_words, takes_pairs;
 };
 
-static void add_argument(struct spec *spec, struct str name, bool is_optional,
-                         struct value otherwise)
+static void add_argspec_argument(struct spec *spec, struct str name, bool is_optional,
+                                 struct value otherwise)
 {
     value_list_push(spec->arena, spec->names, value_str(name));
     if (is_optional || spec->defaults->count > 0)
@@ -66,11 +66,11 @@ static void read_signature(struct spec *spec, const char *signature)
         else if (str_starts(name, STR("*")))
             spec->takes_words = true;
         else if (otherwise.p)
-            add_argument(spec, name, true, read_literal(spec->arena, otherwise));
+            add_argspec_argument(spec, name, true, read_literal(spec->arena, otherwise));
         else if (str_ends(name, STR("?")))
-            add_argument(spec, str_slice(name, 0, name.n - 1), true, value_null());
+            add_argspec_argument(spec, str_slice(name, 0, name.n - 1), true, value_null());
         else
-            add_argument(spec, name, false, value_null());
+            add_argspec_argument(spec, name, false, value_null());
     }
 }
 
@@ -82,10 +82,10 @@ static void read_params(struct spec *spec, const struct param *params)
         spec->takes_pairs |= (param->flags & PARAM_REST) != 0;
     for (size_t i = 0; (param = params_at(params, i)); i++)
         if (!(param->flags & PARAM_HIDDEN))
-            add_argument(spec, str_from(param->name), !(param->flags & PARAM_REQUIRED),
-                         param->default_text
-                             ? read_literal(spec->arena, str_from(param->default_text))
-                             : value_null());
+            add_argspec_argument(spec, str_from(param->name), !(param->flags & PARAM_REQUIRED),
+                                 param->default_text
+                                     ? read_literal(spec->arena, str_from(param->default_text))
+                                     : value_null());
 }
 
 static struct value print_spec(const struct spec *spec)
@@ -102,8 +102,8 @@ static struct value print_spec(const struct spec *spec)
     return value_map(map);
 }
 
-static struct value describe(struct state_run *run, const struct manual_function *functions,
-                             struct str name)
+static struct value describe_function(struct state_run *run,
+                                      const struct manual_function *functions, struct str name)
 {
     struct spec spec = { .arena = run->arena,
                          .names = value_list_new(run->arena, 8),
@@ -129,7 +129,7 @@ static int argspec_call(struct state_run *run, const void *args, struct value *r
         return err_set(err, ERR_NOT_FOUND, "no function matches '%s'", want->names.p[0]);
     for (size_t i = 0; i < names.list->count; i++)
         value_map_set(run->arena, map, names.list->items[i],
-                      describe(run, functions, names.list->items[i].s));
+                      describe_function(run, functions, names.list->items[i].s));
     *ret = value_map(map);
     return 0;
 }

@@ -15,12 +15,12 @@ const struct manual_function *catalog_functions(struct state_run *run)
     return run->host->list_functions ? run->host->list_functions(run->arena) : no_functions;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_catalog_names(const void *a, const void *b)
 {
     return str_compare(((const struct value *)a)->s, ((const struct value *)b)->s);
 }
 
-static struct value_list *list_names(struct state_run *run, bool states_only)
+static struct value_list *list_catalog_names(struct state_run *run, bool states_only)
 {
     struct value_list *names = value_list_new(run->arena, module_count);
 
@@ -31,7 +31,7 @@ static struct value_list *list_names(struct state_run *run, bool states_only)
         return names;
     for (const struct manual_function *one = catalog_functions(run); one->name; one++)
         value_list_push(run->arena, names, value_text(one->name));
-    qsort(names->items, names->count, sizeof(*names->items), compare_names);
+    qsort(names->items, names->count, sizeof(*names->items), compare_catalog_names);
     return names;
 }
 
@@ -49,7 +49,7 @@ static bool is_matching(const struct param_strs *patterns, struct str name)
 struct value catalog_matching(struct state_run *run, const struct param_strs *patterns,
                               bool states_only)
 {
-    const struct value_list *names = list_names(run, states_only);
+    const struct value_list *names = list_catalog_names(run, states_only);
     struct value_list *wanted = value_list_new(run->arena, names->count);
 
     for (size_t i = 0; i < names->count; i++)
@@ -61,7 +61,7 @@ struct value catalog_matching(struct state_run *run, const struct param_strs *pa
 struct value catalog_families(struct state_run *run, const struct param_strs *patterns,
                               bool states_only)
 {
-    const struct value_list *names = list_names(run, states_only);
+    const struct value_list *names = list_catalog_names(run, states_only);
     struct value_list *families = value_list_new(run->arena, 64);
     struct str last = STR("");
 

@@ -17,7 +17,7 @@ static const struct param doc_params[] = {
 };
 /* clang-format on */
 
-static int refuse_name(const char *name, struct err *err)
+static int refuse_doc_name(const char *name, struct err *err)
 {
     const char *near = module_suggest(str_from(name));
 
@@ -43,7 +43,7 @@ static int doc_call(struct state_run *run, const void *args, struct value *ret, 
         found = manual_print_functions(functions, want->name, &out) || found;
     }
     if (!found)
-        return refuse_name(want->name, err);
+        return refuse_doc_name(want->name, err);
     *ret = value_str(buf_copy(&out, run->arena));
     return 0;
 }

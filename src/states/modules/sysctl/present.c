@@ -57,7 +57,7 @@ static int present_validate(const void *args, const struct value *where, struct 
 }
 
 /* Dots and slashes are swapped when a dot comes first, as in sysctl. */
-static const char *path_of(struct state_run *run, const struct present_args *want)
+static const char *find_sysctl_path(struct state_run *run, const struct present_args *want)
 {
     char *path = arena_printf(run->arena, "%s/%s", want->proc, want->name);
     const char first = want->name[strcspn(want->name, "./")];
@@ -70,7 +70,7 @@ static const char *path_of(struct state_run *run, const struct present_args *wan
 static int read_live(struct state_run *run, const struct present_args *want, struct str *ret,
                      struct err *err)
 {
-    if (fs_read(run->arena, path_of(run, want), VALUE_MAX, ret, err) < 0)
+    if (fs_read(run->arena, find_sysctl_path(run, want), VALUE_MAX, ret, err) < 0)
         return -1;
     if (!ret->p)
         return err_set(err, ERR_NOT_FOUND, "the kernel has no parameter '%s'", want->name);
@@ -81,7 +81,7 @@ static int read_live(struct state_run *run, const struct present_args *want, str
 static int write_live(struct state_run *run, const struct present_args *want, const char *value,
                       struct err *err)
 {
-    const char *path = path_of(run, want);
+    const char *path = find_sysctl_path(run, want);
     AUTO_FD int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
     if (fd < 0)
@@ -118,8 +118,8 @@ static bool is_contradiction(struct state_run *run, struct str line,
            !lines_equal(str_trim(value), str_from(want->value), true);
 }
 
-static struct str without_others(struct state_run *run, struct str text,
-                                 const struct present_args *want)
+static struct str drop_other_lines(struct state_run *run, struct str text,
+                                   const struct present_args *want)
 {
     AUTO_BUF struct buf out = BUF_INIT(EDIT_SIZE_MAX);
     struct line line;
@@ -130,8 +130,8 @@ static struct str without_others(struct state_run *run, struct str text,
     return buf_copy(&out, run->arena);
 }
 
-static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
-                        struct editor_plan *plan, struct err *err)
+static int plan_sysctl_line(struct state_run *run, const void *args, const struct editor_file *file,
+                            struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
     const struct edit_pair pair = { str_from(want->name), str_from(want->value) };
@@ -143,15 +143,15 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     plan->pending = arena_printf(run->arena, "%s: not persisted as \"%s\" in %s", want->name,
                                  want->value, file->path);
     plan->done = arena_printf(run->arena, "%s = %s in %s", want->name, want->value, file->path);
-    return edit_keyvalue(without_others(run, file->text, want), &edit, &plan->text, &found, err);
+    return edit_keyvalue(drop_other_lines(run, file->text, want), &edit, &plan->text, &found, err);
 }
 
-static struct editor editor_of(const struct present_args *want)
+static struct editor make_sysctl_editor(const struct present_args *want)
 {
-    return (struct editor){ .path = want->config, .plan = present_plan, .makedirs = true };
+    return (struct editor){ .path = want->config, .plan = plan_sysctl_line, .makedirs = true };
 }
 
-static bool is_live(const struct present_args *want, struct str now)
+static bool is_sysctl_live(const struct present_args *want, struct str now)
 {
     return lines_equal(now, str_from(want->value), true);
 }
@@ -159,12 +159,12 @@ static bool is_live(const struct present_args *want, struct str now)
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_sysctl_editor(want);
     struct str now = STR("");
 
     if (want->live && read_live(run, want, &now, err) < 0)
         return -1;
-    if (want->live && !is_live(want, now))
+    if (want->live && !is_sysctl_live(want, now))
         state_differs(run, "%s: \"%.*s\" != \"%s\"", want->name, STR_ARG(now), want->value);
     if (want->persist && editor_check(run, &editor, args, err) < 0)
         return -1;
@@ -173,8 +173,8 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-static int set_live(struct state_run *run, const struct present_args *want, bool *ret_changed,
-                    struct err *err)
+static int set_live_sysctl(struct state_run *run, const struct present_args *want,
+                           bool *ret_changed, struct err *err)
 {
     struct str now;
 
@@ -183,7 +183,7 @@ static int set_live(struct state_run *run, const struct present_args *want, bool
         return 0;
     if (read_live(run, want, &now, err) < 0)
         return -1;
-    if (is_live(want, now))
+    if (is_sysctl_live(want, now))
         return 0;
     *ret_changed = true;
     if (state_note(run, "previous", value_str(arena_str(run->arena, now)), err) < 0 ||
@@ -197,10 +197,10 @@ static int set_live(struct state_run *run, const struct present_args *want, bool
 static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
-    const struct editor editor = editor_of(want);
+    const struct editor editor = make_sysctl_editor(want);
     bool changed;
 
-    if (set_live(run, want, &changed, err) < 0 ||
+    if (set_live_sysctl(run, want, &changed, err) < 0 ||
         (want->persist && editor_apply(run, &editor, args, err) < 0))
         return -1;
     run->unchanged = !changed && (run->unchanged || !want->persist);

@@ -56,7 +56,7 @@ static void check_demand(struct state_run *run, const struct pillar_args *want, 
     }
 }
 
-static int pillar_check(struct state_run *run, const void *args, struct err *err)
+static int check_pillar_check(struct state_run *run, const void *args, struct err *err)
 {
     AUTO_BUF struct buf wrong = BUF_INIT(BUF_NO_LIMIT);
 
@@ -65,10 +65,10 @@ static int pillar_check(struct state_run *run, const void *args, struct err *err
     return wrong.n > 0 ? err_set(err, ERR_INVALID, "%s", buf_text(&wrong)) : 0;
 }
 
-static int pillar_apply(struct state_run *run, const void *args, struct err *err)
+static int check_pillar_apply(struct state_run *run, const void *args, struct err *err)
 {
     state_unchanged(run); /* a watched change asks again, and changes nothing */
-    return pillar_check(run, args, err);
+    return check_pillar_check(run, args, err);
 }
 
 const struct module module_test_check_pillar = {
@@ -79,6 +79,6 @@ const struct module module_test_check_pillar = {
     .params = pillar_params,
     .args_size = sizeof(struct pillar_args),
     .flags = MODULE_LOCAL,
-    .check = pillar_check,
-    .apply = pillar_apply,
+    .check = check_pillar_check,
+    .apply = check_pillar_apply,
 };

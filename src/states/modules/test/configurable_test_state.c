@@ -29,7 +29,7 @@ static const struct param configurable_params[] = {
     { 0 },
 };
 
-static bool decide(enum wish wish)
+static bool choose_test_result(enum wish wish)
 {
     return wish == WISH_RANDOM ? chance_number() % 2 == 0 : wish == WISH_YES;
 }
@@ -39,17 +39,17 @@ static int fail_as_asked(const struct configurable_args *want, struct err *err)
     return err_set(err, ERR_INVALID, "%s", want->comment ? want->comment : "configured failure");
 }
 
-static int configurable_check(struct state_run *run, const void *args, struct err *err)
+static int configurable_test_state_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct configurable_args *want = args;
 
-    if (run->test && want->allow_test_mode_failure && !decide(want->result))
+    if (run->test && want->allow_test_mode_failure && !choose_test_result(want->result))
         return fail_as_asked(want, err);
-    if (decide(want->changes))
+    if (choose_test_result(want->changes))
         state_differs(run, "%s",
                       want->comment && want->result != WISH_NO ? want->comment
                                                                : "configured change");
-    else if (!decide(want->result))
+    else if (!choose_test_result(want->result))
         return fail_as_asked(want, err);
     else if (want->comment)
         state_say(run, "%s", want->comment);
@@ -58,11 +58,11 @@ static int configurable_check(struct state_run *run, const void *args, struct er
     return 0;
 }
 
-static int configurable_apply(struct state_run *run, const void *args, struct err *err)
+static int configurable_test_state_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct configurable_args *want = args;
 
-    if (!decide(want->result))
+    if (!choose_test_result(want->result))
         return fail_as_asked(want, err);
     if (want->changes == WISH_NO)
         state_unchanged(run);
@@ -76,6 +76,6 @@ const struct module module_test_configurable_test_state = {
     .params = configurable_params,
     .args_size = sizeof(struct configurable_args),
     .flags = MODULE_LOCAL,
-    .check = configurable_check,
-    .apply = configurable_apply,
+    .check = configurable_test_state_check,
+    .apply = configurable_test_state_apply,
 };

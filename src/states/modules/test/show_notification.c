@@ -12,17 +12,17 @@ static const struct param notification_params[] = {
     { 0 },
 };
 
-static int notification_check(struct state_run *run, const void *args, struct err *err)
+static int show_notification_check(struct state_run *run, const void *args, struct err *err)
 {
     (void)err;
     state_say(run, "%s", ((const struct notification_args *)args)->text);
     return 0;
 }
 
-static int notification_apply(struct state_run *run, const void *args, struct err *err)
+static int show_notification_apply(struct state_run *run, const void *args, struct err *err)
 {
     state_unchanged(run);
-    return notification_check(run, args, err);
+    return show_notification_check(run, args, err);
 }
 
 const struct module module_test_show_notification = {
@@ -32,6 +32,6 @@ const struct module module_test_show_notification = {
     .params = notification_params,
     .args_size = sizeof(struct notification_args),
     .flags = MODULE_LOCAL,
-    .check = notification_check,
-    .apply = notification_apply,
+    .check = show_notification_check,
+    .apply = show_notification_apply,
 };

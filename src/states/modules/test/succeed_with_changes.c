@@ -3,7 +3,7 @@
 
 static const struct param outcome_params[] = OUTCOME_PARAMS("success with changes");
 
-static int succeed_apply(struct state_run *run, const void *args, struct err *err)
+static int report_test_changes(struct state_run *run, const void *args, struct err *err)
 {
     const struct outcome_args *want = args;
 
@@ -20,5 +20,5 @@ const struct module module_test_succeed_with_changes = {
     .args_size = sizeof(struct outcome_args),
     .flags = MODULE_ALWAYS | MODULE_LOCAL,
     .check = outcome_differs,
-    .apply = succeed_apply,
+    .apply = report_test_changes,
 };

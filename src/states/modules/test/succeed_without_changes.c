@@ -3,7 +3,7 @@
 
 static const struct param outcome_params[] = OUTCOME_PARAMS("success without changes");
 
-static int succeed_check(struct state_run *run, const void *args, struct err *err)
+static int succeed_without_changes_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct outcome_args *want = args;
 
@@ -12,7 +12,7 @@ static int succeed_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-static int succeed_apply(struct state_run *run, const void *args, struct err *err)
+static int report_no_changes(struct state_run *run, const void *args, struct err *err)
 {
     (void)args;
     (void)err;
@@ -27,6 +27,6 @@ const struct module module_test_succeed_without_changes = {
     .params = outcome_params,
     .args_size = sizeof(struct outcome_args),
     .flags = MODULE_LOCAL,
-    .check = succeed_check,
-    .apply = succeed_apply,
+    .check = succeed_without_changes_check,
+    .apply = report_no_changes,
 };

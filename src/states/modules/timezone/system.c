@@ -42,7 +42,8 @@ static int system_validate(const void *args, const struct value *where, struct d
     return 0;
 }
 
-static const char *in_root(struct state_run *run, const struct system_args *want, const char *path)
+static const char *make_root_path(struct state_run *run, const struct system_args *want,
+                                  const char *path)
 {
     return path_join(run->arena, want->root, path);
 }
@@ -50,7 +51,7 @@ static const char *in_root(struct state_run *run, const struct system_args *want
 /* --- reading ----------------------------------------------------------------------------- */
 
 /* The part of a link target after zoneinfo/; NULL: not a zone. */
-static const char *zone_of_link(const char *target)
+static const char *read_zone_of_link(const char *target)
 {
     const char *at = target ? strstr(target, "zoneinfo/") : NULL;
 
@@ -64,7 +65,7 @@ struct clocks {
     bool is_local; /* the hardware clock */
 };
 
-static bool is_local(struct str adjtime)
+static bool is_clock_local(struct str adjtime)
 {
     struct line line = { STR(""), STR("") };
 
@@ -74,25 +75,26 @@ static bool is_local(struct str adjtime)
     return str_is(str_trim(line.text), "LOCAL");
 }
 
-static int read_zone(struct state_run *run, const struct system_args *want, struct clocks *ret,
-                     struct err *err)
+static int read_zone_name(struct state_run *run, const struct system_args *want, struct clocks *ret,
+                          struct err *err)
 {
     const char *target;
     struct str file;
 
     *ret = (struct clocks){ 0 };
-    if (fs_readlink(run->arena, in_root(run, want, "etc/localtime"), &target, err) < 0 ||
-        fs_read(run->arena, in_root(run, want, "etc/timezone"), FILE_MAX, &file, err) < 0 ||
-        fs_read(run->arena, in_root(run, want, "etc/adjtime"), FILE_MAX, &ret->adjtime, err) < 0)
+    if (fs_readlink(run->arena, make_root_path(run, want, "etc/localtime"), &target, err) < 0 ||
+        fs_read(run->arena, make_root_path(run, want, "etc/timezone"), FILE_MAX, &file, err) < 0 ||
+        fs_read(run->arena, make_root_path(run, want, "etc/adjtime"), FILE_MAX, &ret->adjtime,
+                err) < 0)
         return -1;
-    ret->zone = zone_of_link(target);
+    ret->zone = read_zone_of_link(target);
     if (file.p)
         ret->file = arena_str(run->arena, str_trim(file)).p;
-    ret->is_local = ret->adjtime.p && is_local(ret->adjtime);
+    ret->is_local = ret->adjtime.p && is_clock_local(ret->adjtime);
     return 0;
 }
 
-static const char *current_zone(const struct clocks *now)
+static const char *find_current_zone(const struct clocks *now)
 {
     return now->zone ? now->zone : now->file ? now->file : "unknown";
 }
@@ -105,7 +107,7 @@ static bool is_zone(const struct system_args *want, const struct clocks *now)
 
 /* As in Salt, a clock of a Salt file is set to UTC unless that is switched off, and never to local
  * time. */
-static enum param_tristate wanted_utc(const struct state_run *run, const struct system_args *want)
+static enum param_tristate choose_utc(const struct state_run *run, const struct system_args *want)
 {
     if (!run->salt)
         return want->utc;
@@ -115,7 +117,7 @@ static enum param_tristate wanted_utc(const struct state_run *run, const struct 
 static bool is_clock(const struct state_run *run, const struct system_args *want,
                      const struct clocks *now)
 {
-    const enum param_tristate utc = wanted_utc(run, want);
+    const enum param_tristate utc = choose_utc(run, want);
 
     return utc == PARAM_IS_UNSET || (utc == PARAM_IS_FALSE) == now->is_local;
 }
@@ -124,7 +126,8 @@ static int check_zone(struct state_run *run, const struct system_args *want, str
 {
     struct fs_info info;
 
-    if (fs_stat(path_join(run->arena, in_root(run, want, &ZONES[1]), want->name), &info, err) < 0)
+    if (fs_stat(path_join(run->arena, make_root_path(run, want, &ZONES[1]), want->name), &info,
+                err) < 0)
         return -1;
     if (info.kind == FS_FILE)
         return 0;
@@ -138,12 +141,12 @@ static int system_check(struct state_run *run, const void *args, struct err *err
     struct clocks now;
     struct err missing;
 
-    if (read_zone(run, want, &now, err) < 0)
+    if (read_zone_name(run, want, &now, err) < 0)
         return -1;
     if (!is_zone(want, &now)) {
-        state_differs(run, "timezone mismatch: current=\"%s\", desired=\"%s\"", current_zone(&now),
-                      want->name);
-        state_made(run, "timezone %s -> %s", current_zone(&now), want->name);
+        state_differs(run, "timezone mismatch: current=\"%s\", desired=\"%s\"",
+                      find_current_zone(&now), want->name);
+        state_made(run, "timezone %s -> %s", find_current_zone(&now), want->name);
         if (check_zone(run, want, &missing) < 0)
             state_differs(run, "%s; an earlier state must install it (apply fails otherwise)",
                           missing.text);
@@ -166,12 +169,12 @@ static int set_zone(struct state_run *run, const struct system_args *want, const
 
     if (check_zone(run, want, err) < 0 ||
         change_symlink(run, arena_printf(run->arena, ZONES "/%s", want->name),
-                       in_root(run, want, "etc/localtime"), err) < 0)
+                       make_root_path(run, want, "etc/localtime"), err) < 0)
         return -1;
     if (now->file &&
-        change_write(run, in_root(run, want, "etc/timezone"), str_from(text), NULL, err) < 0)
+        change_write(run, make_root_path(run, want, "etc/timezone"), str_from(text), NULL, err) < 0)
         return -1;
-    state_say(run, "set timezone from \"%s\" to \"%s\"", current_zone(now), want->name);
+    state_say(run, "set timezone from \"%s\" to \"%s\"", find_current_zone(now), want->name);
     return 0;
 }
 
@@ -190,7 +193,7 @@ static int set_clock(struct state_run *run, const struct system_args *want,
     }
     buf_add_text(&out, now->is_local ? "UTC\n" : "LOCAL\n");
     state_say(run, "the hardware clock shows %s", now->is_local ? "UTC" : "local time");
-    return change_write(run, in_root(run, want, "etc/adjtime"), buf_view(&out), NULL, err);
+    return change_write(run, make_root_path(run, want, "etc/adjtime"), buf_view(&out), NULL, err);
 }
 
 static int system_apply(struct state_run *run, const void *args, struct err *err)
@@ -198,7 +201,7 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
     const struct system_args *want = args;
     struct clocks now;
 
-    if (read_zone(run, want, &now, err) < 0)
+    if (read_zone_name(run, want, &now, err) < 0)
         return -1;
     if (is_zone(want, &now) && is_clock(run, want, &now)) {
         state_unchanged(run);
@@ -209,7 +212,7 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
     if (!is_clock(run, want, &now) && set_clock(run, want, &now, err) < 0)
         return -1;
     state_detail(run, "timezone", "%s", want->name);
-    state_detail(run, "previous", "%s", current_zone(&now));
+    state_detail(run, "previous", "%s", find_current_zone(&now));
     return 0;
 }
 

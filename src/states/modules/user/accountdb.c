@@ -43,7 +43,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* --- reading --------------------------------------------------------------------------- */
 
 /* Do the files come first in nsswitch.conf, without merging? */
-static bool asks_files(struct str rules, struct str database)
+static bool is_asking_files(struct str rules, struct str database)
 {
     struct line line;
 
@@ -57,7 +57,7 @@ static bool asks_files(struct str rules, struct str database)
     return true; /* the default */
 }
 
-static void add_members(struct table *table, struct str group, struct str members)
+static void add_group_members(struct table *table, struct str group, struct str members)
 {
     while (members.p && members.n > 0) {
         const struct str member = str_cut(&members, ',');
@@ -68,7 +68,7 @@ static void add_members(struct table *table, struct str group, struct str member
 }
 
 /* The first line of a name counts; NIS lines are ignored. */
-static void add_line(struct table *table, struct str text)
+static void add_database_line(struct table *table, struct str text)
 {
     const struct str name = colons_field(text, 0), id = colons_field(text, 2);
     struct str *line;
@@ -82,7 +82,7 @@ static void add_line(struct table *table, struct str text)
         return;
     if (id.n > 0 && !map_has(&table->ids, id))
         map_set(&table->ids, id, line);
-    add_members(table, name, colons_field(text, 3));
+    add_group_members(table, name, colons_field(text, 3));
 }
 
 static void clear_table(struct table *table)
@@ -92,7 +92,7 @@ static void clear_table(struct table *table)
     table->known = table->answers = false;
 }
 
-static int load_table(struct table *table, struct err *err)
+static int load_account_table(struct table *table, struct err *err)
 {
     struct str text, rules;
     struct line line;
@@ -101,13 +101,13 @@ static int load_table(struct table *table, struct err *err)
     if (fs_read(&table->arena, SWITCH_PATH, SWITCH_MAX, &rules, err) < 0 ||
         fs_read(&table->arena, table->path, ACCOUNTS_FILE_MAX, &text, err) < 0)
         return -1;
-    table->answers = !rules.p || asks_files(rules, table->database);
+    table->answers = !rules.p || is_asking_files(rules, table->database);
     while (table->answers && text.p && lines_next(&text, &line))
-        add_line(table, line.text);
+        add_database_line(table, line.text);
     return 0;
 }
 
-static bool is_same(const struct fs_info *a, const struct fs_info *b)
+static bool is_line_same(const struct fs_info *a, const struct fs_info *b)
 {
     return a->kind == b->kind && a->device == b->device && a->inode == b->inode &&
            a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
@@ -122,8 +122,8 @@ static struct table *find_table(enum table_kind kind)
 
     if (fs_stat(table->path, &file, &ignored) < 0 || fs_stat(SWITCH_PATH, &rule, &ignored) < 0)
         return NULL;
-    if (!table->known || !is_same(&file, &table->file) || !is_same(&rule, &table->rule)) {
-        if (load_table(table, &ignored) < 0)
+    if (!table->known || !is_line_same(&file, &table->file) || !is_line_same(&rule, &table->rule)) {
+        if (load_account_table(table, &ignored) < 0)
             return NULL;
         table->file = file;
         table->rule = rule;
@@ -132,7 +132,7 @@ static struct table *find_table(enum table_kind kind)
     return table->answers ? table : NULL;
 }
 
-static struct str find_line(enum table_kind kind, const char *name)
+static struct str find_database_line(enum table_kind kind, const char *name)
 {
     const struct table *table = find_table(kind);
     const struct str *line = table ? map_find(&table->lines, str_from(name)) : NULL;
@@ -142,7 +142,7 @@ static struct str find_line(enum table_kind kind, const char *name)
 
 /* --- lines ------------------------------------------------------------------------------ */
 
-static const char *text_of(struct arena *arena, struct str line, size_t field)
+static const char *read_field_text(struct arena *arena, struct str line, size_t field)
 {
     const struct str text = colons_field(line, field);
 
@@ -167,15 +167,16 @@ static bool read_user(struct arena *arena, struct str line, const struct account
     if (!colons_field(line, 6).p || !read_id(line, 2, &account->uid) ||
         !read_id(line, 3, &account->gid))
         return false;
-    account->name = text_of(arena, line, 0);
-    account->full_name = text_of(arena, line, 4);
-    account->home = text_of(arena, line, 5);
-    account->shell = text_of(arena, line, 6);
+    account->name = read_field_text(arena, line, 0);
+    account->full_name = read_field_text(arena, line, 4);
+    account->home = read_field_text(arena, line, 5);
+    account->shell = read_field_text(arena, line, 6);
     *ret_account = account;
     return true;
 }
 
-static bool read_group(struct arena *arena, struct str line, const struct account_group **ret_group)
+static bool read_database_group(struct arena *arena, struct str line,
+                                const struct account_group **ret_group)
 {
     struct account_group *group = ARENA_NEW(arena, struct account_group);
     struct str rest = colons_field(line, 3);
@@ -190,14 +191,14 @@ static bool read_group(struct arena *arena, struct str line, const struct accoun
             VEC_PUSH_IN(arena, &members, arena_strndup(arena, member.p, member.n));
     }
     VEC_PUSH_IN(arena, &members, NULL);
-    group->name = text_of(arena, line, 0);
+    group->name = read_field_text(arena, line, 0);
     group->members = members.p;
     *ret_group = group;
     return true;
 }
 
 /* An empty field is unset. */
-static bool read_days(struct str line, size_t field, int64_t *ret_days)
+static bool read_database_days(struct str line, size_t field, int64_t *ret_days)
 {
     const struct str text = colons_field(line, field);
     struct err ignored;
@@ -206,15 +207,15 @@ static bool read_days(struct str line, size_t field, int64_t *ret_days)
     return text.p && (text.n == 0 || number_parse_int(text, ret_days, &ignored) == 0);
 }
 
-static bool read_shadow(struct arena *arena, struct str line, struct accounts_user *user)
+static bool read_shadow_line(struct arena *arena, struct str line, struct accounts_user *user)
 {
     int64_t *const days[] = { &user->changed, &user->min,      &user->max,
                               &user->warn,    &user->inactive, &user->expire };
 
     for (size_t i = 0; i < ARRAY_LEN(days); i++)
-        if (!read_days(line, i + 2, days[i]))
+        if (!read_database_days(line, i + 2, days[i]))
             return false;
-    user->hash = text_of(arena, line, 1);
+    user->hash = read_field_text(arena, line, 1);
     return true;
 }
 
@@ -226,7 +227,7 @@ bool accountdb_find_user(struct arena *arena, const char *name, const struct acc
     bool known;
 
     (void)pthread_mutex_lock(&mutex);
-    line = find_line(OF_USERS, name);
+    line = find_database_line(OF_USERS, name);
     known = line.p && read_user(arena, line, ret_account);
     (void)pthread_mutex_unlock(&mutex);
     return known;
@@ -238,8 +239,8 @@ bool accountdb_find_shadow(struct arena *arena, const char *name, struct account
     bool known;
 
     (void)pthread_mutex_lock(&mutex);
-    line = find_line(OF_SHADOW, name);
-    known = line.p && read_shadow(arena, line, user);
+    line = find_database_line(OF_SHADOW, name);
+    known = line.p && read_shadow_line(arena, line, user);
     (void)pthread_mutex_unlock(&mutex);
     return known;
 }
@@ -251,8 +252,8 @@ bool accountdb_find_group(struct arena *arena, const char *name,
     bool known;
 
     (void)pthread_mutex_lock(&mutex);
-    line = find_line(OF_GROUPS, name);
-    known = line.p && read_group(arena, line, ret_group);
+    line = find_database_line(OF_GROUPS, name);
+    known = line.p && read_database_group(arena, line, ret_group);
     (void)pthread_mutex_unlock(&mutex);
     return known;
 }
@@ -267,7 +268,7 @@ bool accountdb_find_gid(struct arena *arena, gid_t gid, const struct account_gro
     (void)pthread_mutex_lock(&mutex);
     table = find_table(OF_GROUPS);
     line = table ? map_find(&table->ids, str_from(id)) : NULL;
-    known = line && read_group(arena, *line, ret_group);
+    known = line && read_database_group(arena, *line, ret_group);
     (void)pthread_mutex_unlock(&mutex);
     return known;
 }
@@ -278,7 +279,7 @@ bool accountdb_gid_of(const char *group, gid_t *ret_gid)
     bool known;
 
     (void)pthread_mutex_lock(&mutex);
-    line = find_line(OF_GROUPS, group);
+    line = find_database_line(OF_GROUPS, group);
     known = line.p && colons_field(line, 3).p && read_id(line, 2, ret_gid);
     (void)pthread_mutex_unlock(&mutex);
     return known;

@@ -44,7 +44,7 @@ static const struct {
 
 /* --- checking ------------------------------------------------------------------------ */
 
-static void read_shadow(struct state_run *run, const char *name, struct accounts_user *user)
+static void read_shadow_entry(struct state_run *run, const char *name, struct accounts_user *user)
 {
     struct spwd entry, *found = NULL;
     char *room;
@@ -97,7 +97,7 @@ int accounts_find_user(struct state_run *run, const char *name, struct accounts_
         account_find(run->arena, name, &ret->account, err) < 0)
         return -1;
     if (ret->account)
-        read_shadow(run, name, ret);
+        read_shadow_entry(run, name, ret);
     return 0;
 }
 
@@ -182,8 +182,8 @@ const char *accounts_join(struct state_run *run, struct param_strs names)
 
 /* --- noting -------------------------------------------------------------------------- */
 
-static int read_file(struct state_run *run, enum account_file file, struct str *ret,
-                     struct err *err)
+static int read_account_file(struct state_run *run, enum account_file file, struct str *ret,
+                             struct err *err)
 {
     if (fs_read(run->arena, files[file].path, ACCOUNTS_FILE_MAX, ret, err) < 0)
         return -1;
@@ -199,7 +199,7 @@ int accounts_foresee_login_group(struct state_run *run, const struct account_gro
     struct line line;
     struct str text;
 
-    if (read_file(run, IN_PASSWD, &text, err) < 0)
+    if (read_account_file(run, IN_PASSWD, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line))
         if (str_is(colons_field(line.text, 3), gid)) {
@@ -213,8 +213,8 @@ int accounts_foresee_login_group(struct state_run *run, const struct account_gro
 }
 
 /* The keys of the lines that have `name` in a field, each as text. */
-static struct value lines_with(struct state_run *run, struct str text, size_t field,
-                               struct str name)
+static struct value find_lines_with(struct state_run *run, struct str text, size_t field,
+                                    struct str name)
 {
     struct value_list *keys = value_list_new(run->arena, 4);
     struct line line;
@@ -227,13 +227,13 @@ static struct value lines_with(struct state_run *run, struct str text, size_t fi
 }
 
 /* "group.3": where `name` is a member. */
-static const char *member_key(struct state_run *run, enum account_file file, size_t field)
+static const char *make_member_key(struct state_run *run, enum account_file file, size_t field)
 {
     return arena_printf(run->arena, "%s.%zu", files[file].path, field);
 }
 
-static int keep_lines(struct state_run *run, const char *name, enum account_file first,
-                      enum account_file last, bool members, struct err *err)
+static int keep_account_lines(struct state_run *run, const char *name, enum account_file first,
+                              enum account_file last, bool members, struct err *err)
 {
     struct value_map *kept = value_map_new(run->arena, 8);
     const struct str key = str_from(name);
@@ -242,7 +242,7 @@ static int keep_lines(struct state_run *run, const char *name, enum account_file
         AUTO_BUF struct buf lines = BUF_INIT(BUF_NO_LIMIT);
         struct str text;
 
-        if (read_file(run, file, &text, err) < 0)
+        if (read_account_file(run, file, &text, err) < 0)
             return -1;
         colons_find_all(text, key, &lines);
         value_map_set(run->arena, kept, value_text(files[file].path),
@@ -250,23 +250,23 @@ static int keep_lines(struct state_run *run, const char *name, enum account_file
         for (size_t i = 0; members && i < ARRAY_LEN(files[file].fields); i++)
             if (files[file].fields[i] > 0)
                 value_map_set(run->arena, kept,
-                              value_text(member_key(run, file, files[file].fields[i])),
-                              lines_with(run, text, files[file].fields[i], key));
+                              value_text(make_member_key(run, file, files[file].fields[i])),
+                              find_lines_with(run, text, files[file].fields[i], key));
     }
     return state_note(run, "account", value_map(kept), err);
 }
 
 int accounts_keep_user(struct state_run *run, const char *name, struct err *err)
 {
-    return keep_lines(run, name, IN_PASSWD, IN_GSHADOW, true, err);
+    return keep_account_lines(run, name, IN_PASSWD, IN_GSHADOW, true, err);
 }
 
 int accounts_keep_group(struct state_run *run, const char *name, struct err *err)
 {
-    return keep_lines(run, name, IN_GROUP, IN_GSHADOW, false, err);
+    return keep_account_lines(run, name, IN_GROUP, IN_GSHADOW, false, err);
 }
 
-static struct str kept_lines(const struct state_run *run, enum account_file file)
+static struct str find_kept_lines(const struct state_run *run, enum account_file file)
 {
     const struct value *kept = state_noted(run, "account");
     const struct value *lines = kept ? value_get(kept, files[file].path) : NULL;
@@ -279,12 +279,12 @@ bool accounts_was_there(const struct state_run *run)
     const struct value *kept = state_noted(run, "account");
     const bool user = kept && value_get(kept, files[IN_PASSWD].path);
 
-    return kept_lines(run, user ? IN_PASSWD : IN_GROUP).n > 0;
+    return find_kept_lines(run, user ? IN_PASSWD : IN_GROUP).n > 0;
 }
 
 bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *ret_gid)
 {
-    const struct str line = kept_lines(run, IN_PASSWD);
+    const struct str line = find_kept_lines(run, IN_PASSWD);
     struct err ignored;
 
     return number_parse_int(colons_field(line, 2), ret_uid, &ignored) == 0 &&
@@ -295,7 +295,8 @@ bool accounts_kept_gid(const struct state_run *run, int64_t *ret_gid)
 {
     struct err ignored;
 
-    return number_parse_int(colons_field(kept_lines(run, IN_GROUP), 2), ret_gid, &ignored) == 0;
+    return number_parse_int(colons_field(find_kept_lines(run, IN_GROUP), 2), ret_gid, &ignored) ==
+           0;
 }
 
 /* --- restoring ----------------------------------------------------------------------- */
@@ -339,7 +340,7 @@ static struct str restore_members(struct state_run *run, struct str text, enum a
                                   size_t field, struct str name)
 {
     const struct value *kept = state_noted(run, "account");
-    const char *key = member_key(run, file, field);
+    const char *key = make_member_key(run, file, field);
     struct str rest = text;
     struct line line;
 
@@ -361,10 +362,10 @@ static int restore_file(struct state_run *run, enum account_file file, const cha
                         bool members, bool *ret_changed, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(ACCOUNTS_FILE_MAX);
-    const struct str key = str_from(name), lines = kept_lines(run, file);
+    const struct str key = str_from(name), lines = find_kept_lines(run, file);
     struct str text, now;
 
-    if (read_file(run, file, &text, err) < 0)
+    if (read_account_file(run, file, &text, err) < 0)
         return -1;
     /* Reverting a user restores its group only if the group was removed with the user. */
     if (!members || files[file].fields[0] == 0 || (lines.n > 0 && !colons_find(text, key).p))
@@ -381,8 +382,8 @@ static int restore_file(struct state_run *run, enum account_file file, const cha
     return change_write(run, files[file].path, now, NULL, err);
 }
 
-static int restore_account(struct state_run *run, const char *name, enum account_file first,
-                           enum account_file last, bool *ret_changed, struct err *err)
+static int restore_account_lines(struct state_run *run, const char *name, enum account_file first,
+                                 enum account_file last, bool *ret_changed, struct err *err)
 {
     const bool members = first == IN_PASSWD;
     AUTO_FD int lock = -1;
@@ -398,13 +399,13 @@ static int restore_account(struct state_run *run, const char *name, enum account
 int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
                           struct err *err)
 {
-    return restore_account(run, name, IN_PASSWD, IN_GSHADOW, ret_changed, err);
+    return restore_account_lines(run, name, IN_PASSWD, IN_GSHADOW, ret_changed, err);
 }
 
 int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
                            struct err *err)
 {
-    return restore_account(run, name, IN_GROUP, IN_GSHADOW, ret_changed, err);
+    return restore_account_lines(run, name, IN_GROUP, IN_GSHADOW, ret_changed, err);
 }
 
 /* --- deleting ------------------------------------------------------------------------ */

@@ -209,7 +209,8 @@ static int change_user(struct state_run *run, const struct user_wish *wish,
 }
 
 /* Where useradd creates a home by default. */
-static int default_home(struct state_run *run, const char *name, const char **ret, struct err *err)
+static int find_default_home(struct state_run *run, const char *name, const char **ret,
+                             struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct str output, base = STR("/home");
@@ -234,7 +235,7 @@ static int note_files(struct state_run *run, const struct user_wish *wish, struc
 
     if (!wish->createhome)
         return 0;
-    if (!wish->home && default_home(run, wish->name, &paths[0], err) < 0)
+    if (!wish->home && find_default_home(run, wish->name, &paths[0], err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         struct fs_info info;

@@ -40,7 +40,7 @@ static bool is_date(enum user_wish_age age)
 }
 
 /* Days: a number, or days since 1970 where a date is meant. */
-static bool read_days(enum user_wish_age age, const char *text, int64_t *ret_days)
+static bool read_wished_days(enum user_wish_age age, const char *text, int64_t *ret_days)
 {
     struct tm day = { 0 };
     struct err ignored;
@@ -59,7 +59,7 @@ static bool read_days(enum user_wish_age age, const char *text, int64_t *ret_day
     return seconds >= 0 && day.tm_mday == month_day; /* there is no 31st of February */
 }
 
-static bool is_number(const char *text)
+static bool is_days_number(const char *text)
 {
     return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
@@ -71,7 +71,7 @@ static int validate_ages(const struct user_wish *wish, const struct value *where
     int64_t days;
 
     for (enum user_wish_age i = 0; i < USER_WISH_AGES; i++)
-        if (wish->age[i] && !read_days(i, wish->age[i], &days))
+        if (wish->age[i] && !read_wished_days(i, wish->age[i], &days))
             result =
                 value_diag(diags, value_point(where, age_names[i]), "'%s' must be days%s, got '%s'",
                            age_names[i], is_date(i) ? " or a date YYYY-MM-DD" : "", wish->age[i]);
@@ -149,7 +149,7 @@ static const char *make_gecos(struct state_run *run, const struct user_wish *wis
 
 /* The wanted login group, by name or ID; NULL: not given. An ID wins over the other parameters,
  * a name in `gid` over `primary_group`. */
-static const char *login_group(const struct user_wish *wish)
+static const char *choose_login_group(const struct user_wish *wish)
 {
     if (wish->gid)
         return wish->gid;
@@ -164,7 +164,7 @@ static int find_login_group(struct state_run *run, const char *group, gid_t *ret
     int64_t number;
 
     *ret_found = true;
-    if (is_number(group)) {
+    if (is_days_number(group)) {
         if (number_parse_int(str_from(group), &number, err) < 0)
             return -1;
         *ret = (gid_t)number;
@@ -183,7 +183,7 @@ static void foresee_group(struct state_run *run, const char *kind, const char *n
 int user_wish_foresee(struct state_run *run, const struct user_wish *wish, bool fresh,
                       struct err *err)
 {
-    const char *login = fresh ? login_group(wish) : NULL;
+    const char *login = fresh ? choose_login_group(wish) : NULL;
     bool found = true;
     gid_t gid;
 
@@ -204,41 +204,41 @@ struct names {
     VEC(const char *) list;
 };
 
-static void add_name(struct state_run *run, struct names *names, const char *name)
+static void add_group_name(struct state_run *run, struct names *names, const char *name)
 {
     if (!accounts_has((struct param_strs){ names->list.n, names->list.p }, name))
         VEC_PUSH_IN(run->arena, &names->list, name);
 }
 
 /* As in Salt, an account of a Salt file leaves groups that it does not name, but its IDs stay. */
-static bool removes_groups(const struct state_run *run, const struct user_wish *wish)
+static bool is_removing_groups(const struct state_run *run, const struct user_wish *wish)
 {
     return param_choose(wish->remove_groups, run->salt);
 }
 
 /* All wanted supplementary groups; `missing` is one that does not exist. */
-static int wanted_groups(struct state_run *run, const struct user_wish *wish, gid_t login,
-                         const struct param_strs *now, struct names *names, const char **missing,
-                         struct err *err)
+static int find_wanted_groups(struct state_run *run, const struct user_wish *wish, gid_t login,
+                              const struct param_strs *now, struct names *names,
+                              const char **missing, struct err *err)
 {
     bool found;
     gid_t gid;
 
-    for (size_t i = 0; now && !removes_groups(run, wish) && i < now->n; i++)
-        add_name(run, names, now->p[i]);
+    for (size_t i = 0; now && !is_removing_groups(run, wish) && i < now->n; i++)
+        add_group_name(run, names, now->p[i]);
     for (size_t i = 0; i < wish->groups.n; i++) {
         if (accounts_find_gid(run, wish->groups.p[i], &gid, &found, err) < 0)
             return -1;
         if (!found)
             *missing = wish->groups.p[i];
         if (!found || gid != login)
-            add_name(run, names, wish->groups.p[i]);
+            add_group_name(run, names, wish->groups.p[i]);
     }
     for (size_t i = 0; i < wish->optional_groups.n; i++) {
         if (accounts_find_gid(run, wish->optional_groups.p[i], &gid, &found, err) < 0)
             return -1;
         if (found && gid != login)
-            add_name(run, names, wish->optional_groups.p[i]);
+            add_group_name(run, names, wish->optional_groups.p[i]);
     }
     return 0;
 }
@@ -253,8 +253,8 @@ static bool is_in_all(const char *user, const struct names *names)
 }
 
 /* As in Salt, a group with the name of the account does not count. */
-static struct param_strs without_own(struct state_run *run, const char *user,
-                                     struct param_strs groups)
+static struct param_strs drop_own_group(struct state_run *run, const char *user,
+                                        struct param_strs groups)
 {
     struct names names = { 0 };
 
@@ -274,19 +274,19 @@ static int compare_groups(struct state_run *run, const struct user_wish *wish,
 
     if (!wish->has_groups && wish->optional_groups.n == 0)
         return 0;
-    if (!removes_groups(run, wish)) {
-        if (wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
+    if (!is_removing_groups(run, wish)) {
+        if (find_wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
             return -1;
         if (is_in_all(wish->name, &names))
             return 0;
         vec_clear(&names.list);
     }
     if (accounts_find_groups(run, now->account, &groups, err) < 0 ||
-        wanted_groups(run, wish, login, &groups, &names, &missing, err) < 0)
+        find_wanted_groups(run, wish, login, &groups, &names, &missing, err) < 0)
         return -1;
     diff->group_list = (struct param_strs){ names.list.n, names.list.p };
     if (run->salt && !accounts_has(diff->group_list, wish->name))
-        groups = without_own(run, wish->name, groups);
+        groups = drop_own_group(run, wish->name, groups);
     if (accounts_same(groups, diff->group_list))
         return 0;
     diff->any = diff->groups = true;
@@ -304,7 +304,7 @@ static int compare_login(struct state_run *run, const struct user_wish *wish,
     bool found;
 
     *ret_login = now->account->gid;
-    diff->group = login_group(wish);
+    diff->group = choose_login_group(wish);
     if (!diff->group)
         return 0;
     if (find_login_group(run, diff->group, ret_login, &found, err) < 0)
@@ -316,7 +316,7 @@ static int compare_login(struct state_run *run, const struct user_wish *wish,
         diff->refused = "its login group differs and allow_gid_change is not true";
     if (!found)
         state_differs(run, "primary group \"%s\" does not exist", diff->group);
-    else if (is_number(diff->group))
+    else if (is_days_number(diff->group))
         state_differs(run, "gid %u != %s", now->account->gid, diff->group);
     else
         state_differs(run, "primary group is not \"%s\"", diff->group);
@@ -333,7 +333,7 @@ static void compare_text(struct state_run *run, const char *what, const char *no
 }
 
 /* The hash without its lock, if that counts on its own. */
-static const char *unlocked_hash(const struct user_wish *wish, const char *hash)
+static const char *trim_lock_mark(const struct user_wish *wish, const char *hash)
 {
     return wish->password_lock != PARAM_IS_UNSET && hash && hash[0] == LOCK ? &hash[1] : hash;
 }
@@ -356,7 +356,7 @@ static int compare_password(struct state_run *run, const struct user_wish *wish,
                             struct err *err)
 {
     const char *want = wish->empty_password ? "" : wish->password;
-    const char *have = unlocked_hash(wish, now->hash);
+    const char *have = trim_lock_mark(wish, now->hash);
     bool same;
 
     compare_lock(run, wish, now, diff);
@@ -384,7 +384,7 @@ static void compare_ages(struct state_run *run, const struct user_wish *wish,
     };
 
     for (enum user_wish_age i = 0; i < USER_WISH_AGES; i++) {
-        if (!wish->age[i] || !read_days(i, wish->age[i], &diff->age_want[i]) ||
+        if (!wish->age[i] || !read_wished_days(i, wish->age[i], &diff->age_want[i]) ||
             have[i] == diff->age_want[i])
             continue;
         diff->any = diff->age[i] = true;
@@ -440,8 +440,8 @@ int user_wish_compare(struct state_run *run, const struct user_wish *wish,
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
-static void add_option(struct state_run *run, struct tool_words *words, const char *option,
-                       const char *value)
+static void add_user_option(struct state_run *run, struct tool_words *words, const char *option,
+                            const char *value)
 {
     const struct tool tool = run_tool(run);
 
@@ -450,7 +450,7 @@ static void add_option(struct state_run *run, struct tool_words *words, const ch
         tool_add(&tool, words, value);
 }
 
-static int no_group(const char *group, struct err *err)
+static int fail_without_group(const char *group, struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND, "primary group \"%s\" does not exist", group);
 }
@@ -458,38 +458,38 @@ static int no_group(const char *group, struct err *err)
 static void add_uid(struct state_run *run, const struct user_wish *wish, struct tool_words *words)
 {
     if (!wish->unique)
-        add_option(run, words, "-o", NULL);
-    add_option(run, words, "-u", arena_printf(run->arena, "%lld", (long long)wish->uid));
+        add_user_option(run, words, "-o", NULL);
+    add_user_option(run, words, "-u", arena_printf(run->arena, "%lld", (long long)wish->uid));
 }
 
-static void add_texts(struct state_run *run, const struct user_wish *wish, const char *gecos,
-                      struct tool_words *words)
+static void add_user_texts(struct state_run *run, const struct user_wish *wish, const char *gecos,
+                           struct tool_words *words)
 {
     if (wish->home)
-        add_option(run, words, "-d", wish->home);
+        add_user_option(run, words, "-d", wish->home);
     if (wish->shell)
-        add_option(run, words, "-s", wish->shell);
+        add_user_option(run, words, "-s", wish->shell);
     if (gecos[0] != '\0')
-        add_option(run, words, "-c", gecos);
+        add_user_option(run, words, "-c", gecos);
 }
 
 static int add_login_group(struct state_run *run, const struct user_wish *wish, gid_t *ret_login,
                            struct tool_words *words, struct err *err)
 {
-    const char *group = login_group(wish);
+    const char *group = choose_login_group(wish);
     bool found;
 
     *ret_login = (gid_t)-1;
     if (!group) {
         if (wish->usergroup != PARAM_IS_UNSET)
-            add_option(run, words, wish->usergroup == PARAM_IS_TRUE ? "-U" : "-N", NULL);
+            add_user_option(run, words, wish->usergroup == PARAM_IS_TRUE ? "-U" : "-N", NULL);
         return 0;
     }
     if (find_login_group(run, group, ret_login, &found, err) < 0)
         return -1;
     if (!found)
-        return no_group(group, err);
-    add_option(run, words, "-g", group);
+        return fail_without_group(group, err);
+    add_user_option(run, words, "-g", group);
     return 0;
 }
 
@@ -503,19 +503,19 @@ int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
     if (wish->has_uid)
         add_uid(run, wish, words);
     if (add_login_group(run, wish, &login, words, err) < 0 ||
-        wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
+        find_wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
         return -1;
     if (missing)
         return err_set(err, ERR_NOT_FOUND, "group \"%s\" does not exist", missing);
     if (names.list.n > 0)
-        add_option(run, words, "-G",
-                   accounts_join(run, (struct param_strs){ names.list.n, names.list.p }));
-    add_texts(run, wish, make_gecos(run, wish, ""), words);
+        add_user_option(run, words, "-G",
+                        accounts_join(run, (struct param_strs){ names.list.n, names.list.p }));
+    add_user_texts(run, wish, make_gecos(run, wish, ""), words);
     if (wish->system)
-        add_option(run, words, "-r", NULL);
+        add_user_option(run, words, "-r", NULL);
     if (wish->nologinit)
-        add_option(run, words, "-l", NULL);
-    add_option(run, words, wish->createhome ? "-m" : "-M", NULL);
+        add_user_option(run, words, "-l", NULL);
+    add_user_option(run, words, wish->createhome ? "-m" : "-M", NULL);
     return 0;
 }
 
@@ -525,14 +525,14 @@ static int add_home(struct state_run *run, const struct user_wish *wish,
 {
     struct fs_info old, new;
 
-    add_option(run, words, "-d", wish->home);
+    add_user_option(run, words, "-d", wish->home);
     if (fs_lstat(now->account->home, &old, err) < 0 || fs_lstat(wish->home, &new, err) < 0)
         return -1;
     if (run->salt || !wish->createhome || new.kind != FS_NONE || old.kind != FS_FOLDER)
         return 0;
     if (old.uid != now->account->uid)
         return 0; /* a system folder, such as / */
-    add_option(run, words, "-m", NULL);
+    add_user_option(run, words, "-m", NULL);
     return state_note(run, "moved", value_bool(true), err);
 }
 
@@ -548,18 +548,18 @@ int user_wish_words_change(struct state_run *run, const struct user_wish *wish,
     if (diff->gid && find_login_group(run, diff->group, &login, &found, err) < 0)
         return -1;
     if (!found)
-        return no_group(diff->group, err);
+        return fail_without_group(diff->group, err);
     if (diff->gid)
-        add_option(run, words, "-g", diff->group);
+        add_user_option(run, words, "-g", diff->group);
     if (diff->home && add_home(run, wish, now, words, err) < 0)
         return -1;
     if (diff->shell)
-        add_option(run, words, "-s", wish->shell);
+        add_user_option(run, words, "-s", wish->shell);
     if (diff->gecos)
-        add_option(run, words, "-c", make_gecos(run, wish, now->account->full_name));
+        add_user_option(run, words, "-c", make_gecos(run, wish, now->account->full_name));
     if (diff->groups)
-        add_option(run, words, "-G", accounts_join(run, diff->group_list));
+        add_user_option(run, words, "-G", accounts_join(run, diff->group_list));
     if (diff->lock)
-        add_option(run, words, wish->password_lock == PARAM_IS_TRUE ? "-L" : "-U", NULL);
+        add_user_option(run, words, wish->password_lock == PARAM_IS_TRUE ? "-L" : "-U", NULL);
     return 0;
 }

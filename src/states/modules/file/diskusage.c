@@ -21,13 +21,13 @@ static const struct param diskusage_params[] = {
 };
 /* clang-format on */
 
-struct usage {
+struct disk_usage {
     struct state_run *run;
     struct map seen; /* files with several names */
     int64_t bytes;
 };
 
-static bool is_counted(struct usage *usage, const struct fs_info *info)
+static bool is_counted(struct disk_usage *usage, const struct fs_info *info)
 {
     void **place;
 
@@ -46,7 +46,7 @@ static bool is_counted(struct usage *usage, const struct fs_info *info)
 static int add_usage_entry(void *self, enum tree_step step, const struct tree_entry *entry,
                            struct err *err)
 {
-    struct usage *usage = self;
+    struct disk_usage *usage = self;
     struct fs_info info = entry->info;
 
     if (step != TREE_ENTRY ||
@@ -60,7 +60,7 @@ static int add_usage_entry(void *self, enum tree_step step, const struct tree_en
 static int diskusage_call(struct state_run *run, const void *args, struct value *ret,
                           struct err *err)
 {
-    struct usage usage = { .run = run, .seen = MAP_INIT };
+    struct disk_usage usage = { .run = run, .seen = MAP_INIT };
     AUTO_FREE char *path = realpath(((const struct diskusage_args *)args)->path, NULL);
     int result = 0;
 

@@ -46,7 +46,7 @@ static const struct param find_params[] = {
 /* clang-format on */
 
 /* Both ends are in it. */
-struct range {
+struct find_range {
     int64_t low, high;
 };
 
@@ -56,7 +56,7 @@ struct finding {
     const struct matcher *regex, *iregex, *grep;
     uid_t uid;
     gid_t gid;
-    struct range size, mtime; /* bytes; wall nanoseconds */
+    struct find_range size, mtime; /* bytes; wall nanoseconds */
     struct value_list *list;
 };
 
@@ -79,7 +79,7 @@ static struct str find_time_unit(struct str text)
 }
 
 /* "10k" is from 10240 up to 11263 bytes. */
-static int parse_size(const char *given, struct range *ret, struct err *err)
+static int parse_size(const char *given, struct find_range *ret, struct err *err)
 {
     struct str text = str_trim(str_from(given));
     const char sign = cut_sign(&text);
@@ -97,7 +97,8 @@ static int parse_size(const char *given, struct range *ret, struct err *err)
 }
 
 /* "3d" is the day that ended three days ago; a number alone counts days. */
-static int parse_mtime(struct state_run *run, const char *given, struct range *ret, struct err *err)
+static int parse_mtime(struct state_run *run, const char *given, struct find_range *ret,
+                       struct err *err)
 {
     struct str text = str_trim(str_from(given));
     const char sign = cut_sign(&text);
@@ -116,7 +117,7 @@ static int parse_mtime(struct state_run *run, const char *given, struct range *r
     return 0;
 }
 
-static bool is_in_range(const struct range *range, int64_t number)
+static bool is_in_range(const struct find_range *range, int64_t number)
 {
     return number >= range->low && number <= range->high;
 }

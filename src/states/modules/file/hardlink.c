@@ -36,17 +36,18 @@ static int hardlink_validate(const void *args, const struct value *where, struct
     return attrs_validate(want->dir_mode, false, diags);
 }
 
-struct names {
+struct link_names {
     struct fs_info name, target;
 };
 
-static bool is_linked(const struct names *names)
+static bool is_linked(const struct link_names *names)
 {
     return names->name.kind == FS_FILE && names->name.device == names->target.device &&
            names->name.inode == names->target.inode;
 }
 
-static int find_hardlink_names(const struct hardlink_args *want, struct names *ret, struct err *err)
+static int find_hardlink_names(const struct hardlink_args *want, struct link_names *ret,
+                               struct err *err)
 {
     if (fs_lstat(want->name, &ret->name, err) < 0 || fs_stat(want->target, &ret->target, err) < 0)
         return -1;
@@ -61,7 +62,7 @@ static int find_hardlink_names(const struct hardlink_args *want, struct names *r
 static int hardlink_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct hardlink_args *want = args;
-    struct names names;
+    struct link_names names;
 
     if (find_hardlink_names(want, &names, err) < 0)
         return -1;
@@ -86,7 +87,7 @@ static int hardlink_apply(struct state_run *run, const void *args, struct err *e
 {
     const struct hardlink_args *want = args;
     struct attrs folders;
-    struct names names;
+    struct link_names names;
 
     if (find_hardlink_names(want, &names, err) < 0 ||
         attrs_read(run, want->dir_mode, want->user, want->group, &folders, err) < 0)

@@ -78,15 +78,15 @@ static int patch_validate(const void *args, const struct value *where, struct di
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-struct deed {
+struct patched_file {
     const struct patch_args *want;
     const struct patch_part *part;
     const char *path;
 };
 
-struct deeds {
+struct patched_files {
     struct patch patch;
-    VEC(struct deed) list;
+    VEC(struct patched_file) list;
 };
 
 static bool is_gits(const struct patch_part *part)
@@ -149,15 +149,15 @@ static int refuse_patch_way_out(struct state_run *run, const struct patch_args *
     }
 }
 
-static int read_patch(struct state_run *run, const struct patch_args *want, struct deeds *ret,
-                      struct err *err)
+static int read_patch(struct state_run *run, const struct patch_args *want,
+                      struct patched_files *ret, struct err *err)
 {
     struct content_args source = want->content;
     struct content content;
     struct fs_info info;
 
     source.path = want->name;
-    *ret = (struct deeds){ .list = VEC_INIT };
+    *ret = (struct patched_files){ .list = VEC_INIT };
     if (content_get(run, &source, &content, err) < 0 || fs_stat(want->name, &info, err) < 0)
         return -1;
     if (patch_parse(run->arena, content.text, &ret->patch, err) < 0)
@@ -168,142 +168,145 @@ static int read_patch(struct state_run *run, const struct patch_args *want, stru
             "the patch is for %zu files, but %s is not a folder (use their folder as the name)",
             ret->patch.parts.n, want->name);
     VEC_EACH (&ret->patch.parts, part) {
-        struct deed deed = { want, part, want->name };
+        struct patched_file patched_file = { want, part, want->name };
 
-        if (info.kind == FS_FOLDER && (place_part(run, want, part, &deed.path, err) < 0 ||
-                                       refuse_patch_way_out(run, want, deed.path, err) < 0))
+        if (info.kind == FS_FOLDER && (place_part(run, want, part, &patched_file.path, err) < 0 ||
+                                       refuse_patch_way_out(run, want, patched_file.path, err) < 0))
             return -1;
-        VEC_PUSH_IN(run->arena, &ret->list, deed);
+        VEC_PUSH_IN(run->arena, &ret->list, patched_file);
     }
     return 0;
 }
 
 /* --- one file ----------------------------------------------------------------------------- */
 
-static int report_misfit(const struct deed *deed, size_t number, struct err *err)
+static int report_misfit(const struct patched_file *patched_file, size_t number, struct err *err)
 {
-    const struct patch_hunk *hunk = &deed->part->hunks.p[number];
+    const struct patch_hunk *hunk = &patched_file->part->hunks.p[number];
 
     return err_set(
         err, ERR_INVALID,
         "hunk %zu of %zu (line %zu of the patch) does not apply to %s; nothing was patched",
-        number + 1, deed->part->hunks.n, hunk->line, deed->path);
+        number + 1, patched_file->part->hunks.n, hunk->line, patched_file->path);
 }
 
 static int plan_patch(struct state_run *run, const void *args, const struct editor_file *file,
                       struct editor_plan *plan, struct err *err)
 {
-    const struct deed *deed = args;
+    const struct patched_file *patched_file = args;
     size_t number;
 
-    plan->create = patch_creates(deed->part);
-    plan->pending = arena_printf(run->arena, "the patch is not applied to %s", deed->path);
-    plan->done = arena_printf(run->arena, "patched %s", deed->path);
+    plan->create = patch_creates(patched_file->part);
+    plan->pending = arena_printf(run->arena, "the patch is not applied to %s", patched_file->path);
+    plan->done = arena_printf(run->arena, "patched %s", patched_file->path);
     if (!file->exists && !plan->create) {
         if (!run->test)
-            return err_set(err, ERR_NOT_FOUND, "file %s does not exist", deed->path);
+            return err_set(err, ERR_NOT_FOUND, "file %s does not exist", patched_file->path);
         plan->create = true;
         plan->pending = arena_printf(run->arena,
                                      "file %s is missing — it must be created by an earlier state "
                                      "in the run (apply fails otherwise)",
-                                     deed->path);
+                                     patched_file->path);
         return 0;
     }
-    switch (patch_try(file->text, deed->part, &plan->text, &number)) {
-    case PATCH_MISFITS: return report_misfit(deed, number, err);
+    switch (patch_try(file->text, patched_file->part, &plan->text, &number)) {
+    case PATCH_MISFITS: return report_misfit(patched_file, number, err);
     case PATCH_APPLIED:
-        plan->remark = arena_printf(run->arena, "the patch is already applied to %s", deed->path);
+        plan->remark =
+            arena_printf(run->arena, "the patch is already applied to %s", patched_file->path);
         break;
     case PATCH_FITS: break;
     }
     return edit_finish(&plan->text, err);
 }
 
-static struct editor make_patch_editor(const struct deed *deed)
+static struct editor make_patch_editor(const struct patched_file *patched_file)
 {
     return (struct editor){
-        .path = deed->path,
+        .path = patched_file->path,
         .plan = plan_patch,
-        .makedirs = patch_creates(deed->part),
-        .hide = !deed->want->show_changes,
-        .backup = deed->want->backup,
+        .makedirs = patch_creates(patched_file->part),
+        .hide = !patched_file->want->show_changes,
+        .backup = patched_file->want->backup,
     };
 }
 
-static int read_patch_file(struct state_run *run, const struct deed *deed, struct str *ret,
-                           struct err *err)
+static int read_patch_file(struct state_run *run, const struct patched_file *patched_file,
+                           struct str *ret, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
-    if (site_walk(&site, deed->path, SITE_FOLLOW, err) < 0)
+    if (site_walk(&site, patched_file->path, SITE_FOLLOW, err) < 0)
         return -1;
     return site_read(run->arena, &site, EDITOR_FILE_MAX, ret, err);
 }
 
 /* A file that the patch removes; a NULL view if it is already gone. */
-static int read_doomed(struct state_run *run, const struct deed *deed, struct str *ret,
-                       struct err *err)
+static int read_doomed(struct state_run *run, const struct patched_file *patched_file,
+                       struct str *ret, struct err *err)
 {
     AUTO_BUF struct buf left = BUF_INIT(EDIT_SIZE_MAX);
     size_t number;
 
-    if (read_patch_file(run, deed, ret, err) < 0)
+    if (read_patch_file(run, patched_file, ret, err) < 0)
         return -1;
     if (!ret->p)
         return 0;
-    if (!patch_apply(*ret, deed->part, false, 0, &left, &number))
-        return report_misfit(deed, number, err);
+    if (!patch_apply(*ret, patched_file->part, false, 0, &left, &number))
+        return report_misfit(patched_file, number, err);
     if (left.n > 0)
         return err_set(err, ERR_INVALID, "the patch removes %s, but the file has other content",
-                       deed->path);
+                       patched_file->path);
     return 0;
 }
 
-static int check_deed(struct state_run *run, const struct deed *deed, struct err *err)
+static int check_deed(struct state_run *run, const struct patched_file *patched_file,
+                      struct err *err)
 {
-    const struct editor editor = make_patch_editor(deed);
+    const struct editor editor = make_patch_editor(patched_file);
     struct str text;
 
-    if (!patch_removes(deed->part))
-        return editor_check(run, &editor, deed, err);
-    if (read_doomed(run, deed, &text, err) < 0)
+    if (!patch_removes(patched_file->part))
+        return editor_check(run, &editor, patched_file, err);
+    if (read_doomed(run, patched_file, &text, err) < 0)
         return -1;
     state_bind(run, text);
     if (text.p)
-        state_differs(run, "%s exists, and the patch removes it", deed->path);
-    if (text.p && deed->want->show_changes)
-        state_diff_content(run, deed->path, text, (struct str){ NULL, 0 });
+        state_differs(run, "%s exists, and the patch removes it", patched_file->path);
+    if (text.p && patched_file->want->show_changes)
+        state_diff_content(run, patched_file->path, text, (struct str){ NULL, 0 });
     return 0;
 }
 
-static int apply_deed(struct state_run *run, const struct deed *deed, bool *ret_changed,
-                      struct err *err)
+static int apply_deed(struct state_run *run, const struct patched_file *patched_file,
+                      bool *ret_changed, struct err *err)
 {
-    const struct editor editor = make_patch_editor(deed);
+    const struct editor editor = make_patch_editor(patched_file);
     struct str text;
 
-    if (!patch_removes(deed->part)) {
+    if (!patch_removes(patched_file->part)) {
         run->unchanged = false;
-        if (editor_apply(run, &editor, deed, err) < 0)
+        if (editor_apply(run, &editor, patched_file, err) < 0)
             return -1;
         *ret_changed |= !run->unchanged;
         return 0;
     }
-    if (read_doomed(run, deed, &text, err) < 0)
+    if (read_doomed(run, patched_file, &text, err) < 0)
         return -1;
     if (!text.p)
         return 0;
     *ret_changed = true;
-    state_say(run, "removed %s", deed->path);
-    return change_remove(run, deed->path, err);
+    state_say(run, "removed %s", patched_file->path);
+    return change_remove(run, patched_file->path, err);
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-static int check_all(struct state_run *run, const struct deeds *deeds, struct err *err)
+static int check_all(struct state_run *run, const struct patched_files *patched_files,
+                     struct err *err)
 {
-    VEC_EACH (&deeds->list, deed)
-        if (check_deed(run, deed, err) < 0)
+    VEC_EACH (&patched_files->list, patched_file)
+        if (check_deed(run, patched_file, err) < 0)
             return -1;
     return 0;
 }
@@ -312,11 +315,11 @@ static int check_all(struct state_run *run, const struct deeds *deeds, struct er
 static int patch_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct patch_args *want = args;
-    struct deeds deeds;
+    struct patched_files patched_files;
 
-    if (read_patch(run, want, &deeds, err) < 0)
+    if (read_patch(run, want, &patched_files, err) < 0)
         return -1;
-    if (check_all(run, &deeds, err) == 0)
+    if (check_all(run, &patched_files, err) == 0)
         return 0;
     if (!want->reject_file || run->test)
         return -1;
@@ -325,17 +328,17 @@ static int patch_check(struct state_run *run, const void *args, struct err *err)
 }
 
 /* Collect every hunk that does not apply. */
-static int add_rejects(struct state_run *run, const struct deed *deed, struct buf *out,
-                       struct err *err)
+static int add_rejects(struct state_run *run, const struct patched_file *patched_file,
+                       struct buf *out, struct err *err)
 {
     bool named = false;
     struct str text;
 
-    if (read_patch_file(run, deed, &text, err) < 0)
+    if (read_patch_file(run, patched_file, &text, err) < 0)
         return -1;
-    VEC_EACH (&deed->part->hunks, hunk) {
+    VEC_EACH (&patched_file->part->hunks, hunk) {
         AUTO_BUF struct buf made = BUF_INIT(EDIT_SIZE_MAX);
-        struct patch_part one = *deed->part;
+        struct patch_part one = *patched_file->part;
         size_t number;
 
         one.hunks.p = hunk;
@@ -351,12 +354,12 @@ static int add_rejects(struct state_run *run, const struct deed *deed, struct bu
 }
 
 static int write_rejects(struct state_run *run, const struct patch_args *want,
-                         const struct deeds *deeds, struct err *err)
+                         const struct patched_files *patched_files, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(EDIT_SIZE_MAX);
 
-    VEC_EACH (&deeds->list, deed)
-        if (add_rejects(run, deed, &out, err) < 0)
+    VEC_EACH (&patched_files->list, patched_file)
+        if (add_rejects(run, patched_file, &out, err) < 0)
             return -1;
     return out.n > 0 ? change_write(run, want->reject_file, buf_view(&out), NULL, err) : 0;
 }
@@ -365,20 +368,20 @@ static int write_rejects(struct state_run *run, const struct patch_args *want,
 static int apply_patches(struct state_run *run, const void *args, struct err *err)
 {
     const struct patch_args *want = args;
-    struct deeds deeds;
+    struct patched_files patched_files;
     struct err ignored;
     bool changed = false;
 
-    if (read_patch(run, want, &deeds, err) < 0)
+    if (read_patch(run, want, &patched_files, err) < 0)
         return -1;
     buf_clear(&run->text); /* the next check reports all of it again */
-    if (check_all(run, &deeds, err) < 0) {
+    if (check_all(run, &patched_files, err) < 0) {
         if (want->reject_file) /* the misfit is the error to report */
-            (void)write_rejects(run, want, &deeds, &ignored);
+            (void)write_rejects(run, want, &patched_files, &ignored);
         return -1;
     }
-    VEC_EACH (&deeds.list, deed)
-        if (apply_deed(run, deed, &changed, err) < 0)
+    VEC_EACH (&patched_files.list, patched_file)
+        if (apply_deed(run, patched_file, &changed, err) < 0)
             return -1;
     run->unchanged = !changed;
     state_detail(run, "path", "%s", want->name);

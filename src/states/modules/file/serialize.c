@@ -31,7 +31,7 @@
 
 /* In the order of the words; those from FORMAT_PYTHON on are Salt's, and not written here. */
 #define FORMATS "json|yaml|configparser|keyvalue|msgpack|toml|plist|python|yamlex"
-enum format {
+enum data_format {
     FORMAT_JSON,
     FORMAT_YAML,
     FORMAT_CONFIGPARSER,
@@ -48,7 +48,7 @@ struct serialize_args {
     const char *name;
     const struct value *dataset;
     const char *dataset_pillar;
-    enum format format;
+    enum data_format format;
     const struct value *options;
     const struct value *mode, *dir_mode;
     const char *user, *group;

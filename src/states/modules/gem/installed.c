@@ -21,13 +21,14 @@ static const struct param installed_params[] = {
 /* clang-format on */
 
 /* The name and version in "/tmp/zt-1.0.gem". */
-struct wish {
+struct wanted_gem {
     struct str name, version;
 };
 
-static struct wish find_wanted_gem(const struct gems_args *want)
+static struct wanted_gem find_wanted_gem(const struct gems_args *want)
 {
-    struct wish wish = { str_from(want->name), want->version ? str_from(want->version) : STR("") };
+    struct wanted_gem wish = { str_from(want->name),
+                               want->version ? str_from(want->version) : STR("") };
     size_t slash = STR_NONE, dash = STR_NONE;
 
     if (!str_ends(wish.name, STR(".gem")))
@@ -53,7 +54,7 @@ static bool is_exact_gem_version(struct str version)
 
 /* gem itself knows what satisfies a condition. */
 static int check_gem_condition(struct state_run *run, const struct gems_args *want,
-                               const struct wish *wish, bool *ret, struct err *err)
+                               const struct wanted_gem *wish, bool *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
@@ -74,7 +75,7 @@ static int check_gem_condition(struct state_run *run, const struct gems_args *wa
 static int is_gem_installed(struct state_run *run, const struct gems_args *want,
                             const struct gems *gems, bool *ret, struct err *err)
 {
-    const struct wish wish = find_wanted_gem(want);
+    const struct wanted_gem wish = find_wanted_gem(want);
     const struct gem *gem = gems_find(gems, wish.name);
 
     *ret = gem && (wish.version.n == 0 || gems_has_version(gem, wish.version));

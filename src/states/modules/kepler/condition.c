@@ -59,18 +59,18 @@ static int report_condition(struct str word, struct err *err)
 }
 
 /* What a name says: "web/api healthy 30s". */
-struct awaited {
+struct condition_target {
     struct str service;
     int condition;
     int64_t timeout;
 };
 
-static int parse_condition_name(const struct condition_args *want, struct awaited *ret,
+static int parse_condition_name(const struct condition_args *want, struct condition_target *ret,
                                 struct err *err)
 {
     struct str rest = str_trim(str_from(want->name)), service = str_cut(&rest, ' '), word, timeout;
 
-    *ret = (struct awaited){ service, want->condition, want->timeout };
+    *ret = (struct condition_target){ service, want->condition, want->timeout };
     rest = str_trim(rest);
     if (rest.n == 0)
         return 0;
@@ -92,7 +92,7 @@ static int condition_validate(const void *args, const struct value *where, struc
 {
     const struct condition_args *want = args;
     const struct value *at = value_point(where, "name");
-    struct awaited awaited;
+    struct condition_target awaited;
     struct err err;
 
     if (validate_text("name", want->name, VALIDATE_LINE, where, diags) < 0)
@@ -120,7 +120,7 @@ static int find_condition_service(struct state_run *run, const void *args, struc
                                   struct err *err)
 {
     struct orchestrator_service found;
-    struct awaited awaited;
+    struct condition_target awaited;
 
     if (parse_condition_name(args, &awaited, err) < 0)
         return -1;

@@ -61,7 +61,7 @@ static int running_validate(const void *args, const struct value *where, struct 
     return result;
 }
 
-enum action { ACTION_NONE, ACTION_START, ACTION_ANEW };
+enum kepler_action { ACTION_NONE, ACTION_START, ACTION_ANEW };
 static const char *const action_words[] = { "none", "started", "restarted" };
 
 /* The state on this machine. */
@@ -76,7 +76,7 @@ struct work {
     struct orchestrator_config before;
     bool outdated;            /* another text is loaded */
     VEC(const char *) fallen; /* services that are not up, of those that should be */
-    enum action action;
+    enum kepler_action action;
 };
 
 /* --- what is there ---------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static void find_fallen_service(struct work *work)
     }
 }
 
-static enum action choose_action(const struct work *work)
+static enum kepler_action choose_action(const struct work *work)
 {
     if (!work->before.digest)
         return ACTION_START;

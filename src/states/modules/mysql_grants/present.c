@@ -14,15 +14,15 @@ static const struct param present_params[] = {
 /* clang-format on */
 
 /* What to revoke and to grant. */
-struct plan {
+struct grants_plan {
     struct privileges less, more;
     bool ssl;
 };
 
-static struct plan plan_grants(struct state_run *run, const struct grants_args *want,
-                               const struct mysql_grants *now)
+static struct grants_plan plan_grants(struct state_run *run, const struct grants_args *want,
+                                      const struct mysql_grants *now)
 {
-    struct plan plan = { .more = privileges_minus(run->arena, &now->want, &now->have) };
+    struct grants_plan plan = { .more = privileges_minus(run->arena, &now->want, &now->have) };
 
     if (want->revoke_first) {
         plan.less = privileges_minus(run->arena, &now->have, &now->want);
@@ -37,7 +37,7 @@ static struct plan plan_grants(struct state_run *run, const struct grants_args *
 static void report_plan(struct state_run *run, const struct grants_args *want,
                         const struct mysql_grants *now)
 {
-    const struct plan plan = plan_grants(run, want, now);
+    const struct grants_plan plan = plan_grants(run, want, now);
     const struct str object = now->object;
 
     if (plan.less.list.n > 0) {
@@ -100,7 +100,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 {
     const struct grants_args *want = args;
     struct mysql_grants now;
-    struct plan plan;
+    struct grants_plan plan;
 
     if (grants_read(run, want, &now, err) < 0)
         return -1;

@@ -45,13 +45,13 @@ static int hostname_validate(const void *args, const struct value *where, struct
     return 0;
 }
 
-struct names {
+struct machine_names {
     char live[HOST_NAME_MAX + 1];
     struct str file; /* NULL view: none */
 };
 
 static int read_hostname_names(struct state_run *run, const struct hostname_args *want,
-                               struct names *ret, struct err *err)
+                               struct machine_names *ret, struct err *err)
 {
     if (gethostname(ret->live, sizeof(ret->live)) < 0)
         return err_sys(err, errno, "get the host name");
@@ -62,12 +62,12 @@ static int read_hostname_names(struct state_run *run, const struct hostname_args
     return 0;
 }
 
-static bool is_hostname_live(const struct hostname_args *want, const struct names *now)
+static bool is_hostname_live(const struct hostname_args *want, const struct machine_names *now)
 {
     return !want->live || strcmp(now->live, want->name) == 0;
 }
 
-static bool is_hostname_kept(const struct hostname_args *want, const struct names *now)
+static bool is_hostname_kept(const struct hostname_args *want, const struct machine_names *now)
 {
     return !want->persist || (now->file.p && str_is(now->file, want->name));
 }
@@ -75,7 +75,7 @@ static bool is_hostname_kept(const struct hostname_args *want, const struct name
 static int hostname_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct hostname_args *want = args;
-    struct names now;
+    struct machine_names now;
 
     if (read_hostname_names(run, want, &now, err) < 0)
         return -1;
@@ -100,7 +100,7 @@ static int hostname_apply(struct state_run *run, const void *args, struct err *e
 {
     const struct hostname_args *want = args;
     const char *text = arena_printf(run->arena, "%s\n", want->name);
-    struct names now;
+    struct machine_names now;
 
     if (read_hostname_names(run, want, &now, err) < 0)
         return -1;

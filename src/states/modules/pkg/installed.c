@@ -84,7 +84,7 @@ static int installed_validate(const void *args, const struct value *where, struc
 
 /* --- planning --------------------------------------------------- */
 
-struct job {
+struct install_job {
     struct packages packages;
     struct packages_wants wants;
     struct packages_wants met;    /* installed packages that are as wanted */
@@ -116,7 +116,7 @@ static bool is_kept_by_hold(const struct installed_args *want, const struct pack
     return item->found.state == PACKAGE_INSTALLED && item->found.held && !want->how.update_holds;
 }
 
-static void sort_met(struct job *job, const struct installed_args *want,
+static void sort_met(struct install_job *job, const struct installed_args *want,
                      const struct packages_want *item)
 {
     struct arena *arena = job->packages.run->arena;
@@ -127,7 +127,7 @@ static void sort_met(struct job *job, const struct installed_args *want,
 }
 
 /* In a dry run, an earlier state may release what is held. */
-static int sort_unmet(struct job *job, const struct installed_args *want,
+static int sort_unmet(struct install_job *job, const struct installed_args *want,
                       const struct packages_want *item, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
@@ -146,7 +146,7 @@ static int sort_unmet(struct job *job, const struct installed_args *want,
     return 0;
 }
 
-static int sort_installed_packages(struct job *job, const struct installed_args *want,
+static int sort_installed_packages(struct install_job *job, const struct installed_args *want,
                                    struct err *err)
 {
     VEC_EACH (&job->wants.list, item) {
@@ -159,7 +159,8 @@ static int sort_installed_packages(struct job *job, const struct installed_args 
 }
 
 /* Installed packages that are as wanted, but must be installed again. */
-static int find_installed_again(struct job *job, const struct installed_args *want, struct err *err)
+static int find_installed_again(struct install_job *job, const struct installed_args *want,
+                                struct err *err)
 {
     struct state_run *run = job->packages.run;
 
@@ -182,11 +183,11 @@ static int find_installed_again(struct job *job, const struct installed_args *wa
 }
 
 static int find_install_work(struct state_run *run, const struct installed_args *want,
-                             struct job *job, struct err *err)
+                             struct install_job *job, struct err *err)
 {
     const struct packages_args what = choose_packages(want, run->salt);
 
-    *job = (struct job){ 0 };
+    *job = (struct install_job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
         return -1;
     if (is_package_list(want->sources)) {
@@ -225,7 +226,7 @@ static void report_unused(struct state_run *run, const struct installed_args *wa
         state_say(run, "'version' is not used with 'pkgs'; write 'name: version' there");
 }
 
-static void report_other_installs(struct job *job)
+static void report_other_installs(struct install_job *job)
 {
     struct state_run *run = job->packages.run;
 
@@ -252,7 +253,7 @@ static bool can_share_install(const void *one, const void *other)
 static int find_unmet_installs(struct state_run *run, const void *args,
                                struct packages_wants *ret_unmet, struct err *err)
 {
-    struct job job;
+    struct install_job job;
 
     if (find_install_work(run, args, &job, err) < 0)
         return -1;
@@ -262,7 +263,7 @@ static int find_unmet_installs(struct state_run *run, const void *args,
 
 /* The latest version needs a fresh index; never refreshed in a dry run. */
 static int refresh_and_find(struct state_run *run, const struct installed_args *want,
-                            struct job *job, struct err *err)
+                            struct install_job *job, struct err *err)
 {
     const struct packages_index how = { false, want->cache_valid_time, NULL };
 
@@ -280,7 +281,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
 {
     const struct installed_args *want = args;
     const char *gift = packages_share_gift(run);
-    struct job job;
+    struct install_job job;
 
     if (find_install_work(run, want, &job, err) < 0 || refresh_and_find(run, want, &job, err) < 0)
         return -1;
@@ -392,7 +393,7 @@ static const struct packages_share share = {
     .is_done = packages_is_met,
 };
 
-static int change_installed_holds(struct job *job, const struct installed_args *want,
+static int change_installed_holds(struct install_job *job, const struct installed_args *want,
                                   struct err *err)
 {
     const struct package_request request = packages_request(
@@ -401,7 +402,7 @@ static int change_installed_holds(struct job *job, const struct installed_args *
     return packages_act(&job->packages, &request, err);
 }
 
-static void report_install_result(struct job *job, const char *gift)
+static void report_install_result(struct install_job *job, const char *gift)
 {
     struct state_run *run = job->packages.run;
     const char *manager = job->packages.manager->name;
@@ -424,7 +425,8 @@ static void report_install_result(struct job *job, const char *gift)
 }
 
 /* In the versions that are installed. */
-static int install_again(struct job *job, const struct installed_args *want, struct err *err)
+static int install_again(struct install_job *job, const struct installed_args *want,
+                         struct err *err)
 {
     struct package_request request = { .action = PACKAGE_INSTALL };
     const char *path;
@@ -450,7 +452,8 @@ static int install_again(struct job *job, const struct installed_args *want, str
 }
 
 /* The state whose run of the manager changes packages notes all of the changes. */
-static int change_packages(struct job *job, const struct installed_args *want, struct err *err)
+static int change_packages(struct install_job *job, const struct installed_args *want,
+                           struct err *err)
 {
     struct packages_wants named = { 0 };
     struct packages_party party;
@@ -480,7 +483,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
 {
     const struct installed_args *want = args;
     const char *gift = packages_share_gift(run);
-    struct job job;
+    struct install_job job;
 
     if (find_install_work(run, want, &job, err) < 0 || find_installed_again(&job, want, err) < 0)
         return -1;

@@ -22,7 +22,7 @@ enum verdict {
     OLD,
 };
 
-struct job {
+struct upgrade_job {
     struct packages packages;
     struct packages_wants wants, unmet;
     struct package_offers offers;
@@ -49,7 +49,7 @@ static int refresh_newest_index(struct state_run *run, const struct newest_args 
     return 0;
 }
 
-static enum verdict judge_package(const struct job *job, const struct newest_args *want,
+static enum verdict judge_package(const struct upgrade_job *job, const struct newest_args *want,
                                   const struct packages_want *item)
 {
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
@@ -65,7 +65,7 @@ static enum verdict judge_package(const struct job *job, const struct newest_arg
     return item->found.held && !want->how.update_holds ? HELD : OLD;
 }
 
-static void add_older_package(struct job *job, const struct packages_want *item,
+static void add_older_package(struct upgrade_job *job, const struct packages_want *item,
                               enum verdict verdict)
 {
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
@@ -80,10 +80,10 @@ static void add_older_package(struct job *job, const struct packages_want *item,
     VEC_PUSH_IN(job->packages.run->arena, &job->unmet.list, want);
 }
 
-static int find_upgrade_work(struct state_run *run, const struct newest_args *want, struct job *job,
-                             struct err *err)
+static int find_upgrade_work(struct state_run *run, const struct newest_args *want,
+                             struct upgrade_job *job, struct err *err)
 {
-    *job = (struct job){ 0 };
+    *job = (struct upgrade_job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
         packages_wants(&job->packages, &want->what, &job->wants, err) < 0 ||
         packages_look(&job->packages, &job->wants, err) < 0)
@@ -102,7 +102,7 @@ static int find_upgrade_work(struct state_run *run, const struct newest_args *wa
     return 0;
 }
 
-static void report_package(struct job *job, const struct newest_args *want,
+static void report_package(struct upgrade_job *job, const struct newest_args *want,
                            const struct packages_want *item)
 {
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
@@ -132,7 +132,7 @@ static void report_package(struct job *job, const struct newest_args *want,
     }
 }
 
-static void report_packages(struct job *job, const struct newest_args *want)
+static void report_packages(struct upgrade_job *job, const struct newest_args *want)
 {
     if (job->trouble)
         state_say(job->packages.run, "%s", job->trouble);
@@ -145,7 +145,7 @@ static void report_packages(struct job *job, const struct newest_args *want)
 int newest_check(struct state_run *run, const void *args, struct err *err)
 {
     const char *gift = packages_share_gift(run);
-    struct job job;
+    struct upgrade_job job;
 
     if (refresh_newest_index(run, args, err) < 0 || find_upgrade_work(run, args, &job, err) < 0)
         return -1;
@@ -167,7 +167,7 @@ static bool can_share_upgrade(const void *one, const void *other)
 static int find_older_packages(struct state_run *run, const void *args,
                                struct packages_wants *ret_unmet, struct err *err)
 {
-    struct job job;
+    struct upgrade_job job;
 
     if (find_upgrade_work(run, args, &job, err) < 0)
         return -1;
@@ -214,7 +214,7 @@ static const struct packages_share share = {
 int newest_apply(struct state_run *run, const void *args, struct err *err)
 {
     const char *gift = packages_share_gift(run), *remark = NULL;
-    struct job job;
+    struct upgrade_job job;
 
     if ((run->forced && refresh_newest_index(run, args, err) < 0) ||
         find_upgrade_work(run, args, &job, err) < 0)

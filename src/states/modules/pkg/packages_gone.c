@@ -25,7 +25,7 @@ int packages_gone_validate(const void *args, const struct value *where, struct d
     return packages_validate(&want->what, where, diags);
 }
 
-struct job {
+struct removal_job {
     struct packages packages;
     struct packages_wants wants, there;
 };
@@ -40,9 +40,9 @@ static bool is_package_there(const struct packages *packages, const struct packa
 }
 
 static int find_packages(struct state_run *run, const struct packages_gone_args *args, bool purge,
-                         struct job *job, struct err *err)
+                         struct removal_job *job, struct err *err)
 {
-    *job = (struct job){ 0 };
+    *job = (struct removal_job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
         packages_wants(&job->packages, &args->what, &job->wants, err) < 0 ||
         packages_look(&job->packages, &job->wants, err) < 0)
@@ -54,7 +54,7 @@ static int find_packages(struct state_run *run, const struct packages_gone_args 
 }
 
 /* In a dry run, an earlier state may release it. */
-static int check_holds(const struct job *job, struct err *err)
+static int check_holds(const struct removal_job *job, struct err *err)
 {
     VEC_EACH (&job->there.list, want)
         if (want->found.held && !job->packages.run->test)
@@ -75,7 +75,7 @@ static bool can_share_removal(const void *one, const void *other)
 static int find_doomed(struct state_run *run, const void *args, bool purge,
                        struct packages_wants *ret, struct err *err)
 {
-    struct job job;
+    struct removal_job job;
 
     if (find_packages(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
@@ -148,7 +148,7 @@ static const struct packages_share purging = {
 /* --- the states -------------------------------------------------------------------------- */
 
 /* Why there is nothing to do. */
-static void report_other_removals(struct job *job, bool purge)
+static void report_other_removals(struct removal_job *job, bool purge)
 {
     struct state_run *run = job->packages.run;
     struct packages_wants absent = { 0 };
@@ -172,7 +172,7 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
                         struct err *err)
 {
     const char *gift = packages_share_gift(run);
-    struct job job;
+    struct removal_job job;
 
     if (find_packages(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
@@ -194,7 +194,7 @@ int packages_gone_apply(struct state_run *run, const struct packages_gone_args *
                         struct err *err)
 {
     const char *gift = packages_share_gift(run), *remark = NULL;
-    struct job job;
+    struct removal_job job;
 
     if (find_packages(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;

@@ -8,7 +8,7 @@
 #include "states/provider/package/installed.h"
 #include "states/state/module.h"
 
-struct job {
+struct hold_job {
     struct packages packages;
     struct packages_wants wants;
     struct packages_wants hold, let_go;
@@ -23,7 +23,7 @@ static bool is_hold_wanted(const struct packages_wants *wants, const char *name)
 }
 
 /* Held packages that are not in the list. */
-static int find_others(struct job *job, struct err *err)
+static int find_others(struct hold_job *job, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
     const struct package_db *db;
@@ -43,7 +43,7 @@ static int find_others(struct job *job, struct err *err)
 }
 
 /* Why a package cannot be held as it is. In a dry run, an earlier state may install it. */
-static int report_unfit(struct job *job, const struct packages_want *want, struct err *err)
+static int report_unfit(struct hold_job *job, const struct packages_want *want, struct err *err)
 {
     const bool is_missing = want->found.state != PACKAGE_INSTALLED;
     struct state_run *run = job->packages.run;
@@ -62,13 +62,14 @@ static int report_unfit(struct job *job, const struct packages_want *want, struc
     return 0;
 }
 
-static bool is_fit(const struct job *job, const struct packages_want *want)
+static bool is_fit(const struct hold_job *job, const struct packages_want *want)
 {
     return want->found.state == PACKAGE_INSTALLED &&
            (want->wish.count == 0 || packages_is_met(&job->packages, want));
 }
 
-static int sort_held_packages(struct job *job, const struct packages_hold *hold, struct err *err)
+static int sort_held_packages(struct hold_job *job, const struct packages_hold *hold,
+                              struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
 
@@ -86,10 +87,10 @@ static int sort_held_packages(struct job *job, const struct packages_hold *hold,
     return hold->alone ? find_others(job, err) : 0;
 }
 
-static int find_hold_work(struct state_run *run, const struct packages_hold *hold, struct job *job,
-                          struct err *err)
+static int find_hold_work(struct state_run *run, const struct packages_hold *hold,
+                          struct hold_job *job, struct err *err)
 {
-    *job = (struct job){ 0 };
+    *job = (struct hold_job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
         return -1;
     if (!package_request_can(job->packages.manager, PACKAGE_HOLD))
@@ -103,7 +104,7 @@ static int find_hold_work(struct state_run *run, const struct packages_hold *hol
 
 int packages_hold_check(struct state_run *run, const struct packages_hold *hold, struct err *err)
 {
-    struct job job;
+    struct hold_job job;
 
     if (find_hold_work(run, hold, &job, err) < 0)
         return -1;
@@ -121,7 +122,7 @@ int packages_hold_check(struct state_run *run, const struct packages_hold *hold,
     return 0;
 }
 
-static int change_package_holds(struct job *job, struct err *err)
+static int change_package_holds(struct hold_job *job, struct err *err)
 {
     const struct package_request hold = packages_request(&job->packages, PACKAGE_HOLD, &job->hold);
     const struct package_request let_go =
@@ -136,7 +137,7 @@ int packages_hold_apply(struct state_run *run, const struct packages_hold *hold,
 {
     struct packages_undo undo;
     struct err after;
-    struct job job;
+    struct hold_job job;
     int rc;
 
     if (find_hold_work(run, hold, &job, err) < 0)

@@ -162,7 +162,7 @@ int packages_undo_tell(struct packages *packages, const struct packages_undo *un
 /* --- revert -------------------------------------------------------------------------- */
 
 /* The required actions; each is a separate request. */
-struct plan {
+struct undo_plan {
     struct package_request remove, purge, install, hold, unhold;
 };
 
@@ -181,7 +181,7 @@ static struct package read_noted_packages(const struct value *v)
     };
 }
 
-static void plan_one(struct packages *packages, struct plan *plan, const char *name,
+static void plan_one(struct packages *packages, struct undo_plan *plan, const char *name,
                      const struct package *was, const struct package *now)
 {
     const bool has = now->state >= PACKAGE_BROKEN, had = was->state >= PACKAGE_BROKEN;
@@ -213,7 +213,7 @@ static bool may_have_changed(const struct packages *packages, const struct value
     return !changed || changed->kind != VALUE_MAP || value_map_find(changed->map, name);
 }
 
-static void plan_noted(struct packages *packages, struct plan *plan, const char *note,
+static void plan_noted(struct packages *packages, struct undo_plan *plan, const char *note,
                        const struct map *now, struct map *seen)
 {
     const struct value *noted = state_noted(packages->run, note);
@@ -233,11 +233,11 @@ static void plan_noted(struct packages *packages, struct plan *plan, const char 
 }
 
 static void make_undo_plan(struct packages *packages, const struct map *now, bool all,
-                           struct plan *ret_plan)
+                           struct undo_plan *ret_plan)
 {
     struct map seen = MAP_INIT_IN(packages->run->arena);
 
-    *ret_plan = (struct plan){
+    *ret_plan = (struct undo_plan){
         .remove = { .action = PACKAGE_REMOVE },
         .purge = { .action = PACKAGE_PURGE },
         .install = { .action = PACKAGE_INSTALL, .change_held = true },
@@ -250,7 +250,7 @@ static void make_undo_plan(struct packages *packages, const struct map *now, boo
 }
 
 /* Do other packages depend on those to remove? */
-static int may_erase(struct packages *packages, const struct plan *plan, struct err *err)
+static int may_erase(struct packages *packages, const struct undo_plan *plan, struct err *err)
 {
     struct package_request request = { .action = PACKAGE_MAY_ERASE };
 
@@ -271,7 +271,7 @@ static void report_revert(struct packages *packages, const struct package_reques
                   target->version ? target->version : "", packages->manager->name);
 }
 
-static int run_plan(struct packages *packages, const struct plan *plan, struct err *err)
+static int run_plan(struct packages *packages, const struct undo_plan *plan, struct err *err)
 {
     const struct {
         const struct package_request *request;
@@ -298,7 +298,7 @@ static int run_plan(struct packages *packages, const struct plan *plan, struct e
 int packages_undo_revert(struct state_run *run, const void *args, struct err *err)
 {
     struct packages packages;
-    struct plan plan;
+    struct undo_plan plan;
     struct map now;
 
     (void)args;

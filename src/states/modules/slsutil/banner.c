@@ -23,13 +23,13 @@ const struct param banner_params[] = {
 /* clang-format on */
 
 /* The edges of a line, and the room between them. */
-struct frame {
+struct banner_frame {
     struct str comment, left, right; /* as given, without blanks at its end, at both ends */
     char border;
     size_t width, room;
 };
 
-static void add_banner_border(struct buf *out, const struct frame *frame)
+static void add_banner_border(struct buf *out, const struct banner_frame *frame)
 {
     buf_add_str(out, frame->comment);
     for (size_t i = frame->left.n + frame->right.n; i < frame->width; i++)
@@ -44,7 +44,7 @@ static void add_blanks(struct buf *out, size_t n)
         buf_add_char(out, ' ');
 }
 
-static void add_spacer(struct buf *out, const struct frame *frame)
+static void add_spacer(struct buf *out, const struct banner_frame *frame)
 {
     buf_add_str(out, frame->comment);
     add_blanks(out, frame->width > 2 * frame->comment.n ? frame->width - 2 * frame->comment.n : 0);
@@ -53,7 +53,7 @@ static void add_spacer(struct buf *out, const struct frame *frame)
 }
 
 /* As Python centers: the odd blank goes to the left when the width is odd, too. */
-static void add_banner_line(struct buf *out, const struct frame *frame, struct str line,
+static void add_banner_line(struct buf *out, const struct banner_frame *frame, struct str line,
                             bool center)
 {
     const size_t used = utf8_count(line), rest = frame->room > used ? frame->room - used : 0;
@@ -70,7 +70,8 @@ static void add_banner_line(struct buf *out, const struct frame *frame, struct s
 }
 
 /* Lines of whole words; a word that has no room in a line is cut. */
-static void add_wrapped(struct buf *out, const struct frame *frame, struct str text, bool center)
+static void add_wrapped(struct buf *out, const struct banner_frame *frame, struct str text,
+                        bool center)
 {
     while ((text = str_trim(text)).n > 0) {
         size_t fits = utf8_offset(text, frame->room);
@@ -91,7 +92,7 @@ int banner_call(struct state_run *run, const void *args, struct value *ret, stru
 {
     const struct banner_args *want = args;
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
-    struct frame frame = {
+    struct banner_frame frame = {
         .comment = str_from(want->comment),
         .left = str_trim_right(str_from(want->comment)),
         .right = str_trim(str_from(want->comment)),

@@ -98,7 +98,7 @@ static int present_validate(const void *args, const struct value *where, struct 
 
 /* --- the key ------------------------------------------------------------------------------- */
 
-struct key {
+struct host_key {
     struct str type, blob;
 };
 
@@ -169,7 +169,7 @@ static bool is_fingerprint(const struct present_args *want, struct str blob)
 }
 
 /* The key with the fingerprint among the lines of a known_hosts file. */
-static bool pick_key(const struct present_args *want, struct str lines, struct key *ret)
+static bool pick_key(const struct present_args *want, struct str lines, struct host_key *ret)
 {
     struct line line;
 
@@ -187,7 +187,7 @@ static bool pick_key(const struct present_args *want, struct str lines, struct k
 }
 
 /* Ask the host; an unverified key is never accepted. */
-static int scan_host(struct state_run *run, const struct present_args *want, struct key *ret,
+static int scan_host(struct state_run *run, const struct present_args *want, struct host_key *ret,
                      struct err *err)
 {
     const struct tool tool = run_tool(run);
@@ -213,7 +213,7 @@ static int scan_host(struct state_run *run, const struct present_args *want, str
 /* `known` are the existing lines of the host: one that matches is enough, so the host need not
  * be up. */
 static int find_host_key(struct state_run *run, const struct present_args *want, struct str known,
-                         struct key *ret, struct err *err)
+                         struct host_key *ret, struct err *err)
 {
     char hex[DIGEST_HEX_MAX];
     struct str rest, first;
@@ -224,8 +224,9 @@ static int find_host_key(struct state_run *run, const struct present_args *want,
         return pick_key(want, known, ret) ? 0 : scan_host(run, want, ret, err);
     rest = str_trim(str_from(want->key));
     first = lines_word(&rest);
-    *ret = keyfile_is_type(first) ? (struct key){ first, lines_word(&rest) }
-                                  : (struct key){ str_from(find_host_key_type(want->enc)), first };
+    *ret = keyfile_is_type(first)
+               ? (struct host_key){ first, lines_word(&rest) }
+               : (struct host_key){ str_from(find_host_key_type(want->enc)), first };
     if (want->fingerprint && !is_fingerprint(want, ret->blob))
         return err_set(err, ERR_INVALID, "the key of %s does not have the fingerprint %s",
                        want->name, want->fingerprint);
@@ -235,7 +236,7 @@ static int find_host_key(struct state_run *run, const struct present_args *want,
 /* --- the file -------------------------------------------------------------------------------- */
 
 /* Does the line have another key of the same type? `ret_right`: it has this key. */
-static bool is_of_kind(struct str line, const struct key *key, bool *ret_right)
+static bool is_of_kind(struct str line, const struct host_key *key, bool *ret_right)
 {
     struct str rest = line, type, blob;
 
@@ -265,8 +266,8 @@ static int hash_name(struct state_run *run, const char *line, struct str *ret, s
     return result;
 }
 
-static int new_line(struct state_run *run, const struct present_args *want, const struct key *key,
-                    struct str *ret, struct err *err)
+static int new_line(struct state_run *run, const struct present_args *want,
+                    const struct host_key *key, struct str *ret, struct err *err)
 {
     const char *host = knownhosts_host(run, want->name, want->port);
     const char *line =
@@ -286,7 +287,7 @@ static int plan_host_key(struct state_run *run, const void *args, const struct e
     const struct str end = lines_end_of(file->text);
     struct str rest = file->text, found, fresh;
     struct line line;
-    struct key key;
+    struct host_key key;
     bool placed = false;
 
     if (knownhosts_find(run, host.p, file, &found, err) < 0 ||

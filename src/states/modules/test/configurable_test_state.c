@@ -6,11 +6,11 @@
 #define ARGS struct configurable_args
 
 /* As the words of the parameters. */
-enum wish { WISH_NO, WISH_YES, WISH_RANDOM };
+enum test_wish { WISH_NO, WISH_YES, WISH_RANDOM };
 #define WISHES "false|true|random"
 
 struct configurable_args {
-    enum wish result, changes;
+    enum test_wish result, changes;
     const char *comment;
     struct param_strs warnings;
     bool allow_test_mode_failure;
@@ -29,7 +29,7 @@ static const struct param configurable_params[] = {
     { 0 },
 };
 
-static bool choose_test_result(enum wish wish)
+static bool choose_test_result(enum test_wish wish)
 {
     return wish == WISH_RANDOM ? chance_number() % 2 == 0 : wish == WISH_YES;
 }

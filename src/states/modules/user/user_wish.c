@@ -200,11 +200,11 @@ int user_wish_foresee(struct state_run *run, const struct user_wish *wish, bool 
     return 0;
 }
 
-struct names {
+struct group_names {
     VEC(const char *) list;
 };
 
-static void add_group_name(struct state_run *run, struct names *names, const char *name)
+static void add_group_name(struct state_run *run, struct group_names *names, const char *name)
 {
     if (!accounts_has((struct param_strs){ names->list.n, names->list.p }, name))
         VEC_PUSH_IN(run->arena, &names->list, name);
@@ -218,7 +218,7 @@ static bool is_removing_groups(const struct state_run *run, const struct user_wi
 
 /* All wanted supplementary groups; `missing` is one that does not exist. */
 static int find_wanted_groups(struct state_run *run, const struct user_wish *wish, gid_t login,
-                              const struct param_strs *now, struct names *names,
+                              const struct param_strs *now, struct group_names *names,
                               const char **missing, struct err *err)
 {
     bool found;
@@ -244,7 +244,7 @@ static int find_wanted_groups(struct state_run *run, const struct user_wish *wis
 }
 
 /* Is it already in all of them? Then its other groups need not be looked up. */
-static bool is_in_all(const char *user, const struct names *names)
+static bool is_in_all(const char *user, const struct group_names *names)
 {
     VEC_EACH (&names->list, name)
         if (!accountdb_is_member(*name, user))
@@ -256,7 +256,7 @@ static bool is_in_all(const char *user, const struct names *names)
 static struct param_strs drop_own_group(struct state_run *run, const char *user,
                                         struct param_strs groups)
 {
-    struct names names = { 0 };
+    struct group_names names = { 0 };
 
     for (size_t i = 0; i < groups.n; i++)
         if (strcmp(groups.p[i], user) != 0)
@@ -269,7 +269,7 @@ static int compare_groups(struct state_run *run, const struct user_wish *wish,
                           struct err *err)
 {
     const char *missing = NULL;
-    struct names names = { 0 };
+    struct group_names names = { 0 };
     struct param_strs groups;
 
     if (!wish->has_groups && wish->optional_groups.n == 0)
@@ -497,7 +497,7 @@ int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
                         struct tool_words *words, struct err *err)
 {
     const char *missing = NULL;
-    struct names names = { 0 };
+    struct group_names names = { 0 };
     gid_t login;
 
     if (wish->has_uid)

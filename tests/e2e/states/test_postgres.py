@@ -242,6 +242,6 @@ g: {postgres_privileges.present: [{name: x}, {object_name: t}, {object_type: cha
 h: {postgres_extension.present: [{name: x}, {from_db: "1.0"}]}
 """)
     for words in ("'encrypted: false' is not supported", "'encrypted' must be true, 'md5' or 'scram-sha-256'", "'owner_recurse' requires 'owner'",
-                  "'FLY' is not a valid privilege", "'privileges' is required", "'privileges' is not for groups", "'object_type'",
+                  "'FLY' is not a valid privilege", "'privileges' is required", "'privileges' is not supported for groups", "'object_type'",
                   "'from_db' is not supported"):
         assert words in said, said

@@ -9,7 +9,7 @@
 
 #define ARGS struct install_args
 
-/* What update-alternatives keeps a priority in. */
+/* update-alternatives stores priorities as int. */
 #define PRIORITY_MAX INT32_MAX
 
 struct install_args {

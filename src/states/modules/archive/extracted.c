@@ -317,7 +317,7 @@ static int is_already_extracted(struct state_run *run, const struct extracted_ar
     return result;
 }
 
-/* What is there already is not extracted again; NULL: it is skipped. */
+/* Existing content is not extracted again, but changes its owner. `wish` NULL: skipped. */
 static int apply_owner(struct state_run *run, const struct extracted_args *want,
                        const struct unpacked_wish *wish, struct err *err)
 {

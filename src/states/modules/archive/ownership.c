@@ -19,7 +19,7 @@ struct ownership {
     const struct unpacked_wish *wish;
     const char *root; /* the folder */
     size_t skip;      /* bytes of a path below it that are not in the archive */
-    struct map paths; /* of the archive, below the folder */
+    struct map paths; /* archive paths, relative to the folder */
     struct map tops;
     bool acts;
     size_t found;

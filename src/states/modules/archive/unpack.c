@@ -104,7 +104,7 @@ struct unpacking {
     struct arena *arena;
     const struct unpack_options *options;
     struct archive *reader, *writer; /* writer NULL: list only */
-    int fd;                          /* of a large archive; -1: in memory */
+    int fd;                          /* the file of a large archive; -1: in memory */
     uint64_t bytes;
 };
 

@@ -31,14 +31,14 @@ struct source_content;
 enum unpack_format { UNPACK_ANY, UNPACK_TAR, UNPACK_ZIP, UNPACK_7ZIP, UNPACK_RAR, UNPACK_CPIO };
 
 struct unpack_options {
-    const char *name; /* of the archive, for messages */
+    const char *name; /* archive name for messages */
     const char *folder;
     enum unpack_format format;
     unsigned strip; /* leading components stripped from each path */
     const char *password;
     uid_t uid; /* FS_KEEP: our own */
     gid_t gid;
-    const struct cancel *cancel; /* NULL: nobody cancels */
+    const struct cancel *cancel; /* NULL: it is not canceled */
 };
 
 struct unpack_entry {

@@ -28,7 +28,7 @@
 
 #define LIST_FILE_MAX ((size_t)256 << 20)
 #define LIST_FOLDER   "archives"
-/* Of a list that is written before its archive is in place; no archive is known by this. */
+/* Marks a list that is written before its archive is in place; matches no archive. */
 #define UNFINISHED "-"
 
 /* By folder and source, since two archives may share a folder. */
@@ -71,12 +71,12 @@ static int check_paths(struct state_run *run, const struct unpacked_wish *wish, 
 static int refuse_other_kind(const char *path, struct err *err)
 {
     return err_set(err, ERR_INVALID,
-                   "'%s' is in the way of the archive, which has something of another kind there; "
+                   "'%s' is in the way: the archive has a path of another kind there; "
                    "force: true replaces it",
                    path);
 }
 
-/* What is removed before is not in the way. */
+/* Paths that are removed first are not in the way. */
 static int check_kinds(struct state_run *run, const struct unpacked_wish *wish,
                        const struct unpack_entries *entries, struct err *err)
 {
@@ -413,7 +413,7 @@ static int remove_other_members(struct state_run *run, const struct unpacked_wis
     return 0;
 }
 
-/* What the archive has at its top goes, with all that is in it. */
+/* Removes the top entries of the archive with their contents. */
 static int remove_tops(struct state_run *run, const struct unpacked_wish *wish,
                        const struct unpack_entries *entries, struct err *err)
 {

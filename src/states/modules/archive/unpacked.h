@@ -23,12 +23,12 @@ struct state_run;
 
 struct unpacked_wish {
     const char *folder, *source;
-    const char *mark; /* what the archive is known by */
+    const char *mark; /* identifies the archive */
     bool at_hand;     /* the archive itself is in `archive` */
     struct source_content archive;
     struct unpack_options options;
     bool clean, cleans_tops, makedirs, one_top;
-    bool keeps_others;  /* what is in the way of a path, and is of another kind, is an error */
+    bool keeps_others;  /* an existing path of another kind is an error */
     bool top_is_folder; /* with one_top: a file alone is refused, too */
     bool follows_hash;  /* another mark is another archive, also when all of its paths are there */
     bool trusts_list;   /* with the same mark, whether the paths are there does not matter */

@@ -37,11 +37,11 @@ struct command_args {
     const struct value *success_retcodes;
     struct param_strs success_stdout, success_stderr;
     bool ignore_retcode, hide_output;
-    int loglevel; /* of the output: COMMAND_QUIET, or one that has no effect */
+    int loglevel; /* log level of the output: COMMAND_QUIET, or one that has no effect */
     bool has_loglevel;
 };
 
-/* What to run: a text for the shell, or words. */
+/* The command: a text for the shell, or words. */
 struct shell_command {
     const char *text;        /* for the shell, and for messages */
     const char *const *argv; /* alternative; ends in NULL */

@@ -6,7 +6,7 @@
 #include "states/state/module.h"
 #include "core/sys/cancel.h"
 
-/* Nobody cancels what cleans up, so it must not wait for long. */
+/* Cleanups are not canceled, so they must not wait for long. */
 #define CLEANUP_NS (30 * INT64_C(1000000000))
 
 struct tool run_tool(const struct state_run *run)

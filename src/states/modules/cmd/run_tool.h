@@ -15,7 +15,7 @@ struct value;
 
 struct tool run_tool(const struct state_run *run);
 
-/* What there is now, as a note. */
+/* Returns the current state as a note. */
 typedef int run_tool_look_fn(struct state_run *run, const void *args, struct value *ret,
                              struct err *err);
 /* For apply, which has noted "before" and then run a program that ended with `rc` and `err`: note

@@ -217,7 +217,7 @@ static int call_cache_master(struct state_run *run, const void *args, struct val
     return call_cache_dir(run, &all, ret, err);
 }
 
-/* What file.cached, cp.get_url and cp.cache_file have kept, and the tree where it is on this
+/* Files kept by file.cached, cp.get_url and cp.cache_file, and the tree where it is on this
  * machine. */
 static int call_list_minion(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
@@ -234,7 +234,7 @@ static int call_list_minion(struct state_run *run, const void *args, struct valu
     return 0;
 }
 
-/* What is not there is false, as in Salt. */
+/* As in Salt, false if it does not exist. */
 static int call_get_url(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct cp_args *want = args;

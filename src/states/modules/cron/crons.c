@@ -21,7 +21,7 @@ const char *crons_identifier(const char *text)
     return text && strcasecmp(text, "false") != 0 ? text : NULL;
 }
 
-static bool is_nobody(struct state_run *run, const char *user)
+static bool is_user_missing(struct state_run *run, const char *user)
 {
     const struct account *account = NULL;
     struct err ignored; /* on errors, assume that it exists */
@@ -46,7 +46,7 @@ static struct str skip_header(struct str text)
 }
 
 /* Does "user does not exist" count as "no crontab"? */
-static int read_table(struct state_run *run, const char *user, bool nobody_is_fine, struct str *ret,
+static int read_table(struct state_run *run, const char *user, bool may_be_missing, struct str *ret,
                       struct err *err)
 {
     const struct tool tool = run_tool(run);
@@ -68,7 +68,7 @@ static int read_table(struct state_run *run, const char *user, bool nobody_is_fi
     }
     if (str_find(result.err, STR("no crontab for"), 0) != STR_NONE)
         return 0;
-    if (!nobody_is_fine || !is_nobody(run, user))
+    if (!may_be_missing || !is_user_missing(run, user))
         return tool_fail(argv, &result, err);
     return 0;
 }
@@ -82,7 +82,7 @@ int crons_read(struct state_run *run, const char *user, struct str *ret, struct 
             run,
             "program 'crontab' is not installed; an earlier state must install it (apply fails "
             "otherwise)");
-    if (run->test && is_nobody(run, user))
+    if (run->test && is_user_missing(run, user))
         state_say(run,
                   "user %s does not exist; an earlier state must create it (apply fails otherwise)",
                   user);

@@ -154,7 +154,7 @@ struct found {
     bool exists;
     struct crontab_block block;
     struct crontab_entry want;
-    struct str lines; /* of the wanted block */
+    struct str lines; /* text of the wanted block */
 };
 
 static int plan_entry(struct state_run *run, const struct present_args *want, struct found *ret,

@@ -11,7 +11,7 @@
 #include "states/state/module.h"
 #include "core/sys/process.h"
 
-/* What debconf stores. */
+/* An answer as debconf stores it. */
 struct answer {
     bool exists, seen;
     const char *type, *owners;

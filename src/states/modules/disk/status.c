@@ -56,7 +56,7 @@ static int status_validate(const void *args, const struct value *where, struct d
     return result;
 }
 
-/* What is used or free, in kilobytes or percent, as df shows it. */
+/* Used or free space in kilobytes or percent, as df shows it. */
 static int measure_disk(const struct status_args *want, uint64_t *ret, struct err *err)
 {
     struct statvfs vfs;

@@ -1,7 +1,7 @@
 /*
  * environment - the environment variables of this process, as a value.
  *
- * Memory: the arena. Threads: any, while nobody sets variables.
+ * Memory: the arena. Threads: any, while no thread sets variables.
  */
 #ifndef STATES_MODULES_ENVIRON_ENVIRONMENT_H
 #define STATES_MODULES_ENVIRON_ENVIRONMENT_H

@@ -12,7 +12,7 @@
 
 #define ARGS struct sending_args
 
-/* Of the data in a report. */
+/* Limit for the data in a report. */
 #define SHOWN_MAX ((size_t)64 << 10)
 
 /* clang-format off */
@@ -69,7 +69,7 @@ static void add_pairs(struct state_run *run, struct value_map *data, const struc
                       value_copy(run->arena, &from->map->pairs[i].value));
 }
 
-/* What was named last wins: trees, other keys, `data`. */
+/* The last one wins: trees, other keys, `data`. */
 static int make_event_data(struct state_run *run, const struct sending_args *want,
                            struct value *ret, struct err *err)
 {

@@ -522,7 +522,7 @@ static int call_statvfs(struct state_run *run, const void *args, struct value *r
     return 0;
 }
 
-/* Of what is not a device: two zeros, as in Salt. */
+/* As in Salt, anything but a device has two zeros. */
 static int call_get_devmm(struct state_run *run, const void *args, struct value *ret,
                           struct err *err)
 {

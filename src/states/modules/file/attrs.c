@@ -28,7 +28,7 @@ struct cached {
     char name[CACHE_NAME_MAX + 1];
     uint32_t id;
     int64_t read_at;
-    struct timespec file_time; /* of the account file then */
+    struct timespec file_time; /* mtime of the account file at that time */
     ino_t file_inode;
 };
 

@@ -55,7 +55,7 @@ void attrs_check(struct state_run *run, const char *path, const struct attrs *at
 int attrs_apply(struct state_run *run, struct site *site, const struct attrs *attrs,
                 struct err *err);
 
-/* What Salt manages on Windows. */
+/* Parameters that Salt supports on Windows only. */
 /* clang-format off */
 #define ATTRS_WINDOWS                              \
     PARAM_IDLE("win_owner", "Windows only"),       \

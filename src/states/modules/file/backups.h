@@ -21,9 +21,9 @@ struct backups_args {
 
 extern const struct param backups_params[];
 
-/* Of one file, the newest first: { 0: { Backup Time, Size, Location }, ... } */
+/* Lists those of one file, the newest first: { 0: { Backup Time, Size, Location }, ... } */
 int backups_of_file(struct state_run *run, const void *args, struct value *ret, struct err *err);
-/* Of the files of a folder: the same by their names. */
+/* Lists those of all files in a folder, by file name. */
 int backups_of_folder(struct state_run *run, const void *args, struct value *ret, struct err *err);
 
 #endif

@@ -112,7 +112,7 @@ static struct str choose_marker(const struct state_run *run, struct str given, s
     return given.n > 0 ? given : run->salt ? salts : ours;
 }
 
-/* What several sources hold, one after another. */
+/* The contents of several sources, one after another. */
 static int join_block_sources(struct state_run *run, const struct block_args *want, struct str *ret,
                               struct err *err)
 {

@@ -44,7 +44,7 @@ struct copy {
     bool differs;
 };
 
-/* What is kept, and what should be. Without a hash, what came from the network stays as it is. */
+/* The cached copy and the wanted one. Without a hash, a downloaded copy is never refreshed. */
 static int compare_copy(struct state_run *run, const struct cached_args *want, struct copy *ret,
                         struct err *err)
 {

@@ -42,8 +42,8 @@ struct content {
     bool given;         /* content was given, else it is not managed */
     struct str text;    /* never a NULL view */
     const char *source; /* the source that was used; NULL: none */
-    const char *hash;   /* what a list of sources says of it; NULL: nothing */
-    /* Of a caller that streams, when the source is large: the content is in its file, and `text` is
+    const char *hash;   /* from a list of sources; NULL: none */
+    /* If the caller streams and the source is large: the content is in its file, and `text` is
      * empty. Otherwise `file` is NULL. */
     struct source_content large;
 };
@@ -57,7 +57,7 @@ int content_get(struct state_run *run, const struct content_args *args, struct c
 
 /* Should it be rendered? For callers that render by themselves. */
 bool content_is_template(const struct value *template);
-/* For texts that Salt renders unless told otherwise: what was given, else true in a Salt file. */
+/* For texts that Salt renders by default: the parameter if given, else true in a Salt file. */
 const struct value *content_choose_template(const struct state_run *run,
                                             const struct value *template);
 /* Render with `extra`, `defaults` and `context` on top. */

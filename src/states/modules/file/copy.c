@@ -56,8 +56,8 @@ static int copy_validate(const void *args, const struct value *where, struct dia
 struct step {
     const char *from, *to;
     struct fs_info source, there;
-    struct attrs attrs; /* of the copy */
-    const char *target; /* of a link */
+    struct attrs attrs; /* attributes of the copy */
+    const char *target; /* link target */
 };
 
 struct survey {
@@ -241,10 +241,10 @@ static int init_copy_survey(struct survey *survey, struct state_run *run,
 
 static void say_steps(struct survey *survey)
 {
-    size_t told = 0;
+    size_t reported = 0;
 
     VEC_EACH (&survey->steps, step) {
-        if (told++ == SENTENCES_MAX) {
+        if (reported++ == SENTENCES_MAX) {
             state_say(survey->run, "and %zu more", survey->steps.n - SENTENCES_MAX);
             return;
         }

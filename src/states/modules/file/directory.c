@@ -198,7 +198,7 @@ static int visit_directory_entry(void *self, enum tree_step step, const struct t
 static int init_directory_survey(struct survey *survey, struct state_run *run,
                                  const struct directory_args *want, struct err *err)
 {
-    /* Of both, Salt's is dir_mode. */
+    /* If both are given, Salt uses dir_mode. */
     const struct value *mode =
         want->mode && !(run->salt && want->dir_mode) ? want->mode : want->dir_mode;
     const struct value *below = want->dir_mode ? want->dir_mode : want->mode;

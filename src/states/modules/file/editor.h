@@ -31,7 +31,7 @@ struct editor_file {
     const char *path;
     bool exists;
     struct str text;     /* empty if the file is missing; never a NULL view */
-    struct fs_info seen; /* what was read: only that is ever replaced by the result */
+    struct fs_info seen; /* the file that was read; no other one is ever replaced */
 };
 
 /* The result of a plan. Texts are in the arena. */
@@ -48,8 +48,8 @@ struct editor {
     const char *path;
     int (*plan)(struct state_run *run, const void *args, const struct editor_file *file,
                 struct editor_plan *plan, struct err *err);
-    const struct change_attr *fresh;  /* of a new file; NULL: 0644 */
-    const struct change_attr *folder; /* of new parent folders; NULL: 0755 */
+    const struct change_attr *fresh;  /* attributes of a new file; NULL: 0644 */
+    const struct change_attr *folder; /* attributes of new parent folders; NULL: 0755 */
     bool makedirs;
     bool hide;                  /* no diff */
     const struct value *backup; /* see backup.h */

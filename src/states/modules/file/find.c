@@ -147,7 +147,7 @@ static int is_entry_matched(const struct matcher *matcher, struct str text, bool
     return *ret && matcher ? matcher_find(matcher, text, 0, NULL, ret, err) : 0;
 }
 
-/* What cannot be read has no content that could match. */
+/* An unreadable file matches no content. */
 static int has_file_matching_text(const struct finding *f, const struct tree_entry *entry,
                                   bool *ret, struct err *err)
 {

@@ -8,7 +8,7 @@
 
 static const struct {
     const char *name, *letter;
-    int64_t number; /* of Python */
+    int64_t number; /* value in Python */
     unsigned flag;
 } known[] = {
     { "IGNORECASE", "I", 2, MATCHER_IGNORE_CASE },

@@ -48,7 +48,7 @@ static int get_source_sum_call(struct state_run *run, const void *args, struct v
     checksums_pick(run, text, NULL, &names, ret);
     return ret->kind == VALUE_MAP
                ? 0
-               : err_set(err, ERR_NOT_FOUND, "there is no hash in '%s'", want->hash);
+               : err_set(err, ERR_NOT_FOUND, "'%s' contains no hash", want->hash);
 }
 
 const struct module module_file_get_source_sum = {

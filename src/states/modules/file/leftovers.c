@@ -14,7 +14,7 @@
 struct search {
     struct state_run *run;
     struct arena *arena;
-    size_t prefix; /* of the folder, with its slash */
+    size_t prefix; /* length of the folder's path, with the slash */
     leftovers_keep_fn *keep;
     void *self;
     struct leftovers *found;

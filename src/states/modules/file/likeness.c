@@ -17,7 +17,7 @@ static bool is_likeness_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* What counts of a line. */
+/* The part of a line that is compared. */
 static struct str reduce_line(struct arena *arena, const struct likeness *rules, struct str line)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

@@ -128,7 +128,7 @@ static void add_managed_variable(struct state_run *run, struct value_map *to, co
     value_map_set(run->arena, to, value_text(name), v ? *v : value_null());
 }
 
-/* What file.accumulated has collected for the file. */
+/* The texts that file.accumulated has collected for the file. */
 static void add_managed_accumulated(struct state_run *run, struct value_map *to, const char *path)
 {
     struct value_map *found =

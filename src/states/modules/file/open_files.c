@@ -60,7 +60,7 @@ static void add_fd_link(struct state_run *run, const struct open_files_args *wan
         add_open_file(run->arena, found, value_text(path), value_int(pid));
 }
 
-/* What ends meanwhile, or is not ours to see, has no files. */
+/* A process that ends meanwhile or may not be inspected has no files. */
 static void add_process_files(struct state_run *run, const struct open_files_args *want,
                               const char *name, struct value_map *found)
 {

@@ -55,7 +55,7 @@ struct prospect_args {
     PARAM_REFUSED("verify_ssl", "certificates are always verified", .default_text = "true")
 /* clang-format on */
 
-/* What would change: an empty map when nothing would. */
+/* The changes; an empty map if there are none. */
 int prospect_find(struct state_run *run, const struct prospect_args *want, struct value *ret,
                   struct err *err);
 /* The unified diff of two texts with Salt's words for binary ones; empty: they are the same. */

@@ -82,7 +82,7 @@ enum item_kind { ITEM_FOLDER, ITEM_FILE, ITEM_LINK };
 struct item {
     enum item_kind kind;
     const char *relative, *path; /* path below the source, and destination */
-    const char *target;          /* of a link */
+    const char *target;          /* link target */
 };
 
 struct survey {
@@ -201,7 +201,7 @@ static int list_tree_files(struct survey *survey, struct err *err)
     return 0;
 }
 
-/* Of several sources the first that is there. */
+/* Uses the first source that exists. */
 static int choose_source(struct survey *survey, struct err *err)
 {
     const struct param_strs all = survey->want->sources;

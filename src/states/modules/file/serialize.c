@@ -24,7 +24,7 @@
 #define TEXT_MAX   ((size_t)16 << 20)
 #define INDENT_MAX 16
 
-/* What libyaml accepts. */
+/* Limits of libyaml. */
 #define YAML_INDENT_MIN 2
 #define YAML_INDENT_MAX 9
 #define YAML_WIDTH_MAX  1000000

@@ -30,13 +30,13 @@ struct wanted {
     struct attrs attrs;
     bool makedirs;
     bool own_folder;                   /* the caller creates the parent folder: do not check it */
-    const struct change_attr *folders; /* of folders that are made; NULL: 0755 */
+    const struct change_attr *folders; /* attributes of new folders; NULL: 0755 */
     bool keep_content;                 /* keep the content of an existing file */
     bool keep_absence;                 /* do not create it */
     bool replace_link;                 /* replace a link by a file; otherwise follow it */
     bool hide;                         /* no diff of the content */
     const struct value *backup;        /* see backup.h; NULL: none */
-    const struct fs_info *seen;        /* what the content was computed from; NULL: no file */
+    const struct fs_info *seen;        /* the file that the content was computed from; NULL: none */
 };
 
 enum wanted_done {

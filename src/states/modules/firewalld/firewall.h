@@ -25,7 +25,7 @@ struct value;
 
 #define FIREWALL_LOCK "firewalld"
 
-/* One call of firewall-cmd, and the one that takes it back. */
+/* A call of firewall-cmd, and the one that reverts it. */
 struct firewall_step {
     const char *words;      /* for reports: "port 80/tcp: not in zone public" */
     const char *made;       /* "added port 80/tcp to zone public" */

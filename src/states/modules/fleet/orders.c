@@ -347,7 +347,7 @@ static bool has_dry_run(const struct orders_args *want)
            (module && module->apply && !(module->flags & MODULE_ALWAYS));
 }
 
-/* Nothing is run, but a target that means nobody fails as it will. */
+/* Nothing is run, but a target that matches no peel fails as in a real run. */
 static int name_order_targets(struct state_run *run, const struct orders_args *want,
                               struct state_job *job, struct err *err)
 {

@@ -203,7 +203,7 @@ static bool is_noted(const struct value *noted, struct str name, struct str vers
     return false;
 }
 
-/* What this run installed, and nobody else since then: `after` has it and `before` does not. */
+/* Removes gems that this run installed: those in `after` and not in `before`. */
 static int remove_new(struct state_run *run, const struct gems_args *args, const struct gems *now,
                       size_t *ret_changes, struct err *err)
 {

@@ -59,7 +59,7 @@ bool gems_is_missing(struct state_run *run, const struct gems_args *args);
 /* All versions that are installed, for a note; and back to them: what is new goes, what is gone is
  * installed again. */
 struct value gems_note(struct state_run *run, const struct gems *gems);
-/* What is installed, as such a note, for run_tool_note_after. */
+/* The installed gems, as such a note, for run_tool_note_after. */
 int gems_look(struct state_run *run, const void *args, struct value *ret, struct err *err);
 /* The note of what apply is about to leave: `gems` without one, or with any version of it. Until
  * there is a better one, should the machine stop. */

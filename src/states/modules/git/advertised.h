@@ -13,8 +13,7 @@ struct repo_args;
 struct state_run;
 
 struct advertised {
-    const char
-        *commit; /* of a tag: the commit that it names; NULL: no branch or tag has the name */
+    const char *commit; /* the commit that a tag names; NULL: no branch or tag has the name */
     bool is_branch, is_tag;
 };
 

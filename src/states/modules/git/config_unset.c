@@ -63,7 +63,7 @@ static int is_pair_meant(const struct patterns *patterns, const struct config_pa
     return matcher_find(patterns->value, pair->value, 0, NULL, ret, err);
 }
 
-/* What is there and should not be stays in `ret->pairs`. */
+/* Leaves only the unwanted pairs in `ret->pairs`. */
 static int find_pairs(struct state_run *run, const struct unset_args *want, struct git_config *ret,
                       struct err *err)
 {

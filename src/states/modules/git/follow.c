@@ -18,7 +18,7 @@ struct course {
     struct advertised goal; /* its commit there */
     const char *local;      /* the branch that follows; NULL: HEAD does, on no branch */
     const char *base;       /* the commit of `local`; NULL: it does not exist */
-    const char *upstream;   /* what `local` tracks, "origin/main"; NULL: nothing */
+    const char *upstream;   /* upstream of `local`, "origin/main"; NULL: none */
     bool dirty;             /* files have changes */
 };
 
@@ -117,7 +117,7 @@ static bool is_elsewhere(const struct course *course)
     return course->local && (!course->now.branch || strcmp(course->local, course->now.branch) != 0);
 }
 
-/* What the local branch is to track; NULL: nothing. The HEAD of the remote says nothing about it.
+/* The upstream for the local branch; NULL: none. The HEAD of the remote says nothing about it.
  */
 static const char *find_upstream(struct state_run *run, const struct course *course)
 {

@@ -126,7 +126,7 @@ static const char *const fixed_env[] = {
     "GIT_SEQUENCE_EDITOR=false", "GIT_CONFIG_PARAMETERS=", "SUDO_UID=",
 };
 
-/* Off everywhere, whoever has set it. An empty safe.directory resets the list from files. */
+/* Off in all scopes. An empty safe.directory resets the list from files. */
 static const char *const fixed_settings[][2] = {
     { "core.hooksPath", "/dev/null" },
     { "core.fsmonitor", "false" },
@@ -283,13 +283,13 @@ static bool copy_sets(struct str listing, const char *section, const char *name)
     return false;
 }
 
-/* Of remote.NAME.uploadpack git takes the first: it cannot be turned off. */
+/* git uses the first remote.NAME.uploadpack: it cannot be turned off. */
 static int refuse_uploadpack(struct str listing, const char *folder, struct err *err)
 {
     if (!copy_sets(listing, "remote", "uploadpack"))
         return 0;
     return err_set(err, ERR_INVALID,
-                   "'%s' names a program to fetch with (remote.NAME.uploadpack), which is not run",
+                   "'%s' sets remote.NAME.uploadpack: programs of a working copy are not run",
                    folder);
 }
 

@@ -4,7 +4,7 @@
  * The configuration of a working copy names programs: hooks, filters, a file system monitor,
  * credential helpers, ssh. The owner of the copy controls them. So git runs with the rights of the
  * owner, and programs that only the copy names are not run. The configuration of the machine and of
- * the user the user that runs git (system and global files) stays in force.
+ * the user that runs git (system and global files) stays in force.
  *
  *     guard_choose_user -> guard_start -> guard_set... -> guard_env -> tool_try
  *

@@ -52,11 +52,11 @@ int repo_try(struct state_run *run, const struct repo_args *args, const char *pa
 int repo_git(struct state_run *run, const struct repo_args *args, const char *path,
              const char *const *words, struct str *ret, struct err *err);
 
-/* What a working copy is now. */
+/* The current state of a working copy. */
 struct repo {
     bool exists;        /* the path exists */
     bool is_repo;       /* and is a working copy, or a bare repository */
-    const char *url;    /* of the remote; NULL: none */
+    const char *url;    /* remote URL; NULL: none */
     const char *head;   /* commit; NULL: none */
     const char *branch; /* NULL: none is checked out */
 };

@@ -16,7 +16,7 @@
 /* Parts of the path of one grain. */
 #define DEPTH_MAX 32
 
-/* What the plan of the editor gets. */
+/* Arguments of the editor plan. */
 struct task {
     const struct grain_args *want;
     grain_decide_fn *decide;
@@ -120,7 +120,7 @@ static int put_grain(struct state_run *run, const struct grain_args *want, const
     return 0;
 }
 
-/* What the file says, else what was detected; a grain that is removed is one of the file. */
+/* The value in the file, else the detected one; only a grain of the file can be removed. */
 static const struct value *find_present_grain(struct state_run *run, const struct grain_args *want,
                                               const struct value *facts)
 {

@@ -25,7 +25,7 @@ struct grain_args {
     bool force, convert, destructive;
 };
 
-/* What becomes of a grain. */
+/* How to change a grain. */
 enum grain_fate { GRAIN_STAYS, GRAIN_IS_SET, GRAIN_IS_REMOVED };
 
 /* `now` is NULL when there is no such grain. Sets `ret` when the grain is set. */

@@ -34,8 +34,8 @@ struct inifile_args {
     PARAM("encoding", STR, struct inifile_args, encoding, "encoding of the file: utf-8, or ascii")
 /* clang-format on */
 
-/* What must be present or absent, in the order of the map; the header of a new section comes before
- * its options. */
+/* Options that must be present or absent, in the order of the map; the header of a new section
+ * comes before its options. */
 struct inifile_wishes {
     VEC(struct ini_item) list;
 };
@@ -50,10 +50,10 @@ struct inifile_draft {
 /* Make the result of an edit the text. */
 int inifile_step(struct inifile_draft *draft, struct buf *out, struct err *err);
 
-/* What is in `sections`: options with values, keys of options, or names of sections. */
+/* The kind of `sections`: options with values, keys of options, or section names. */
 enum inifile_content { INIFILE_VALUES, INIFILE_KEYS, INIFILE_SECTIONS };
 
-/* What one of the states does, and how it words it:
+/* The action of one of the states, and its wording:
  * "1 section IS_STILL file", "DID 2 sections FROM file", "ALL_OF file ARE_SET". */
 struct inifile_goal {
     enum inifile_content content;

@@ -58,7 +58,7 @@ static int report_condition(struct str word, struct err *err)
                    ORCHESTRATOR_CONDITIONS);
 }
 
-/* What a name says: "web/api healthy 30s". */
+/* A parsed name: "web/api healthy 30s". */
 struct condition_target {
     struct str service;
     int condition;

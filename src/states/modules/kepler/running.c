@@ -270,7 +270,7 @@ static int start_kepler_services(struct work *work, struct err *err)
     const struct orchestrator_start start = {
         .config = work->path,
         .services = work->want->services,
-        .text = work->text, /* what was checked, whatever is at the path by now */
+        .text = work->text, /* the checked text, even if the file has changed since */
         .anew = work->action == ACTION_ANEW,
     };
 

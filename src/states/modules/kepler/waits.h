@@ -31,9 +31,9 @@ enum waits_standing {
 };
 enum waits_standing waits_standing(const struct value *status);
 
-/* What is loaded and runs, for waits_restore: a map for state_note. */
+/* The loaded config and its running services, for waits_restore: a map for state_note. */
 struct value waits_describe(struct state_run *run, const struct orchestrator_config *config);
-/* Run what was described: the text of then, without the services that were down. Its file must be
+/* Run the described config with its old text, without the services that were down. Its file must be
  * there, with any text. */
 int waits_restore(struct state_run *run, const struct tool *tool, const char *config,
                   const struct value *described, struct err *err);

@@ -217,7 +217,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
         return -1;
     if (!generated && !tool_find(run->arena, "localedef"))
         return tool_missing("localedef", err);
-    /* what cannot be generated does not get into the list, where it would fail every locale-gen */
+    /* a locale that cannot be generated is not listed: every locale-gen would fail */
     if (!generated && (state_note(run, "generated", value_bool(true), err) < 0 ||
                        generate_locale(run, &locale, err) < 0))
         return -1;

@@ -109,7 +109,7 @@ int calls_run(struct state_run *run, const void *args, struct err *err)
     struct value_map *answers = value_map_new(run->arena, 4);
     const size_t count = count_calls(want);
 
-    buf_clear(&run->text); /* what would be called */
+    buf_clear(&run->text); /* drop the announced calls */
     for (size_t i = 0; i < count; i++) {
         struct value result = value_null();
         const struct value *arguments;

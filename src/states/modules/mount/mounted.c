@@ -243,7 +243,7 @@ static int mount_device(struct state_run *run, const struct mounted_args *want,
                         const char **ret_done, struct err *err)
 {
     struct mounts_list list;
-    struct mounts_entry recipe = { 0 }; /* of the current mount */
+    struct mounts_entry recipe = { 0 }; /* entry of the current mount */
     const struct mounts_entry *now;
     enum step step;
     const char *why;
@@ -273,7 +273,7 @@ static int mounted_apply(struct state_run *run, const void *args, struct err *er
     const struct editor editor = make_mounted_editor(want);
     const char *done;
 
-    /* What cannot be mounted is not added to fstab: the next boot would fail. */
+    /* A failed mount is not added to fstab: the next boot would fail. */
     if (mount_device(run, want, &done, err) < 0)
         return -1;
     buf_clear(&run->text);

@@ -168,7 +168,7 @@ static const struct {
     { "relatime", "norelatime" },
     { "lazytime", "nolazytime" },
 };
-/* Of the flags above, these are off by default. */
+/* The flags above that are off by default. */
 #define OFF_BY_DEFAULT 4
 
 static bool is_option_set(const struct mounts_entry *entry, const char *flag)

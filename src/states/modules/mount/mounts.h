@@ -17,9 +17,9 @@ struct state_run;
 
 struct mounts_entry {
     const char *folder, *device, *type;
-    const char *number, *root; /* of the file system, and the folder of it that is mounted */
-    const char *options;       /* of the mount: "rw,nosuid" */
-    const char *super_options; /* of the file system */
+    const char *number, *root; /* device number, and the mounted folder of that file system */
+    const char *options;       /* mount options: "rw,nosuid" */
+    const char *super_options; /* file system options */
 };
 
 struct mounts_list {

@@ -101,7 +101,7 @@ static int swap_apply(struct state_run *run, const void *args, struct err *err)
     const struct tool tool = run_tool(run);
     bool active;
 
-    /* What cannot be activated is not added to fstab. */
+    /* A swap device that cannot be activated is not added to fstab. */
     if (mounts_is_swap(run, want->name, &active, err) < 0)
         return -1;
     if (!active && (state_note(run, "activated", value_bool(true), err) < 0 ||

@@ -16,7 +16,7 @@
 #define BATCH "--batch"
 #define XML   "--xml"
 
-/* Of one call of the client; a statement that waits for a lock may take long. */
+/* For one call of the client; a statement may wait long for a lock. */
 #define CALL_TIMEOUT ((int64_t)600 * 1000000000)
 
 int server_validate(const struct server_login *login, const struct value *where,

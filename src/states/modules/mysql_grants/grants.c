@@ -121,7 +121,7 @@ int grants_note(struct state_run *run, const struct mysql_grants *grants, struct
     return state_note(run, "before", value_text(privileges_text(run->arena, &grants->have)), err);
 }
 
-/* What the account requires comes back with the rest of it. */
+/* Restores the connection requirements with the rest of the account. */
 static int restore_account_requirements(struct state_run *run, const struct grants_args *args,
                                         const struct value *account, const char *now,
                                         struct err *err)

@@ -13,7 +13,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-/* What to revoke and to grant. */
+/* Privileges to revoke and to grant. */
 struct grants_plan {
     struct privileges less, more;
     bool ssl;

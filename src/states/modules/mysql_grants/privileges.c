@@ -10,7 +10,7 @@
 #define ALL    "ALL PRIVILEGES"
 #define OPTION "GRANT OPTION"
 
-/* What MySQL 8 prints for ALL PRIVILEGES ON *.*, word by word. */
+/* The words that MySQL 8 prints for ALL PRIVILEGES ON *.*. */
 static const char *const global_words[] = {
     "SELECT",
     "INSERT",

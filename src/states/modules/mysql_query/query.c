@@ -13,7 +13,7 @@
 #include "core/sys/fs.h"
 #include "states/undo/change.h"
 
-/* Of the file with the rows. */
+/* Limit for the file with the rows. */
 #define OUTPUT_MAX ((size_t)64 << 20)
 
 int query_validate(const struct query_args *args, const struct value *where, struct diags *diags)
@@ -209,7 +209,7 @@ int query_apply(struct state_run *run, const struct query_args *args, struct str
 
 int query_revert(struct state_run *run, const struct query_args *args)
 {
-    state_say(run, "what the query did in database '%s' stays", args->database);
+    state_say(run, "the query in database '%s' cannot be reverted", args->database);
     if (!args->output)
         state_unchanged(run);
     return 0;

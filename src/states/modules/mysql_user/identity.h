@@ -32,7 +32,7 @@ void identity_parse(struct arena *arena, struct str statement, struct mysql_iden
 /* The statement that makes an existing account what `statement` would create. */
 const char *identity_alter(struct arena *arena, struct str statement);
 
-/* What mysql_native_password keeps of a password: '*' and 40 digits. */
+/* The hash that mysql_native_password stores: '*' and 40 digits. */
 int identity_hash_native(struct arena *arena, const char *password, const char **ret,
                          struct err *err);
 

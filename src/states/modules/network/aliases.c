@@ -260,7 +260,7 @@ static int call_iphexval(struct state_run *run, const void *args, struct value *
 
 /* --- of the machine ---------------------------------------------------------------------- */
 
-/* What to make of an address of an interface; false: leave it out. */
+/* Converts an interface address; false: leave it out. */
 typedef bool pick_fn(struct state_run *run, const struct net *net, struct value *ret);
 
 static bool pick_address(struct state_run *run, const struct net *net, struct value *ret)
@@ -379,7 +379,7 @@ static int find_network_interface(struct state_run *run, const char *name, struc
         return -1;
     found = value_get(&all, name);
     if (!found)
-        return err_set(err, ERR_NOT_FOUND, "there is no interface '%s'", name);
+        return err_set(err, ERR_NOT_FOUND, "interface '%s' does not exist", name);
     *ret = *found;
     return 0;
 }

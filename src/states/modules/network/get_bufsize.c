@@ -45,7 +45,7 @@ static void put_rings(struct state_run *run, const struct ethtool_ringparam *rin
         value_map_set(run->arena, to, value_text(all[i].key), value_int(all[i].size));
 }
 
-/* What ethtool -g shows, under Salt's names; without rings, `result` is false. */
+/* The output of ethtool -g, under Salt's names; without rings, `result` is false. */
 static int get_bufsize_call(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {

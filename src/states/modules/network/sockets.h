@@ -31,7 +31,7 @@ struct sockets {
     VEC(struct sockets_row) list;
 };
 
-/* Of "tcp", "tcp6", "udp" or "udp6"; a protocol that the kernel does not have has none. */
+/* Lists sockets of "tcp", "tcp6", "udp" or "udp6"; none if the kernel lacks the protocol. */
 int sockets_read(struct state_run *run, const char *protocol, struct sockets *ret, struct err *err);
 
 #endif

@@ -22,7 +22,7 @@ static const struct param bootstrap_params[] = {
 };
 /* clang-format on */
 
-/* What a dry run of npm would change. */
+/* Counts the changes that a dry run of npm reports. */
 static int count_changes(struct state_run *run, const struct nodes_args *want, int64_t *ret,
                          struct err *err)
 {

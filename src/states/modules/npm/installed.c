@@ -99,7 +99,7 @@ static int install_npm_packages(struct state_run *run, const struct nodes_args *
     return nodes_run(run, want, words, err);
 }
 
-/* What is about to be there, should the machine stop before that is known. */
+/* Notes the expected packages, in case the machine stops before the real ones are known. */
 static struct value expect_installed(struct state_run *run, const struct value *before,
                                      const struct param_strs *packages)
 {

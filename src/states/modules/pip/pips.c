@@ -38,7 +38,7 @@ void pips_begin_removal(const struct tool *tool, const struct pips *pips, struct
 {
     pips_begin(tool, pips, "uninstall", words);
     tool_add(tool, words, "--yes");
-    for (size_t i = 0; i < pips->extra.n; i++) /* of install, but this one counts for both */
+    for (size_t i = 0; i < pips->extra.n; i++) /* options of install; this one applies to both */
         if (strcmp(pips->extra.p[i], "--break-system-packages") == 0)
             tool_add(tool, words, pips->extra.p[i]);
 }

@@ -64,7 +64,7 @@ size_t pips_add_changed(const struct tool *tool, struct tool_words *words, struc
                         struct str in, bool gone);
 
 /* Note the list "before", and as "after" what is expected until run_tool_note_after knows: the
- * packages in `names` gone, or with `come` in a version that nobody knows yet. */
+ * packages in `names` gone, or with `come` in a version that is not known yet. */
 int pips_note_before(struct state_run *run, struct str before, const struct param_strs *names,
                      bool come, struct err *err);
 /* The list as a note, for run_tool_note_after; `args` is a struct pips. */

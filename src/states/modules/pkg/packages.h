@@ -63,7 +63,7 @@ struct packages_want {
     struct wish wish;
     const char *source; /* a package file, as a source; NULL */
 
-    /* What packages_look found. */
+    /* Found by packages_look. */
     struct package found;          /* state PACKAGE_ABSENT: no record */
     const struct package *standin; /* another package that provides the name; NULL */
 };
@@ -77,7 +77,7 @@ int packages_validate(const struct packages_args *args, const struct value *wher
 
 int packages_open(struct state_run *run, struct packages *ret_packages, struct err *err);
 
-/* For what must be done after a cancel, too: packages that nobody cancels, until it ends. */
+/* For work that must be done after a cancel, too: packages that are not canceled until it ends. */
 struct packages_cleanup {
     struct packages packages;
     const struct cancel *heeded;

@@ -42,7 +42,7 @@ struct packages_share {
 };
 
 struct packages_sharer {
-    const char *name; /* of the state */
+    const char *name; /* state name */
     struct packages_wants unmet;
 };
 
@@ -55,7 +55,7 @@ struct packages_party {
     const char *remark; /* complaints of the manager, though all is done; NULL */
 };
 
-/* What another state did for this one; NULL: nothing. */
+/* The changes that another state made for this one; NULL: none. */
 const char *packages_share_gift(const struct state_run *run);
 /* `own` is what the state itself needs. From now on no other state works for it. */
 void packages_share_begin(struct packages_party *party, struct packages *packages,

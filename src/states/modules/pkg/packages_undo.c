@@ -75,8 +75,8 @@ static bool is_package_same(const struct package *a, const struct package *b)
 
 struct changes {
     struct arena *arena;
-    struct value_map *noted; /* name to previous state */
-    struct value_map *told;  /* name to "old -> new" */
+    struct value_map *noted;    /* name to previous state */
+    struct value_map *reported; /* name to "old -> new" */
 };
 
 static const char *find_state_word(const struct package *package)
@@ -95,7 +95,7 @@ static void compare_packages(struct changes *changes, struct str name, const str
         return;
     value_map_set(changes->arena, changes->noted, value_str(name),
                   describe_package(changes->arena, old));
-    value_map_set(changes->arena, changes->told, value_str(name),
+    value_map_set(changes->arena, changes->reported, value_str(name),
                   value_text(arena_printf(changes->arena, "%s -> %s%s", find_state_word(old),
                                           find_state_word(now), held)));
 }
@@ -125,13 +125,13 @@ static int note_changes(struct packages *packages, const struct packages_undo *u
     if (find_changes(packages, undo, &changes, err) < 0)
         return -1;
     if (changes.noted->count > 0)
-        state_detail_value(packages->run, "changes", value_map(changes.told));
+        state_detail_value(packages->run, "changes", value_map(changes.reported));
     else
         state_untouched(packages->run);
     return state_note(packages->run, NOTE_CHANGED, value_map(changes.noted), err);
 }
 
-/* What has changed is noted even after a cancel. */
+/* Changes are noted even after a cancel. */
 int packages_undo_end(struct packages *packages, const struct packages_undo *undo, struct err *err)
 {
     struct packages_cleanup cleanup;
@@ -155,7 +155,7 @@ int packages_undo_tell(struct packages *packages, const struct packages_undo *un
 
     if (find_changes(packages, undo, &changes, err) < 0)
         return -1;
-    *ret = value_map(changes.told);
+    *ret = value_map(changes.reported);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "core/sys/account.h"
 #include "core/sys/process.h"
 
-/* Of one call of the client; a statement that waits for a lock may take long. */
+/* For one call of the client; a statement may wait long for a lock. */
 #define CALL_TIMEOUT ((int64_t)600 * 1000000000)
 
 /* Between fields and between rows; texts of the database do not hold them. */
@@ -179,7 +179,7 @@ struct psql_login psql_in(const struct psql_login *login, const char *database)
 
 bool psql_is_missing(struct state_run *run, const struct psql_login *login, const char *what)
 {
-    /* of a server that does not run, and of the account of one that is not installed */
+    /* from a server that does not run, and for the account of one that is not installed */
     static const char *const refusals[] = { "Is the server running", "Connection refused",
                                             "No such file or directory" };
     const struct psql_login all = complete_psql_login(run, login);

@@ -25,7 +25,7 @@ static const struct attribute {
 };
 #define ATTRIBUTES ARRAY_LEN(attributes)
 
-/* What else is asked for, after the attributes. */
+/* Columns that follow the attributes in a query. */
 enum column { LIMIT, PASSWORD, VALID_UNTIL, GROUPS, MEMBERS, CONFIG, IS_VALID, ENCRYPTION };
 #define COLUMNS (ENCRYPTION + 1)
 
@@ -283,7 +283,7 @@ static int add_password(struct state_run *run, const struct role_args *args, con
     return 0;
 }
 
-/* What the server stores passwords as is known from another role, or asked for. */
+/* How the server stores passwords; asked for unless the role exists. */
 static int find_encryption(struct state_run *run, const struct role_args *args, struct role *now,
                            struct err *err)
 {

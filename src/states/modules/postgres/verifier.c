@@ -13,7 +13,7 @@
 
 #define SCRAM      "SCRAM-SHA-256$"
 #define ITERATIONS 4096
-/* Of a stored one; each costs time. */
+/* Limit for a stored verifier; each iteration costs time. */
 #define ITERATIONS_MAX 1000000
 
 static bool is_md5_verifier(struct str text)

@@ -227,7 +227,7 @@ static int set_tablespace(struct state_run *run, const struct catalog_args *want
     return psql_run_alone(run, &want->login, &sql, err);
 }
 
-/* What is in it: of the owner, or as noted. */
+/* Gives its relations to the owner, or back as noted. */
 static int set_owners(struct state_run *run, const struct catalog_args *want,
                       const struct psql_rows *foreign, bool again, struct err *err)
 {

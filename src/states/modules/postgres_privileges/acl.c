@@ -107,7 +107,7 @@ int acl_validate(const void *args, const struct value *where, struct diags *diag
     }
     if (is_group(want) && want->privileges.n > 0)
         result = value_diag(diags, value_point(where, "privileges"),
-                            "'privileges' is not for groups: being a member is all there is");
+                            "'privileges' is not supported for groups: only membership is granted");
     if (!is_group(want) && want->privileges.n == 0)
         result = value_diag(diags, where, "'privileges' is required");
     return result;
@@ -213,7 +213,7 @@ static void add_wish(struct state_run *run, const struct acl_args *args, struct 
     }
 }
 
-/* What an owner has by default is all that there is in this version of the server. */
+/* All privileges of this server version are those that an owner has by default. */
 static int add_all_privileges(struct state_run *run, const struct acl_args *args,
                               struct privilege_list *acl, struct err *err)
 {

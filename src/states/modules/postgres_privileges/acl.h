@@ -48,7 +48,7 @@ struct privilege_list {
     VEC(struct str) objects;
     struct acl_entries have, want;
 };
-/* What there is, and what there shall be. */
+/* Reads the privileges that the role has and those that it should have. */
 int acl_read(struct state_run *run, const struct acl_args *args, struct privilege_list *ret,
              struct err *err);
 

@@ -178,7 +178,7 @@ static int begin_state(struct work *work, struct state_run *run, const struct se
 
 /* --- check ------------------------------------------------------------------------------- */
 
-/* What differs from the goal. */
+/* Does it differ from the goal? */
 static bool has_differences(enum param_tristate want, bool now)
 {
     return want != PARAM_IS_UNSET && (want == PARAM_IS_TRUE) != now;
@@ -208,7 +208,7 @@ static bool is_fine_unknown(const struct services_goal *goal)
            goal->masked != PARAM_IS_TRUE;
 }
 
-/* What a watched change does to a running service, whatever else has drifted. */
+/* Does a watched change restart or reload it, whatever else has drifted? */
 static bool has_reaction(const struct work *work)
 {
     return work->run->forced && work->goal.restarts && work->before.running &&

@@ -27,7 +27,7 @@ struct value;
 struct services_ref {
     const char *name;
     int provider;
-    const char *config; /* of kepler; NULL */
+    const char *config; /* kepler config; NULL */
 };
 
 /* The arguments of states. Each uses some of them. */

@@ -23,7 +23,7 @@ struct authkeys_args {
     const char *name; /* a blob, or a line */
     const char *user, *config, *enc, *comment, *source, *source_hash;
     struct param_strs options;
-    struct param_strs keys; /* of ssh_auth.manage: these, and no others */
+    struct param_strs keys; /* for ssh_auth.manage: exactly these */
     bool absent;            /* set by authkeys_check and authkeys_apply */
 };
 
@@ -37,7 +37,7 @@ struct authkeys_args {
     PARAM("enc", STR, type, in enc, "type of a key that is given as its base64 only", .default_text = "ssh-rsa"),    \
     PARAM("source", STR, type, in source, "a file with keys, instead of the name"),                                    \
     PARAM("source_hash", STR, type, in source_hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums")
-/* Of states that add keys. */
+/* For states that add keys. */
 #define AUTHKEYS_ADDED_PARAMS(type)                                                                                   \
     PARAM("comment", STR, type, comment, "comment of a key that is added"),                                           \
     PARAM("options", STRS, type, options, "options of a key that is added: no-pty, command=\"...\", from=\"...\""),   \

@@ -62,7 +62,7 @@ static int plan_host_key_removal(struct state_run *run, const void *args,
 static int find_known_hosts_editor(struct state_run *run, const struct absent_args *want,
                                    struct editor *ret_editor, struct err *err)
 {
-    struct change_attr ignored; /* of a new file: never created here */
+    struct change_attr ignored; /* of a new file, which is never created here */
 
     *ret_editor = (struct editor){ .plan = plan_host_key_removal };
     return knownhosts_file(run, want->user, want->config, &ret_editor->path, &ignored, err);

@@ -23,7 +23,7 @@ struct err;
 struct state_run;
 
 #define ACCOUNTS_LOCK "accounts"
-/* Of each account file. */
+/* For each account file. */
 #define ACCOUNTS_FILE_MAX ((size_t)64 << 20)
 
 /* Not set, in an ageing field. */
@@ -31,7 +31,7 @@ struct state_run;
 
 struct accounts_user {
     const struct account *account;                     /* NULL: none */
-    const char *hash;                                  /* of the password; NULL: not readable */
+    const char *hash;                                  /* password hash; NULL: not readable */
     int64_t changed, min, max, warn, inactive, expire; /* days */
 };
 

@@ -17,9 +17,9 @@
 #include "core/sys/fs.h"
 
 #define SECONDS_PER_DAY 86400
-/* What useradd writes for an account without a password. */
+/* Written by useradd for an account without a password. */
 #define NO_PASSWORD "!"
-/* What comes before a hash that nothing matches. */
+/* The prefix of a locked hash. */
 #define LOCK '!'
 /* The home of accounts without one. */
 #define NO_HOME "/nonexistent"

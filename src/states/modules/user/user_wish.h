@@ -57,10 +57,10 @@ struct user_wish {
     const char *age[USER_WISH_AGES];
 };
 
-/* What differs. */
+/* The differences. */
 struct user_diff {
     bool any, uid, gid, home, shell, gecos, password, groups;
-    bool lock;     /* of the password, which stays otherwise */
+    bool lock;     /* lock the password, and keep it otherwise */
     bool homeless; /* the home folder is wanted and missing */
     bool age[USER_WISH_AGES];
     int64_t age_want[USER_WISH_AGES];

@@ -29,7 +29,7 @@ static const struct param cache_params[] = {
     PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
     PARAM("source_hash", STR, ARGS, trust.hash, "hash of the source: sha256=..., or a file of checksums"),
     PARAM_REFUSED("verify_ssl", "certificates are always verified", .default_text = "true"),
-    PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
+    PARAM_IDLE("use_etag", "downloads are checked by hash"),
     PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept a source from the network without a hash"),
     { 0 },
 };

@@ -20,7 +20,7 @@ static const struct param status_params[] = {
     PARAM("maximum", STR, ARGS, maximum, "not more than this: percent, or with 'absolute' kilobytes", .flags = PARAM_FILLED),
     PARAM("minimum", STR, ARGS, minimum, "not less than this", .flags = PARAM_FILLED),
     PARAM("absolute", BOOL, ARGS, absolute, "the limits are kilobytes"),
-    PARAM("free", BOOL, ARGS, free, "the limits are for what is free; else for what is used"),
+    PARAM("free", BOOL, ARGS, free, "the limits apply to free space instead of used space"),
     { 0 },
 };
 /* clang-format on */

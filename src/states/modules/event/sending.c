@@ -18,7 +18,7 @@
 /* clang-format off */
 const struct param sending_params[] = {
     PARAM("tag",          STR,  ARGS, tag,      "its tag, as in a/b/c", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name"),
-    PARAM("data",         MAP,  ARGS, data,     "what it carries"),
+    PARAM("data",         MAP,  ARGS, data,     "event data"),
     PARAM("with_env",     ANY,  ARGS, env,      "add variables of the environment as 'environ': true for all, or a list of names", .kind_text = "true or list"),
     PARAM("with_grains",  ANY,  ARGS, facts,    "add facts as 'grains': true for all, or a list of names", .kind_text = "true or list", .aliases = "with_facts"),
     PARAM("with_pillar",  ANY,  ARGS, settings, "add settings as 'pillar': true for all, or a list of names; secrets are masked", .kind_text = "true or list", .aliases = "with_settings"),

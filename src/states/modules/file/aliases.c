@@ -36,7 +36,7 @@ struct path_args {
 
 static const struct param path_params[] = {
     PATH_ROW,
-    PARAM("follow_symlinks", BOOL, ARGS, follow, "what a link points to", .default_text = "true"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow, "follow links", .default_text = "true"),
     { 0 },
 };
 static const struct param search_params[] = {
@@ -593,7 +593,7 @@ const struct module aliases_file[] = {
     { .name = "file.is_hardlink", .summary = "whether a file has several names", ROW(path_params, call_is_hardlink) },
     { .name = "file.is_link", .summary = "whether a path is a link", ROW(path_params, call_is_link) },
     { .name = "file.join", .summary = "the parts of a path, joined", ROW(join_params, call_file_join) },
-    { .name = "file.list_backup", .summary = "what a file was before earlier runs changed it", .params = backups_params, .args_size = sizeof(struct backups_args), .call = backups_of_file },
+    { .name = "file.list_backup", .summary = "earlier versions of a file", .params = backups_params, .args_size = sizeof(struct backups_args), .call = backups_of_file },
     { .name = "file.lstat", .summary = "numbers about a path, as lstat() gives them", ROW(path_params, call_lstat) },
     { .name = "file.normpath", .summary = "a path without '.', '..' and double slashes", ROW(path_params, call_normpath) },
     { .name = "file.pardir", .summary = "the name of the folder above: '..'", ROW(params_none, call_pardir) },

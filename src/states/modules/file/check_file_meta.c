@@ -23,7 +23,7 @@ static const struct param check_file_meta_params[] = {
     PARAM("contents", TEXT, ARGS, file.content.content, "the content itself", PARAM_GIVEN(ARGS, file.content.has_content)),
     PROSPECT_SELINUX,
     PROSPECT_CERTIFICATES,
-    PARAM("follow_symlinks", BOOL, ARGS, file.follow, "compare what a link points to"),
+    PARAM("follow_symlinks", BOOL, ARGS, file.follow, "compare the target of a link"),
     { 0 },
 };
 /* clang-format on */
@@ -46,7 +46,7 @@ static int check_file_meta_call(struct state_run *run, const void *args, struct 
 
 const struct module module_file_check_file_meta = {
     .name = "file.check_file_meta",
-    .summary = "what would change in a file, given its new content, as a map",
+    .summary = "the changes to a file for a given new content, as a map",
     .params = check_file_meta_params,
     .args_size = sizeof(ARGS),
     .call = check_file_meta_call,

@@ -13,7 +13,7 @@ static const struct param check_managed_params[] = {
     PROSPECT_ENVIRONMENT(ARGS),
     PROSPECT_CONTENTS(ARGS),
     PROSPECT_SELINUX,
-    PARAM("follow_symlinks", BOOL, ARGS, follow, "compare what a link points to"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow, "compare the target of a link"),
     { 0 },
 };
 /* clang-format on */
@@ -44,7 +44,7 @@ static int check_managed_call(struct state_run *run, const void *args, struct va
 
 const struct module module_file_check_managed = {
     .name = "file.check_managed",
-    .summary = "whether a file has the given content, owner and mode, and what would change",
+    .summary = "whether a file has the given content, owner and mode, and the differences",
     .params = check_managed_params,
     .args_size = sizeof(ARGS),
     .call = check_managed_call,

@@ -14,7 +14,7 @@ static const struct param check_managed_changes_params[] = {
     PARAM("keep_mode", BOOL, ARGS, keep_mode, "the permissions of the source"),
     PROSPECT_SELINUX,
     PROSPECT_CERTIFICATES,
-    PARAM("follow_symlinks", BOOL, ARGS, follow, "compare what a link points to"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow, "compare the target of a link"),
     { 0 },
 };
 /* clang-format on */
@@ -27,7 +27,7 @@ static int check_managed_changes_call(struct state_run *run, const void *args, s
 
 const struct module module_file_check_managed_changes = {
     .name = "file.check_managed_changes",
-    .summary = "what would change if a file were managed like this, as a map",
+    .summary = "the changes that managing a file would make, as a map",
     .params = check_managed_changes_params,
     .args_size = sizeof(ARGS),
     .call = check_managed_changes_call,

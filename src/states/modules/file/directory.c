@@ -41,7 +41,7 @@ static const struct param directory_params[] = {
     PARAM("children_only", BOOL, ARGS, children_only, "apply recurse to the contents only, not to the folder itself"),
     PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "recurse follows links, otherwise it skips them"),
     PARAM("clean", BOOL, ARGS, clean, "remove everything in it, except what exclude_pat matches or another state of the run manages"),
-    PARAM("exclude_pat", STRS, ARGS, exclude, "what clean keeps: globs, or E@ and a regex, matched against the path below the folder", .aliases = "exclude"),
+    PARAM("exclude_pat", STRS, ARGS, exclude, "paths that clean keeps: globs, or E@ and a regex, matched against the path below the folder", .aliases = "exclude"),
     PARAM("force", BOOL, ARGS, force, "replace a file or link of this name"),
     PARAM("backupname", STR, ARGS, backupname, "instead, move a file or link of this name here: a path, or a name in the same folder"),
     PARAM("allow_symlink", BOOL, ARGS, allow_symlink, "accept a link to a folder", .default_text = "true"),

@@ -17,7 +17,7 @@ static const struct param extract_hash_params[] = {
     PARAM("hash_fn", PATH, ARGS, path, "the file of checksums", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("hash_type", STR, ARGS, form, "md5, sha1, sha256, sha512...", .default_text = "sha256"),
     PARAM("file_name", STR, ARGS, file_name, "the name to look for"),
-    PARAM("source", STR, ARGS, source, "a source, whose name counts after 'file_name'"),
+    PARAM("source", STR, ARGS, source, "a source; its name is tried after 'file_name'"),
     PARAM("source_hash_name", STR, ARGS, name, "a name that counts before 'file_name'"),
     { 0 },
 };

@@ -19,7 +19,7 @@ static const struct param get_diff_params[] = {
     PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
     PARAM("show_filenames", BOOL, ARGS, show_names, "the names at the top of the diff", .default_text = "true"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "false: only say that there are changes", .default_text = "true"),
-    PARAM("template", ANY, ARGS, template, "both are templates: compare what they render to"),
+    PARAM("template", ANY, ARGS, template, "both are templates: compare the rendered texts"),
     PARAM("source_hash_file1", STR, ARGS, hashes[0], "hash of the first file"),
     PARAM("source_hash_file2", STR, ARGS, hashes[1], "hash of the second file"),
     { 0 },

@@ -23,7 +23,7 @@ static const struct param get_managed_params[] = {
     PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
     PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
     PROSPECT_CERTIFICATES,
-    PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
+    PARAM_IDLE("use_etag", "downloads are checked by hash"),
     CONTENT_SIGNATURES,
     { 0 },
 };

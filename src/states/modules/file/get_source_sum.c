@@ -53,7 +53,7 @@ static int get_source_sum_call(struct state_run *run, const void *args, struct v
 
 const struct module module_file_get_source_sum = {
     .name = "file.get_source_sum",
-    .summary = "what a source must hash to: a map of hsum and hash_type",
+    .summary = "the expected hash of a source: a map of hsum and hash_type",
     .params = get_source_sum_params,
     .args_size = sizeof(ARGS),
     .call = get_source_sum_call,

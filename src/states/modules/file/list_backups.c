@@ -4,7 +4,7 @@
 
 const struct module module_file_list_backups = {
     .name = "file.list_backups",
-    .summary = "what a file was before earlier runs changed it",
+    .summary = "earlier versions of a file",
     .details =
         "The undo journal keeps it; `zester revert` brings it back. The location is the copy, "
         "or the folder of the run for a small file.",

@@ -44,7 +44,7 @@ static const struct param recurse_params[] = {
     PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
     PARAM("include_pat", STRS, ARGS, include, "only these files: globs, or E@ and a regex, matched against the path below the source"),
     PARAM("exclude_pat", STRS, ARGS, exclude, "all files except these; clean keeps them too"),
-    PARAM("clean", BOOL, ARGS, clean, "remove what is not in the source"),
+    PARAM("clean", BOOL, ARGS, clean, "remove everything that is not in the source"),
     PARAM("include_empty", BOOL, ARGS, include_empty, "also create empty folders of the source"),
     PARAM("keep_symlinks", BOOL, ARGS, keep_symlinks, "copy links as links, not as files"),
     PARAM("maxdepth", INT, ARGS, max_depth, "maximum depth; 0: only the files of the folder itself", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX), .aliases = "max_depth"),
@@ -56,7 +56,7 @@ static const struct param recurse_params[] = {
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("sym_mode", "links have no permissions"),
     ATTRS_WINDOWS,
-    PARAM_IDLE("force_symlinks", "a link of the source replaces what is there"),
+    PARAM_IDLE("force_symlinks", "a link of the source replaces an existing path"),
     { 0 },
 };
 /* clang-format on */

@@ -22,7 +22,7 @@ struct present_args {
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the zone", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("default", BOOL, ARGS, is_default, "make it the default zone"),
-    PARAM("masquerade", BOOL, ARGS, masquerade, "masquerade what leaves through it; false: not"),
+    PARAM("masquerade", BOOL, ARGS, masquerade, "masquerade outgoing traffic; false: not"),
     PARAM("block_icmp", STRS, ARGS, block_icmp, "types of ICMP to block"),
     PARAM("prune_block_icmp", BOOL, ARGS, prune_block_icmp, "allow all others"),
     PARAM("ports", STRS, ARGS, ports, "ports to open: 80/tcp, 6000-6010/udp"),

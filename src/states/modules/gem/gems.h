@@ -30,7 +30,7 @@ struct gems_args {
 /* clang-format off */
 #define GEMS_PARAMS                                                                                                                    \
     PARAM("ruby", STR, struct gems_args, ruby, "the Ruby of rbenv or rvm that has them", .flags = PARAM_FILLED),                        \
-    PARAM("user", STR, struct gems_args, user, "who runs gem", .aliases = "runas", .flags = PARAM_FILLED),                              \
+    PARAM("user", STR, struct gems_args, user, "user that runs gem", .aliases = "runas", .flags = PARAM_FILLED),                              \
     PARAM("gem_bin", STR, struct gems_args, gem_bin, "the program gem", .flags = PARAM_FILLED)
 /* clang-format on */
 

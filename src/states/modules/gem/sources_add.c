@@ -9,7 +9,7 @@
 static const struct param sources_add_params[] = {
     PARAM("name", STR, ARGS, name, "the address of the source", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "source_uri"),
     PARAM("ruby", STR, ARGS, ruby, "the Ruby of rbenv or rvm that it is for", .flags = PARAM_FILLED),
-    PARAM("user", STR, ARGS, user, "whose sources they are", .aliases = "runas", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "owner of the sources", .aliases = "runas", .flags = PARAM_FILLED),
     PARAM("gem_bin", STR, ARGS, gem_bin, "the program gem", .flags = PARAM_FILLED),
     { 0 },
 };

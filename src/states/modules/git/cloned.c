@@ -23,7 +23,7 @@ static const struct param cloned_params[] = {
     PARAM("force", BOOL, ARGS, repo.force, "replace the contents of the folder; drop changes to tracked files"),
     REPO_PARAMS(ARGS, repo),
     PARAM_IDLE("password", "Windows only"),
-    PARAM_IDLE("output_encoding", "output of git is taken as it is"),
+    PARAM_IDLE("output_encoding", "the output of git is not converted"),
     { 0 },
 };
 /* clang-format on */

@@ -31,9 +31,9 @@ struct config_args {
     PARAM("name", STR, type, in.name, "the key: user.email", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),  \
     PARAM("repo", PATH, type, in.repo, "the repository that it is for"),                                               \
     PARAM("global", BOOL, type, in.global, "it is for all repositories of the user"),                                  \
-    PARAM("user", STR, type, in.user, "who runs git, and whose configuration it is with 'global'", .aliases = "runas"), \
+    PARAM("user", STR, type, in.user, "user that runs git; with 'global', the owner of the configuration", .aliases = "runas"), \
     PARAM_IDLE("password", "Windows only"),                                                                            \
-    PARAM_IDLE("output_encoding", "output of git is taken as it is")
+    PARAM_IDLE("output_encoding", "the output of git is not converted")
 /* clang-format on */
 
 struct config_pair {

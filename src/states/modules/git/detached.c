@@ -19,13 +19,13 @@ struct detached_args {
 static const struct param detached_params[] = {
     PARAM("name", STR, ARGS, repo.url, "the repository", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "url"),
     PARAM("target", PATH, ARGS, repo.path, "where the working copy is", .flags = PARAM_REQUIRED),
-    PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is not a working copy"),
+    PARAM("force_clone", BOOL, ARGS, force_clone, "replace a folder that is not a working copy"),
     PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files that are in the way"),
     PARAM("hard_reset", BOOL, ARGS, hard_reset, "drop all changes of files first", .aliases = "force_reset"),
     PARAM("fetch_remote", BOOL, ARGS, fetch_remote, "fetch a revision that is not there yet", .default_text = "true"),
     REPO_PARAMS(ARGS, repo),
     PARAM_IDLE("password", "Windows only"),
-    PARAM_IDLE("output_encoding", "output of git is taken as it is"),
+    PARAM_IDLE("output_encoding", "the output of git is not converted"),
     { 0 },
 };
 /* clang-format on */

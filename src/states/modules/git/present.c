@@ -16,13 +16,13 @@ struct present_args {
 static const struct param present_params[] = {
     PARAM("name", PATH, ARGS, name, "where the repository is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("bare", BOOL, ARGS, bare, "without a working copy", .default_text = "true"),
-    PARAM("force", BOOL, ARGS, force, "replace what is in a folder that is not a repository"),
-    PARAM("template", PATH, ARGS, template, "a folder whose files a new repository gets"),
-    PARAM("shared", STR, ARGS, shared, "who may write to it: group, all, or permissions such as 0660", .flags = PARAM_FILLED),
-    PARAM("user", STR, ARGS, user, "who runs git and owns what it makes", .aliases = "runas"),
+    PARAM("force", BOOL, ARGS, force, "replace a folder that is not a repository"),
+    PARAM("template", PATH, ARGS, template, "template folder of a new repository"),
+    PARAM("shared", STR, ARGS, shared, "write access: group, all, or permissions such as 0660", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "user that runs git and owns new files", .aliases = "runas"),
     PARAM_REFUSED("separate_git_dir", "a repository is in one folder; make a bare one, and clone it"),
     PARAM_IDLE("password", "Windows only"),
-    PARAM_IDLE("output_encoding", "output of git is taken as it is"),
+    PARAM_IDLE("output_encoding", "the output of git is not converted"),
     { 0 },
 };
 /* clang-format on */

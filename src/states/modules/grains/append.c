@@ -8,7 +8,7 @@
 static const struct param append_params[] = {
     GRAIN_NAME,
     GRAIN_VALUE,
-    PARAM("convert", BOOL, struct grain_args, convert, "make a list of what is not one"),
+    PARAM("convert", BOOL, struct grain_args, convert, "convert a scalar to a list"),
     GRAIN_DELIMITER,
     { 0 },
 };

@@ -66,7 +66,7 @@ static const struct param hmac_params[] = {
 static const struct param signature_params[] = {
     PARAM("string", TEXT, ARGS, text, "the text", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("shared_secret", STR, ARGS, secret, "the secret", .flags = PARAM_REQUIRED | PARAM_SECRET),
-    PARAM("challenge_hmac", STR, ARGS, challenge, "what it is compared with", .flags = PARAM_REQUIRED),
+    PARAM("challenge_hmac", STR, ARGS, challenge, "the expected HMAC", .flags = PARAM_REQUIRED),
     { 0 },
 };
 static const struct param shadow_params[] = {
@@ -77,7 +77,7 @@ static const struct param shadow_params[] = {
 };
 static const struct param seed_params[] = {
     PARAM("range", INT, ARGS, length, "numbers below this one", .default_text = "10", .flags = PARAM_PRIMARY, PARAM_RANGE(1, INT32_MAX)),
-    PARAM("hash", STR, ARGS, form, "what the number depends on (default: the id of the machine)"),
+    PARAM("hash", STR, ARGS, form, "the text to derive the number from (default: the machine ID)"),
     { 0 },
 };
 static const struct param sample_params[] = {

@@ -8,7 +8,7 @@
 
 /* clang-format off */
 static const struct param flush_params[] = {
-    PARAM("name", STR, ARGS, name, "what it is called", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "a name for the state", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("chain", STR, ARGS, chain, "the chain (default: every chain of the table)", .flags = PARAM_FILLED),
     PARAM("table", STR, ARGS, table, "the table", .default_text = "filter"),
     PARAM("family", CHOICE, ARGS, descendants, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),

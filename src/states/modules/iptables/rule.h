@@ -43,7 +43,7 @@ struct rule_args {
 
 /* clang-format off */
 #define RULE_PARAMS                                                                                                                                    \
-    PARAM("name", STR, struct rule_args, name, "what it is called; not part of the rule", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                     \
+    PARAM("name", STR, struct rule_args, name, "a name for the state, not part of the rule", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                     \
     PARAM("chain", STR, struct rule_args, chain, "the chain", .flags = PARAM_REQUIRED),                                                                 \
     PARAM("table", STR, struct rule_args, table, "the table", .default_text = "filter"),                                                                \
     PARAM("family", CHOICE, struct rule_args, descendants, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),                         \

@@ -10,7 +10,7 @@
 
 /* clang-format off */
 static const struct param set_policy_params[] = {
-    PARAM("name", STR, ARGS, name, "what it is called", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "a name for the state", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("chain", STR, ARGS, chain, "a chain of the kernel", .flags = PARAM_REQUIRED),
     PARAM("policy", STR, ARGS, policy, "ACCEPT or DROP", .flags = PARAM_REQUIRED),
     PARAM("table", STR, ARGS, table, "the table", .default_text = "filter"),
@@ -91,7 +91,7 @@ static int set_policy_revert(struct state_run *run, const void *args, struct err
 
 const struct module module_iptables_set_policy = {
     .name = "iptables.set_policy",
-    .summary = "what happens to packets that no rule of a chain is about",
+    .summary = "the policy of a chain: for packets that match no rule",
     .example = "name: drop\nchain: FORWARD\npolicy: DROP\n",
     .params = set_policy_params,
     .args_size = sizeof(struct rule_args),

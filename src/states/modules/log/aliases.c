@@ -73,7 +73,7 @@ const struct module aliases_log[] = {
     { .name = "log.exception", .summary = "write an error line to the log", ROW(log_params, call_error) },
     { .name = "log.info", .summary = "write an info line to the log", ROW(log_params, call_info) },
     { .name = "log.warning", .summary = "write a warning line to the log", ROW(log_params, call_warning) },
-    { .name = "mine.get", .summary = "what other machines of the fleet share under a name, by machine; empty without a fleet", ROW(mine_params, call_mine) },
+    { .name = "mine.get", .summary = "values that other machines of the fleet share under a name, by machine; empty without a fleet", ROW(mine_params, call_mine) },
     { 0 },
 };
 /* clang-format on */

@@ -30,7 +30,7 @@ static const struct param present_params[] = {
     PARAM("fs_freq", INT, ARGS, freq, "fifth field", PARAM_RANGE(0, 9)),
     PARAM("fs_passno", INT, ARGS, pass, "sixth field: the order of checks", PARAM_RANGE(0, 9)),
     PARAM("mount", BOOL, ARGS, mount, "mount it when the entry is new, and nothing is mounted there", .default_text = "true"),
-    PARAM("not_change", BOOL, ARGS, not_change, "an entry that is there stays as it is"),
+    PARAM("not_change", BOOL, ARGS, not_change, "leave an existing entry alone"),
     PARAM_IDLE("fs_mount", "AIX only"),
     PARAM_REFUSED("match_on", "an entry is found by its folder", .default_text = "auto"),
     { 0 },

@@ -21,7 +21,7 @@ struct fstabs_args {
 /* clang-format off */
 #define FSTABS_PARAMS(type, in)                                                                                        \
     PARAM("name", STR, type, in.device, "the device: a path, UUID=..., LABEL=..., host:/path, tmpfs", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED), \
-    PARAM("fs_file", STR, type, in.folder, "the folder where it is mounted; swap or none for what has none", .flags = PARAM_REQUIRED),                \
+    PARAM("fs_file", STR, type, in.folder, "the mount point; swap or none if it has none", .flags = PARAM_REQUIRED),                \
     PARAM("mount_by", CHOICE, type, in.by, "how the entry names the device", .choices = "device|label|uuid|partlabel|partuuid", .default_text = "device"), \
     PARAM("config", PATH, type, in.config, "the file", .default_text = "/etc/fstab")
 /* clang-format on */

@@ -25,7 +25,7 @@ struct mounted_args {
 /* clang-format off */
 static const struct param mounted_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("device", STR, ARGS, device, "what to mount: a device, UUID=..., LABEL=..., host:/path, tmpfs", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("device", STR, ARGS, device, "the device: /dev/..., UUID=..., LABEL=..., host:/path, tmpfs", .flags = PARAM_REQUIRED | PARAM_FILLED),
     PARAM("fstype", STR, ARGS, fstype, "type of the file system", .default_text = "ext4"),
     PARAM("opts", STRS, ARGS, opts, "options: a list, or comma-separated text", .default_text = "defaults", .aliases = "options"),
     PARAM("dump", INT, ARGS, dump, "fifth field of fstab (dump)", PARAM_RANGE(0, 9)),

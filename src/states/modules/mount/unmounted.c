@@ -138,7 +138,7 @@ static int unmounted_revert(struct state_run *run, const void *args, struct err 
 
 const struct module module_mount_unmounted = {
     .name = "mount.unmounted",
-    .summary = "unmount what is mounted at a folder",
+    .summary = "unmount a folder",
     .example = "name: /srv/old\npersist: true\n",
     .params = unmounted_params,
     .flags = MODULE_REMOVES,

@@ -24,9 +24,9 @@ struct grants_args {
     PARAM("name", STR, struct grants_args, name, "a name for the state, not part of the grant", .flags = PARAM_REQUIRED | PARAM_PRIMARY),   \
     PARAM("grant", STR, struct grants_args, grant, "privileges: select, insert (column), all privileges", .flags = PARAM_REQUIRED | PARAM_FILLED),  \
     PARAM("database", STR, struct grants_args, database, "the object: *.*, db.*, db.table, PROCEDURE db.name", .flags = PARAM_REQUIRED | PARAM_FILLED), \
-    PARAM("user", STR, struct grants_args, user, "the user who has them", .flags = PARAM_REQUIRED),                                                     \
-    PARAM("host", STR, struct grants_args, host, "where the user logs in from", .default_text = "localhost"),                                 \
-    PARAM("grant_option", BOOL, struct grants_args, grant_option, "the user may pass them on"),                                               \
+    PARAM("user", STR, struct grants_args, user, "the user to grant them to", .flags = PARAM_REQUIRED),                                                     \
+    PARAM("host", STR, struct grants_args, host, "the host the user logs in from", .default_text = "localhost"),                                 \
+    PARAM("grant_option", BOOL, struct grants_args, grant_option, "with grant option: the user may grant them to others"),                                               \
     PARAM("escape", BOOL, struct grants_args, escape, "'_' and '%' in the name of a database are not wildcards", .default_text = "true"),     \
     SERVER_PARAMS(struct grants_args, login)
 /* clang-format on */

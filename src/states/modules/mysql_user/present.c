@@ -22,7 +22,7 @@ static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the user", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("host", STR, ARGS, host, "the host it logs in from", .default_text = "localhost"),
     PARAM("password", STR, ARGS, password, "the password; takes precedence over password_hash", .flags = PARAM_SECRET),
-    PARAM("password_hash", STR, ARGS, password_hash, "what the plugin stores of the password, such as *6C89...", .flags = PARAM_SECRET),
+    PARAM("password_hash", STR, ARGS, password_hash, "the stored hash of the password, such as *6C89...", .flags = PARAM_SECRET),
     PARAM("allow_passwordless", BOOL, ARGS, allow_passwordless, "the account may have no password"),
     PARAM("unix_socket", BOOL, ARGS, unix_socket, "with allow_passwordless: the system user of this name logs in by the socket"),
     PARAM("auth_plugin", STR, ARGS, auth_plugin, "the plugin that checks the password", .default_text = IDENTITY_NATIVE, .flags = PARAM_FILLED),

@@ -30,7 +30,7 @@ static int dig_call(struct state_run *run, const void *args, struct value *ret, 
 
 const struct module module_network_dig = {
     .name = "network.dig",
-    .summary = "what the name servers say about a host, through dig",
+    .summary = "DNS records of a host, through dig",
     .params = dig_params,
     .args_size = sizeof(struct dig_args),
     .call = dig_call,

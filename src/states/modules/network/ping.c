@@ -17,7 +17,7 @@ struct ping_args {
 static const struct param ping_params[] = {
     PARAM("host", STR, ARGS, host, "a name or an address", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("timeout", INT, ARGS, timeout, "seconds to wait for an answer", .default_text = "10", PARAM_RANGE(1, TIMEOUT_MAX)),
-    PARAM("return_boolean", BOOL, ARGS, boolean, "whether it answers, instead of what ping prints"),
+    PARAM("return_boolean", BOOL, ARGS, boolean, "return whether it answers, not the output of ping"),
     { 0 },
 };
 /* clang-format on */

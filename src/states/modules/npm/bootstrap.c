@@ -15,7 +15,7 @@
 /* clang-format off */
 static const struct param bootstrap_params[] = {
     PARAM("name", PATH, ARGS, dir, "the folder of the project", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("user", STR, ARGS, user, "who runs npm", .aliases = "runas", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "user that runs npm", .aliases = "runas", .flags = PARAM_FILLED),
     PARAM("silent", BOOL, ARGS, silent, "npm says nothing of its work, not even in an error", .default_text = "true"),
     PARAM("registry", STR, ARGS, registry, "where packages come from", .flags = PARAM_FILLED),
     { 0 },

@@ -9,7 +9,7 @@
 static const struct param removed_params[] = {
     PARAM("name", STR, ARGS, name, "the package", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("dir", PATH, ARGS, dir, "the folder of the project that has it (default: everybody)"),
-    PARAM("user", STR, ARGS, user, "who runs npm", .aliases = "runas", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "user that runs npm", .aliases = "runas", .flags = PARAM_FILLED),
     PARAM("registry", STR, ARGS, registry, "where a revert gets it from", .flags = PARAM_FILLED),
     { 0 },
 };

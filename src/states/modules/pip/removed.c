@@ -18,7 +18,7 @@ static const struct param removed_params[] = {
     PARAM("name", STR, ARGS, name, "the package", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("pkgs", STRS, ARGS, pkgs, "several packages, instead of the name"),
     PARAM("requirements", STR, ARGS, requirements, "a requirements file, instead of the name: a path, or salt://...", .flags = PARAM_FILLED),
-    PARAM("log", PATH, ARGS, log, "file in which pip writes what it does"),
+    PARAM("log", PATH, ARGS, log, "log file of pip"),
     PARAM("proxy", STR, ARGS, proxy, "the proxy to use", .flags = PARAM_FILLED),
     PARAM("timeout", STR, ARGS, timeout, "seconds to wait for an answer", .flags = PARAM_FILLED),
     PIPS_PARAMS(ARGS, pip),

@@ -74,7 +74,7 @@ static int install_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_pkg_install = {
     .name = "pkg.install",
-    .summary = "install packages now and return what changed",
+    .summary = "install packages now and return the changes",
     .details =
         "A function: it acts on every call and cannot be reverted. Use pkg.installed in states.",
     .params = install_params,

@@ -34,7 +34,7 @@ static const struct param installed_params[] = {
     PARAM("allow_updates", BOOL, ARGS, allow_updates, "accept a version newer than 'version'"),
     PACKAGES_OPTIONS(ARGS, how),
     PARAM_IDLE("skip_suggestions", "a package that is not found is an error, without suggestions"),
-    PARAM("reinstall", BOOL, ARGS, reinstall, "install what is installed again, in its version, in every run (apt)"),
+    PARAM("reinstall", BOOL, ARGS, reinstall, "reinstall installed packages at their version in every run (apt)"),
     PARAM("pkg_verify", ANY, ARGS, verify, "install again what has files that are missing or were changed, other than configuration (apt); or a list: [{ignore_types: [doc]}]", .kind_text = "bool or list"),
     PARAM_REFUSED("verify_options", "pkg_verify compares all that the package manager can compare"),
     PARAM_REFUSED("ignore_types", "write it below pkg_verify"),

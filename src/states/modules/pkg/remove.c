@@ -44,7 +44,7 @@ static int remove_call(struct state_run *run, const void *args, struct value *re
 
 const struct module module_pkg_remove = {
     .name = "pkg.remove",
-    .summary = "remove packages now and return what changed",
+    .summary = "remove packages now and return the changes",
     .details =
         "A function: it acts on every call and cannot be reverted. Use pkg.removed in states.",
     .params = remove_params,

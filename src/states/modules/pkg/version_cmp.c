@@ -14,7 +14,7 @@ struct version_cmp_args {
 static const struct param version_cmp_params[] = {
     PARAM("pkg1", TEXT, ARGS, first, "a version", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("pkg2", TEXT, ARGS, second, "the version that it is compared with", .flags = PARAM_REQUIRED),
-    PARAM("ignore_epoch", BOOL, ARGS, ignore_epoch, "compare without what is before the colon"),
+    PARAM("ignore_epoch", BOOL, ARGS, ignore_epoch, "compare without the part before the colon"),
     { 0 },
 };
 /* clang-format on */

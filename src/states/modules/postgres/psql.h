@@ -35,9 +35,9 @@ struct psql_login {
 #define PSQL_PARAMS(type, in)                                                                                                \
     PARAM("user", STR, type, in.runas, "the system user that runs the client; postgres for a server on this machine"),        \
     PARAM("maintenance_db", STR, type, in.database, "the database to connect to; postgres", .flags = PARAM_FILLED),           \
-    PARAM("db_user", STR, type, in.user, "who logs in", .flags = PARAM_FILLED),                                               \
-    PARAM("db_password", STR, type, in.password, "their password", .flags = PARAM_SECRET),                                    \
-    PARAM("db_host", STR, type, in.host, "where the server is, or the folder of its socket", .flags = PARAM_FILLED),          \
+    PARAM("db_user", STR, type, in.user, "the database user", .flags = PARAM_FILLED),                                               \
+    PARAM("db_password", STR, type, in.password, "password of the database user", .flags = PARAM_SECRET),                                    \
+    PARAM("db_host", STR, type, in.host, "host of the server, or the folder of its socket", .flags = PARAM_FILLED),          \
     PARAM("db_port", STR, type, in.port, "its port", .flags = PARAM_FILLED)
 /* clang-format on */
 

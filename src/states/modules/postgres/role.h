@@ -26,14 +26,14 @@ struct role_args {
 /* clang-format off */
 #define ROLE_PARAMS(word)                                                                                                                                    \
     PARAM("name", STR, struct role_args, name, "the " word, .flags = PARAM_REQUIRED | PARAM_PRIMARY),                                                         \
-    PARAM("createdb", TRISTATE, struct role_args, createdb, "may it create databases?"),                                                                      \
-    PARAM("createroles", TRISTATE, struct role_args, createroles, "may it create other roles?", .aliases = "createuser"),                                     \
+    PARAM("createdb", TRISTATE, struct role_args, createdb, "may create databases"),                                                                      \
+    PARAM("createroles", TRISTATE, struct role_args, createroles, "may create other roles", .aliases = "createuser"),                                     \
     PARAM("encrypted", ANY, struct role_args, encrypted, "how the password is stored: 'md5' (or true), or 'scram-sha-256'; as the server is set up", .kind_text = "string"), \
-    PARAM("superuser", TRISTATE, struct role_args, superuser, "may it do everything?"),                                                                       \
-    PARAM("replication", TRISTATE, struct role_args, replication, "may it replicate the server?"),                                                            \
-    PARAM("inherit", TRISTATE, struct role_args, inherit, "has it the privileges of its groups?"),                                                            \
-    PARAM("login", TRISTATE, struct role_args, may_login, "may it log in?"),                                                                                  \
-    PARAM("password", STR, struct role_args, password, "its password, or what the server stores of it (md5..., SCRAM-SHA-256$...)", .flags = PARAM_SECRET),   \
+    PARAM("superuser", TRISTATE, struct role_args, superuser, "is a superuser"),                                                                       \
+    PARAM("replication", TRISTATE, struct role_args, replication, "may replicate the server"),                                                            \
+    PARAM("inherit", TRISTATE, struct role_args, inherit, "inherits the privileges of its groups"),                                                            \
+    PARAM("login", TRISTATE, struct role_args, may_login, "may log in"),                                                                                  \
+    PARAM("password", STR, struct role_args, password, "its password, or the stored hash (md5..., SCRAM-SHA-256$...)", .flags = PARAM_SECRET),   \
     PARAM("refresh_password", BOOL, struct role_args, refresh_password, "set the password each time, without comparing it"),                                  \
     PARAM("groups", STRS, struct role_args, groups, "roles that it is a member of, as a list or between commas"),                                             \
     PSQL_PARAMS(struct role_args, login)

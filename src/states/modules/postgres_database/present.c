@@ -7,11 +7,11 @@
 /* clang-format off */
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the database", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("tablespace", STR, ARGS, tablespace, "where its files are", .flags = PARAM_FILLED),
+    PARAM("tablespace", STR, ARGS, tablespace, "the tablespace of its files", .flags = PARAM_FILLED),
     PARAM("encoding", STR, ARGS, encoding, "the encoding of its texts: UTF8", .flags = PARAM_FILLED),
-    PARAM("lc_collate", STR, ARGS, lc_collate, "the locale that sorts", .flags = PARAM_FILLED),
-    PARAM("lc_ctype", STR, ARGS, lc_ctype, "the locale that says what letters are", .flags = PARAM_FILLED),
-    PARAM("owner", STR, ARGS, owner, "whose it is", .flags = PARAM_FILLED),
+    PARAM("lc_collate", STR, ARGS, lc_collate, "the locale for sorting", .flags = PARAM_FILLED),
+    PARAM("lc_ctype", STR, ARGS, lc_ctype, "the locale for character classes", .flags = PARAM_FILLED),
+    PARAM("owner", STR, ARGS, owner, "owner of the database", .flags = PARAM_FILLED),
     PARAM("owner_recurse", BOOL, ARGS, owner_recurse, "all tables, views, sequences and schemas in it belong to the owner, too"),
     PARAM("template", STR, ARGS, template, "the database that a new one is a copy of", .flags = PARAM_FILLED),
     PSQL_PARAMS(ARGS, login),

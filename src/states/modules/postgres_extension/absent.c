@@ -7,9 +7,9 @@
 /* clang-format off */
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the extension", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("if_exists", BOOL, ARGS, if_exists, "one that does not exist is fine, which it always is here", .default_text = "true"),
-    PARAM("restrict", BOOL, ARGS, restrict_drop, "it stays when something depends on it"),
-    PARAM("cascade", BOOL, ARGS, cascade, "what depends on it goes, too; a revert does not restore that"),
+    PARAM("if_exists", BOOL, ARGS, if_exists, "always true here: an extension that does not exist is fine", .default_text = "true"),
+    PARAM("restrict", BOOL, ARGS, restrict_drop, "fail if other objects depend on it"),
+    PARAM("cascade", BOOL, ARGS, cascade, "drop dependent objects, too; a revert does not restore them"),
     PSQL_PARAMS(ARGS, login),
     { 0 },
 };

@@ -7,7 +7,7 @@
 /* clang-format off */
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the extension", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("if_not_exists", BOOL, ARGS, if_exists, "one that exists is fine, which it always is here", .default_text = "true"),
+    PARAM("if_not_exists", BOOL, ARGS, if_exists, "always true here: an existing extension is fine", .default_text = "true"),
     PARAM("schema", STR, ARGS, schema, "the schema of its objects", .flags = PARAM_FILLED),
     PARAM("ext_version", STR, ARGS, ext_version, "exactly this version", .flags = PARAM_FILLED),
     PARAM("from_db", STR, ARGS, from_db, "refused: servers cannot convert loose objects since version 13", .aliases = "from_version"),

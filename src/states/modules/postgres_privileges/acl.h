@@ -25,7 +25,7 @@ struct acl_args {
 #define ACL_PARAMS                                                                                                                                  \
     PARAM("name", STR, struct acl_args, name, "the role; public: everybody", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                               \
     PARAM("object_name", STR, struct acl_args, object_name, "the object; ALL: every table or sequence of the schema", .flags = PARAM_REQUIRED | PARAM_FILLED), \
-    PARAM("object_type", CHOICE, struct acl_args, object_type, "what it is", .choices = ACL_TYPES, .flags = PARAM_REQUIRED),                         \
+    PARAM("object_type", CHOICE, struct acl_args, object_type, "type of the object", .choices = ACL_TYPES, .flags = PARAM_REQUIRED),                         \
     PARAM("privileges", STRS, struct acl_args, privileges, "SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER, USAGE, CREATE, CONNECT, TEMPORARY, EXECUTE or ALL; none for a group"), \
     PARAM("prepend", STR, struct acl_args, prepend, "the schema of tables, sequences and functions", .default_text = "public", .flags = PARAM_FILLED), \
     PSQL_PARAMS(struct acl_args, login)

@@ -6,7 +6,7 @@
 /* clang-format off */
 static const struct param present_params[] = {
     ACL_PARAMS,
-    PARAM("grant_option", BOOL, struct acl_args, grant_option, "the role may pass them on"),
+    PARAM("grant_option", BOOL, struct acl_args, grant_option, "with grant option: the role may grant them to others"),
     { 0 },
 };
 /* clang-format on */

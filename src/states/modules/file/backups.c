@@ -82,7 +82,7 @@ static int add_backup_file(struct state_run *run, const struct backups_args *wan
     return image ? add_image(run, want, past, image, all, err) : 0;
 }
 
-/* The backups of a file of the folder, a map of their own. */
+/* The backups of one file in the folder. */
 static struct value_map *find_backup_map(struct arena *arena, struct value_map *all,
                                          const char *name)
 {

@@ -44,8 +44,8 @@ enum { SET, COLLATE };
 
 #define WANT(field) offsetof(struct schema_args, field)
 static const struct resource_attribute attributes[] = {
-    [SET] = { "character set", "character_set", WANT(character_set), is_same_set },
-    [COLLATE] = { "collation", "collate", WANT(collate), is_same_set },
+    [SET] = { "character set", "character_set", WANT(character_set), .is_same = is_same_set },
+    [COLLATE] = { "collation", "collate", WANT(collate), .is_same = is_same_set },
 };
 
 static void add_object_count(struct buf *sql, const char *table, const char *column,

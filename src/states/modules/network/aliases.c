@@ -122,7 +122,7 @@ static bool is_inside_network(const struct net *net, const struct net *address)
     return true;
 }
 
-/* Only the bits of the network, or all of those of the machine set. */
+/* The network address (host bits clear) or the broadcast address (host bits set). */
 static struct net fill_host(const struct net *net, bool ones)
 {
     struct net filled = *net;

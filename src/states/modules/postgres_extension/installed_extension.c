@@ -8,8 +8,8 @@ enum { VERSION, SCHEMA };
 
 #define WANT(field) offsetof(struct extension_args, field)
 static const struct resource_attribute attributes[] = {
-    [VERSION] = { "version", "version", WANT(ext_version) },
-    [SCHEMA] = { "schema", "schema", WANT(schema) },
+    [VERSION] = { "version", "version", .want = WANT(ext_version) },
+    [SCHEMA] = { "schema", "schema", .want = WANT(schema) },
 };
 
 int extension_validate(const void *args, const struct value *where, struct diags *diags)

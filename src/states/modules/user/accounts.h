@@ -35,7 +35,7 @@ struct accounts_user {
     int64_t changed, min, max, warn, inactive, expire; /* days */
 };
 
-/* The names of the first fields of a file of accounts, as a list. */
+/* Account names (first fields) of an account file. */
 int accounts_list(struct state_run *run, const char *path, struct value *ret, struct err *err);
 
 int accounts_find_user(struct state_run *run, const char *name, struct accounts_user *ret,

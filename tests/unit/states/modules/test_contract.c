@@ -104,7 +104,7 @@ TEST(every_example_differs_is_applied_is_clean_and_is_reverted)
     CHECK(n >= 25);
 }
 
-TEST(a_dry_run_says_what_a_watched_change_does_to_what_is_clean)
+TEST(a_dry_run_reports_the_effect_of_a_watched_change_on_clean_states)
 {
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];
@@ -156,7 +156,7 @@ TEST(a_dry_run_touches_nothing)
     }
 }
 
-TEST(what_always_runs_changes_each_time)
+TEST(states_that_always_run_change_each_time)
 {
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];

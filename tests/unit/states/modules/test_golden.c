@@ -78,12 +78,12 @@ static int run_case(const struct golden *golden, struct buf *out)
     return 0;
 }
 
-TEST(files_become_what_a_state_says)
+TEST(file_states_give_the_expected_files)
 {
     test_golden("states/modules/files.txt", run_case);
 }
 
-TEST(folders_links_and_names_become_what_a_state_says)
+TEST(folder_states_give_the_expected_trees)
 {
     test_golden("states/modules/folders.txt", run_case);
 }

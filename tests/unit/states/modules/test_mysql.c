@@ -35,7 +35,7 @@ TEST(an_account_is_read_as_each_server_prints_it)
     CHECK_STR(identity(&arena, ""), "mysql_native_password||0");
 }
 
-TEST(an_account_is_altered_back_and_loses_a_password_that_it_did_not_have)
+TEST(altering_an_account_back_removes_a_new_password)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -45,7 +45,7 @@ TEST(an_account_is_altered_back_and_loses_a_password_that_it_did_not_have)
               "ALTER USER `a b`@`x` IDENTIFIED BY '' REQUIRE SSL");
 }
 
-TEST(a_native_hash_is_that_of_the_server)
+TEST(a_native_hash_equals_that_of_the_server)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *hash;
@@ -120,7 +120,7 @@ TEST(words_that_are_not_privileges_are_refused)
     }
 }
 
-TEST(all_privileges_cover_others_but_not_the_right_to_pass_them_on)
+TEST(all_privileges_do_not_cover_the_grant_option)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct privileges all = { 0 }, some = { 0 }, left;

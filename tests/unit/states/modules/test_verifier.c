@@ -16,7 +16,7 @@ static bool matches(struct arena *arena, const char *stored, const char *role, c
     return same;
 }
 
-TEST(md5_is_of_password_and_role)
+TEST(md5_hashes_password_and_role)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *text;
@@ -29,7 +29,7 @@ TEST(md5_is_of_password_and_role)
     CHECK(verifier_is(str_from(text)));
 }
 
-TEST(scram_is_that_of_a_real_server)
+TEST(scram_verifiers_equal_those_of_a_real_server)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *text;
@@ -45,7 +45,7 @@ TEST(scram_is_that_of_a_real_server)
                   "any", "pencil"));
 }
 
-TEST(what_is_damaged_matches_nothing)
+TEST(a_damaged_verifier_matches_nothing)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 

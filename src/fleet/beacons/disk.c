@@ -48,7 +48,7 @@ static void check_disk(struct arena *arena, void *args, const struct value *give
     }
 }
 
-static void add_int(struct arena *arena, struct value_map *map, const char *key, uint64_t n)
+static void put_disk_number(struct arena *arena, struct value_map *map, const char *key, uint64_t n)
 {
     value_map_set(arena, map, value_text(key), value_int(n < INT64_MAX ? (int64_t)n : INT64_MAX));
 }
@@ -66,9 +66,9 @@ static struct value describe_space(struct arena *arena, const char *path,
         used + available > 0 ? (double)used * 100.0 / ((double)used + (double)available) : 0.0;
     value_map_set(arena, map, value_text("path"), value_text(path));
     value_map_set(arena, map, value_text("used_percent"), value_double(*ret_percent));
-    add_int(arena, map, "total", space->f_blocks * block);
-    add_int(arena, map, "used", used);
-    add_int(arena, map, "free", available);
+    put_disk_number(arena, map, "total", space->f_blocks * block);
+    put_disk_number(arena, map, "used", used);
+    put_disk_number(arena, map, "free", available);
     return value_map(map);
 }
 

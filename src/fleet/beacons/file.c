@@ -30,8 +30,8 @@ static const struct param file_params[] = {
     { 0 },
 };
 
-static void check_file(struct arena *arena, void *args, const struct value *given,
-                       struct diags *diags)
+static void check_file_args(struct arena *arena, void *args, const struct value *given,
+                            struct diags *diags)
 {
     struct file_args *want = args;
 
@@ -45,17 +45,18 @@ static void check_file(struct arena *arena, void *args, const struct value *give
 }
 
 /* Content, owner and rights, without reading the file: nobody can set the time of change back. */
-static const char *print_state(struct arena *arena, const struct fs_info *info)
+static const char *print_file_state(struct arena *arena, const struct fs_info *info)
 {
     return arena_printf(arena, "%s %" PRIu64 " %" PRId64 " %ju %o %u %u", fs_kind_name(info->kind),
                         info->size, info->mtime, (uintmax_t)info->inode, (unsigned)info->mode,
                         (unsigned)info->uid, (unsigned)info->gid);
 }
 
-static int add_file(struct beacon_look *look, const char *path, const struct fs_info *info,
-                    struct beacon_readings *ret, struct err *err)
+static int add_file_reading(struct beacon_look *look, const char *path, const struct fs_info *info,
+                            struct beacon_readings *ret, struct err *err)
 {
-    const struct beacon_reading reading = { .key = path, .state = print_state(look->arena, info) };
+    const struct beacon_reading reading = { .key = path,
+                                            .state = print_file_state(look->arena, info) };
 
     if (ret->list.n >= BEACON_READINGS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d files below '%s'", BEACON_READINGS_MAX, path);
@@ -64,8 +65,8 @@ static int add_file(struct beacon_look *look, const char *path, const struct fs_
 }
 
 /* Folders themselves are not reported: their times change with what is in them. */
-static int add_path(struct beacon_look *look, const char *path, unsigned depth,
-                    struct beacon_readings *ret, struct err *err)
+static int walk_watched_path(struct beacon_look *look, const char *path, unsigned depth,
+                             struct beacon_readings *ret, struct err *err)
 {
     struct fs_names names = { 0 };
     struct fs_info info;
@@ -75,13 +76,13 @@ static int add_path(struct beacon_look *look, const char *path, unsigned depth,
     if (info.kind == FS_NONE)
         return 0;
     if (info.kind != FS_FOLDER)
-        return add_file(look, path, &info, ret, err);
+        return add_file_reading(look, path, &info, ret, err);
     if (depth == 0)
         return 0;
     if (fs_list(look->arena, path, &names, err) < 0)
         return err->errnum == ENOENT ? 0 : -1;
     VEC_EACH (&names.list, name)
-        if (add_path(look, path_join(look->arena, path, *name), depth - 1, ret, err) < 0)
+        if (walk_watched_path(look, path_join(look->arena, path, *name), depth - 1, ret, err) < 0)
             return -1;
     return 0;
 }
@@ -92,7 +93,7 @@ static int observe_file(struct beacon_look *look, const void *args, struct beaco
     const struct file_args *want = args;
 
     for (size_t i = 0; i < want->files.n; i++)
-        if (add_path(look, want->files.p[i], want->recurse ? DEPTH_MAX : 1, ret, err) < 0)
+        if (walk_watched_path(look, want->files.p[i], want->recurse ? DEPTH_MAX : 1, ret, err) < 0)
             return -1;
     return 0;
 }
@@ -127,7 +128,7 @@ const struct beacon_kind beacon_kind_file = {
     .params = file_params,
     .args_size = sizeof(struct file_args),
     .tells_absence = true,
-    .check = check_file,
+    .check = check_file_args,
     .observe = observe_file,
     .say = say_file,
     .watch = watch_file,

@@ -64,7 +64,7 @@ static void free_seen(struct seen *seen)
 }
 
 /* One that came after the baseline: all of its changes since then are new. */
-static struct seen *find_seen(struct kepler_memory *memory, const char *key)
+static struct seen *find_seen_item(struct kepler_memory *memory, const char *key)
 {
     struct seen *seen = map_find(&memory->seen, str_from(key));
 
@@ -89,7 +89,7 @@ static void forget_kepler(void *memory)
 }
 
 /* Numbers count up but begin anew with a config; times begin nowhere but may be set back. */
-static bool is_new(const struct seen *seen, const struct orchestrator_change *change)
+static bool is_change_unseen(const struct seen *seen, const struct orchestrator_change *change)
 {
     return change->number > seen->number || change->wall > seen->wall;
 }
@@ -135,14 +135,15 @@ static int find_services(struct watching *watching, const struct param_strs *nam
     return 0;
 }
 
-static const char *name_key(const struct watching *watching, const char *config,
-                            const char *service)
+static const char *make_memory_key(const struct watching *watching, const char *config,
+                                   const char *service)
 {
     return arena_printf(watching->tool.arena, "%s:%s", config, service);
 }
 
 /* Those of one config, which stand together. */
-static int read_config(struct watching *watching, size_t first, size_t count, struct err *err)
+static int read_config_services(struct watching *watching, size_t first, size_t count,
+                                struct err *err)
 {
     struct arena *arena = watching->tool.arena;
     const struct orchestrator_service *services = &watching->services.list.p[first];
@@ -155,17 +156,17 @@ static int read_config(struct watching *watching, size_t first, size_t count, st
                              (struct param_strs){ count, names }, changes, err) < 0)
         return -1;
     VEC_EACH (&changes->list, change) {
-        struct seen *seen =
-            find_seen(watching->memory, name_key(watching, services[0].config, change->service));
+        struct seen *seen = find_seen_item(
+            watching->memory, make_memory_key(watching, services[0].config, change->service));
         const struct fresh fresh = { change, seen };
 
-        if (is_new(seen, change))
+        if (is_change_unseen(seen, change))
             VEC_PUSH_IN(arena, &watching->fresh, fresh);
     }
     return 0;
 }
 
-static int read_changes(struct watching *watching, struct err *err)
+static int read_watched_changes(struct watching *watching, struct err *err)
 {
     const size_t n = watching->services.list.n;
     const struct orchestrator_service *services = watching->services.list.p;
@@ -173,7 +174,7 @@ static int read_changes(struct watching *watching, struct err *err)
 
     for (size_t i = 1; i <= n; i++)
         if (i == n || strcmp(services[i].config, services[first].config) != 0) {
-            if (read_config(watching, first, i - first, err) < 0)
+            if (read_config_services(watching, first, i - first, err) < 0)
                 return -1;
             first = i;
         }
@@ -191,7 +192,8 @@ static int compare_fresh(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void put_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_kepler_text(struct arena *arena, struct value_map *map, const char *key,
+                            const char *text)
 {
     value_map_set(arena, map, value_text(key), value_text(text));
 }
@@ -208,11 +210,12 @@ static void report_story(struct arena *arena, const struct story *story,
     struct beacon_reading reading = { .key = story->key, .happened = true };
     struct value_map *map = value_map_new(arena, 5);
 
-    put_text(arena, map, "service", colon + 1);
-    put_text(arena, map, "config", arena_strndup(arena, story->key, (size_t)(colon - story->key)));
-    put_text(arena, map, "state", story->state);
-    put_text(arena, map, "previous", story->previous);
-    put_text(arena, map, "cause", story->cause);
+    put_kepler_text(arena, map, "service", colon + 1);
+    put_kepler_text(arena, map, "config",
+                    arena_strndup(arena, story->key, (size_t)(colon - story->key)));
+    put_kepler_text(arena, map, "state", story->state);
+    put_kepler_text(arena, map, "previous", story->previous);
+    put_kepler_text(arena, map, "cause", story->cause);
     reading.data = value_map(map);
     VEC_PUSH_IN(arena, &ret->list, reading);
 }
@@ -277,10 +280,10 @@ static void report_moving(struct watching *watching, struct beacon_readings *ret
 
         for (size_t i = 0; status && i < ARRAY_LEN(moving); i++)
             if (strcmp(status, moving[i]) == 0)
-                VEC_PUSH_IN(
-                    watching->tool.arena, &ret->list,
-                    ((struct beacon_reading){ .key = name_key(watching, one->config, one->service),
-                                              .is_moving = true }));
+                VEC_PUSH_IN(watching->tool.arena, &ret->list,
+                            ((struct beacon_reading){
+                                .key = make_memory_key(watching, one->config, one->service),
+                                .is_moving = true }));
     }
 }
 
@@ -290,10 +293,12 @@ static int observe_changes(struct beacon_look *look, const struct kepler_args *w
     struct watching watching = { .tool = { .arena = look->arena, .timeout = LOOK_NS },
                                  .memory = look->memory };
 
-    if (find_services(&watching, &want->services, err) < 0 || read_changes(&watching, err) < 0)
+    if (find_services(&watching, &want->services, err) < 0 ||
+        read_watched_changes(&watching, err) < 0)
         return -1;
     VEC_EACH (&watching.services.list, one)
-        (void)find_seen(watching.memory, name_key(&watching, one->config, one->service));
+        (void)find_seen_item(watching.memory,
+                             make_memory_key(&watching, one->config, one->service));
     report_fresh(&watching, ret);
     report_moving(&watching, ret);
     report_gone(&watching, ret);
@@ -347,11 +352,11 @@ static void say_kepler(struct arena *arena, const struct beacon_change *change,
                           value_copy(arena, &told->pairs[i].value));
         return;
     }
-    put_text(arena, data, "service", colon ? colon + 1 : change->key);
+    put_kepler_text(arena, data, "service", colon ? colon + 1 : change->key);
     if (colon)
-        put_text(arena, data, "config",
-                 arena_strndup(arena, change->key, (size_t)(colon - change->key)));
-    put_text(arena, data, "state", change->state);
+        put_kepler_text(arena, data, "config",
+                        arena_strndup(arena, change->key, (size_t)(colon - change->key)));
+    put_kepler_text(arena, data, "state", change->state);
     value_map_set(arena, data, value_text("previous"),
                   change->previous ? value_text(change->previous) : value_null());
 }

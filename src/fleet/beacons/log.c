@@ -74,12 +74,12 @@ static void check_log(struct arena *arena, void *args, const struct value *given
 /* --- reading ---------------------------------------------------------------------- */
 
 /* The file that has the name now; -1: none. */
-static int open_log(const char *path)
+static int open_watched_log(const char *path)
 {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-static bool is_same_file(int fd, const char *path)
+static bool is_log_unrotated(int fd, const char *path)
 {
     struct stat open_one, named;
 
@@ -125,7 +125,7 @@ struct reader {
     struct beacon_readings *ret;
 };
 
-static int take_line(void *self, struct str line, struct err *err)
+static int match_log_line(void *self, struct str line, struct err *err)
 {
     const struct reader *reader = self;
     bool found = false;
@@ -140,8 +140,8 @@ static int take_line(void *self, struct str line, struct err *err)
 }
 
 /* What was added since the last look. One that became shorter is read from its beginning. */
-static int read_more(const struct reader *reader, int fd, off_t *offset, struct tail *tail,
-                     struct err *err)
+static int read_appended_log(const struct reader *reader, int fd, off_t *offset, struct tail *tail,
+                             struct err *err)
 {
     char *room = arena_alloc(reader->look->arena, BYTES_MAX);
     struct stat info;
@@ -157,8 +157,8 @@ static int read_more(const struct reader *reader, int fd, off_t *offset, struct 
     if (n < 0)
         return err_sys(err, errno, "read '%s'", reader->path);
     *offset += n;
-    return tail_feed(tail, (struct str){ room, (size_t)n }, take_line, (void *)(uintptr_t)reader,
-                     err);
+    return tail_feed(tail, (struct str){ room, (size_t)n }, match_log_line,
+                     (void *)(uintptr_t)reader, err);
 }
 
 static int follow_log(const struct reader *reader, struct log_memory *memory, size_t i,
@@ -166,22 +166,22 @@ static int follow_log(const struct reader *reader, struct log_memory *memory, si
 {
     const bool was_open = memory->files[i].fd > 0;
 
-    if (was_open && read_more(reader, memory->files[i].fd - 1, &memory->files[i].offset,
-                              &memory->files[i].tail, err) < 0)
+    if (was_open && read_appended_log(reader, memory->files[i].fd - 1, &memory->files[i].offset,
+                                      &memory->files[i].tail, err) < 0)
         return -1;
-    if (was_open && is_same_file(memory->files[i].fd - 1, reader->path))
+    if (was_open && is_log_unrotated(memory->files[i].fd - 1, reader->path))
         return 0;
     if (was_open) { /* rotated: the rest of the old one has been read */
         (void)close(memory->files[i].fd - 1);
         tail_clear(&memory->files[i].tail);
     }
-    memory->files[i].fd = open_log(reader->path) + 1;
+    memory->files[i].fd = open_watched_log(reader->path) + 1;
     memory->files[i].offset = 0;
     if (memory->files[i].fd == 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "open '%s'", reader->path);
     if (memory->began)
-        return read_more(reader, memory->files[i].fd - 1, &memory->files[i].offset,
-                         &memory->files[i].tail, err);
+        return read_appended_log(reader, memory->files[i].fd - 1, &memory->files[i].offset,
+                                 &memory->files[i].tail, err);
     memory->files[i].offset = lseek(memory->files[i].fd - 1, 0, SEEK_END);
     return memory->files[i].offset < 0 ? err_sys(err, errno, "read '%s'", reader->path) : 0;
 }

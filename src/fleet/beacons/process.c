@@ -37,7 +37,7 @@ static void check_process(struct arena *arena, void *args, const struct value *g
 }
 
 /* The first line of a file of the kernel; empty for a process that has ended meanwhile. */
-static struct str read_word(struct arena *arena, const char *pid, const char *file)
+static struct str read_process_name(struct arena *arena, const char *pid, const char *file)
 {
     struct str text = { NULL, 0 }, line;
     struct err ignored;
@@ -58,8 +58,8 @@ static bool is_pid(const char *name)
 static void count_process(struct arena *arena, const char *pid, const struct param_strs *names,
                           int64_t *counts)
 {
-    const struct str comm = read_word(arena, pid, "comm");
-    const struct str first = read_word(arena, pid, "cmdline");
+    const struct str comm = read_process_name(arena, pid, "comm");
+    const struct str first = read_process_name(arena, pid, "cmdline");
     const struct str base = path_basename(arena_strndup(arena, first.p, first.n));
 
     for (size_t i = 0; i < names->n; i++)

@@ -61,12 +61,12 @@ const void *section_read(struct arena *arena, const struct beacon_kind *kind,
 
 /* --- values ----------------------------------------------------------------------- */
 
-static bool is_empty(const struct value *v)
+static bool is_section_empty(const struct value *v)
 {
     return v->kind == VALUE_NULL || (v->kind == VALUE_MAP && v->map->count == 0);
 }
 
-static int take_name(const struct value *name, const char **ret, struct diags *diags)
+static int parse_beacon_name(const struct value *name, const char **ret, struct diags *diags)
 {
     if (name->kind != VALUE_STR || name->s.n == 0 || strlen(name->s.p) != name->s.n)
         return value_diag(diags, name, "expected a name, got %s", value_describe(name));
@@ -74,19 +74,19 @@ static int take_name(const struct value *name, const char **ret, struct diags *d
     return 0;
 }
 
-static int take_names(const struct value *given, const char **names, struct diags *diags)
+static int parse_beacon_names(const struct value *given, const char **names, struct diags *diags)
 {
     if (given->kind == VALUE_STR)
-        return take_name(given, &names[0], diags);
+        return parse_beacon_name(given, &names[0], diags);
     for (size_t i = 0; given->kind == VALUE_LIST && i < given->list->count; i++)
-        if (take_name(&given->list->items[i], &names[i], diags) < 0)
+        if (parse_beacon_name(&given->list->items[i], &names[i], diags) < 0)
             return -1;
     for (size_t i = 0; given->kind == VALUE_MAP && i < given->map->count; i++) {
         const struct value_pair *pair = &given->map->pairs[i];
 
-        if (take_name(&pair->key, &names[i], diags) < 0)
+        if (parse_beacon_name(&pair->key, &names[i], diags) < 0)
             return -1;
-        if (!is_empty(&pair->value))
+        if (!is_section_empty(&pair->value))
             return value_diag(diags, &pair->value, "'%s': expected an empty map", names[i]);
     }
     return 0;
@@ -105,7 +105,7 @@ int section_names(struct arena *arena, const struct value *given, const char *ke
         return value_diag(diags, given, "'%s': expected a map or a list of names", key);
     if (n > BEACON_ITEMS_MAX)
         return value_diag(diags, given, "'%s' has more than %d names", key, BEACON_ITEMS_MAX);
-    if (take_names(given, names, diags) < 0)
+    if (parse_beacon_names(given, names, diags) < 0)
         return -1;
     *ret_names = (struct param_strs){ n, names };
     return 0;

@@ -24,8 +24,8 @@ static const struct param service_params[] = {
     { 0 },
 };
 
-static void check_service(struct arena *arena, void *args, const struct value *given,
-                          struct diags *diags)
+static void check_service_args(struct arena *arena, void *args, const struct value *given,
+                               struct diags *diags)
 {
     struct service_args *want = args;
 
@@ -70,7 +70,7 @@ const struct beacon_kind beacon_kind_service = {
     .params = service_params,
     .args_size = sizeof(struct service_args),
     .is_slow = true,
-    .check = check_service,
+    .check = check_service_args,
     .observe = observe_service,
     .say = say_service,
 };

@@ -17,7 +17,8 @@ static void keep_part(struct tail *tail, struct str bytes)
     tail->n += n;
 }
 
-static int end_line(struct tail *tail, struct str rest, tail_fn *fn, void *self, struct err *err)
+static int finish_tail_line(struct tail *tail, struct str rest, tail_fn *fn, void *self,
+                            struct err *err)
 {
     struct str line = str_slice(rest, 0, rest.n < TAIL_LINE_MAX ? rest.n : TAIL_LINE_MAX);
     int result;
@@ -43,7 +44,7 @@ int tail_feed(struct tail *tail, struct str bytes, tail_fn *fn, void *self, stru
             keep_part(tail, bytes);
             return 0;
         }
-        if (end_line(tail, str_slice(bytes, 0, n), fn, self, err) < 0)
+        if (finish_tail_line(tail, str_slice(bytes, 0, n), fn, self, err) < 0)
             return -1;
         bytes = str_from_offset(bytes, n + 1);
     }

@@ -23,7 +23,7 @@ struct feeding {
     bool is_settled;
 };
 
-static void free_item(struct item *item)
+static void free_tracked_item(struct item *item)
 {
     free(item->key);
     free(item->state);
@@ -31,7 +31,7 @@ static void free_item(struct item *item)
     free(item);
 }
 
-static void set_text(char **at, const char *text)
+static void replace_tracked_text(char **at, const char *text)
 {
     char *copy = text ? mem_strdup(text) : NULL;
 
@@ -39,9 +39,9 @@ static void set_text(char **at, const char *text)
     *at = copy;
 }
 
-static void report_change(struct feeding *feeding, const char *key,
-                          const struct beacon_reading *reading, const char *state,
-                          const char *previous)
+static void report_tracked_change(struct feeding *feeding, const char *key,
+                                  const struct beacon_reading *reading, const char *state,
+                                  const char *previous)
 {
     const struct beacon_change change = {
         .key = arena_strdup(feeding->arena, key),
@@ -61,7 +61,7 @@ static const char *judge_level(const struct item *item, const struct beacon_read
                                                                          : TRACKER_OK;
 }
 
-static struct item *add_item(struct feeding *feeding, const struct beacon_reading *reading)
+static struct item *add_tracked_item(struct feeding *feeding, const struct beacon_reading *reading)
 {
     struct item *item = mem_zalloc(sizeof(*item));
 
@@ -77,29 +77,29 @@ static bool has_lasted(const struct feeding *feeding, struct item *item, const c
     if (feeding->rule->hold <= 0)
         return true;
     if (!item->pending || strcmp(item->pending, state) != 0) {
-        set_text(&item->pending, state);
+        replace_tracked_text(&item->pending, state);
         item->since = feeding->now;
     }
     return feeding->now - item->since >= feeding->rule->hold;
 }
 
-static void follow_item(struct feeding *feeding, struct item *item,
-                        const struct beacon_reading *reading)
+static void update_tracked_item(struct feeding *feeding, struct item *item,
+                                const struct beacon_reading *reading)
 {
     const char *state = reading->is_level ? judge_level(item, reading) : reading->state;
 
     if (strcmp(state, item->state) == 0) {
-        set_text(&item->pending, NULL);
+        replace_tracked_text(&item->pending, NULL);
         if (feeding->rule->every)
-            report_change(feeding, item->key, reading, state, state);
+            report_tracked_change(feeding, item->key, reading, state, state);
     } else if (has_lasted(feeding, item, state)) {
-        report_change(feeding, item->key, reading, state, item->state);
-        set_text(&item->state, state);
-        set_text(&item->pending, NULL);
+        report_tracked_change(feeding, item->key, reading, state, item->state);
+        replace_tracked_text(&item->state, state);
+        replace_tracked_text(&item->pending, NULL);
     } else {
         feeding->is_settled = false;
         if (feeding->rule->every)
-            report_change(feeding, item->key, reading, item->state, item->state);
+            report_tracked_change(feeding, item->key, reading, item->state, item->state);
     }
 }
 
@@ -110,7 +110,7 @@ static void take_reading(struct feeding *feeding, const struct beacon_reading *r
     if (reading->is_moving)
         feeding->is_settled = false;
     if (reading->happened) {
-        report_change(feeding, reading->key, reading, NULL, NULL);
+        report_tracked_change(feeding, reading->key, reading, NULL, NULL);
         return;
     }
     if (!reading->is_level && !reading->state) {
@@ -119,13 +119,13 @@ static void take_reading(struct feeding *feeding, const struct beacon_reading *r
         return;
     }
     if (item || reading->is_level) {
-        item = item ? item : add_item(feeding, reading);
-        follow_item(feeding, item, reading);
+        item = item ? item : add_tracked_item(feeding, reading);
+        update_tracked_item(feeding, item, reading);
     } else {
-        item = add_item(feeding, reading);
+        item = add_tracked_item(feeding, reading);
         if (feeding->rule->every ||
             (feeding->rule->tells_absence && feeding->tracker->has_baseline))
-            report_change(feeding, item->key, reading, item->state, NULL);
+            report_tracked_change(feeding, item->key, reading, item->state, NULL);
     }
     item->is_seen = true;
 }
@@ -141,9 +141,9 @@ static void drop_unseen(struct feeding *feeding)
             continue;
         }
         if (feeding->rule->tells_absence)
-            report_change(feeding, item->key, NULL, NULL, item->state);
+            report_tracked_change(feeding, item->key, NULL, NULL, item->state);
         (void)map_remove(&feeding->tracker->items, entry->key);
-        free_item(item);
+        free_tracked_item(item);
     }
 }
 
@@ -163,6 +163,6 @@ bool tracker_feed(struct tracker *tracker, const struct tracker_rule *rule,
 void tracker_done(struct tracker *tracker)
 {
     MAP_EACH (&tracker->items, entry)
-        free_item(entry->value);
+        free_tracked_item(entry->value);
     map_done(&tracker->items);
 }

@@ -81,7 +81,7 @@ struct crossings {
     VEC(struct crossing) list;
 };
 
-static bool is_one_of(const char *pattern, const enum subject_kind *kinds, size_t n)
+static bool is_subject_of_kinds(const char *pattern, const enum subject_kind *kinds, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         AUTO_BUF struct buf text = BUF_INIT(SUBJECT_MAX);
@@ -120,13 +120,14 @@ static void add_crossings(struct arena *arena, struct param_strs list,
 static void fill_peel_publish(struct crossing *crossing)
 {
     crossing->is_service = true;
-    crossing->is_anonymous = is_one_of(crossing->subject, anonymous, ARRAY_LEN(anonymous));
+    crossing->is_anonymous =
+        is_subject_of_kinds(crossing->subject, anonymous, ARRAY_LEN(anonymous));
 }
 
 static void fill_peel_hear(struct crossing *crossing)
 {
     crossing->is_service = crossing->is_outward =
-        is_one_of(crossing->subject, requests, ARRAY_LEN(requests));
+        is_subject_of_kinds(crossing->subject, requests, ARRAY_LEN(requests));
 }
 
 /* Only masters hear it, and they look at the reply subject. */
@@ -163,7 +164,8 @@ static int list_crossings(struct arena *arena, enum account_role role, struct cr
     return 0;
 }
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_account_text(struct arena *arena, struct value_map *map, const char *key,
+                             const char *text)
 {
     value_map_set(arena, map, value_text(key), value_text(text));
 }
@@ -174,13 +176,13 @@ static struct value make_entry(struct arena *arena, const struct crossing *cross
 {
     struct value_map *map = value_map_new(arena, 5);
 
-    set_text(arena, map, "name", crossing->subject);
-    set_text(arena, map, "subject", crossing->subject);
-    set_text(arena, map, "type", crossing->is_service ? "service" : "stream");
+    put_account_text(arena, map, "name", crossing->subject);
+    put_account_text(arena, map, "subject", crossing->subject);
+    put_account_text(arena, map, "type", crossing->is_service ? "service" : "stream");
     if (account)
-        set_text(arena, map, "account", account);
+        put_account_text(arena, map, "account", account);
     else if (crossing->is_service)
-        set_text(arena, map, "response_type", "Singleton");
+        put_account_text(arena, map, "response_type", "Singleton");
     if (account && crossing->is_anonymous)
         value_map_set(arena, map, value_text("share"), value_bool(true));
     return value_map(map);
@@ -203,8 +205,9 @@ static void add_crossing(struct arena *arena, const struct accounts *accounts,
 }
 
 /* The border of one other account. */
-static int add_border(struct arena *arena, const struct accounts *accounts, enum account_role other,
-                      enum account_role role, struct lists *lists, struct err *err)
+static int add_account_border(struct arena *arena, const struct accounts *accounts,
+                              enum account_role other, enum account_role role, struct lists *lists,
+                              struct err *err)
 {
     struct crossings crossings;
 
@@ -258,7 +261,7 @@ int accounts_write(struct arena *arena, const struct accounts *accounts, enum ac
     struct value_map *part = value_get(claims, "nats")->map;
 
     for (size_t i = ACCOUNT_FLEET + 1; i < ACCOUNT_ROLES; i++)
-        if (add_border(arena, accounts, (enum account_role)i, role, &lists, err) < 0)
+        if (add_account_border(arena, accounts, (enum account_role)i, role, &lists, err) < 0)
             return -1;
     value_map_set(arena, part, value_text("exports"), value_list(lists.exports));
     value_map_set(arena, part, value_text("imports"), value_list(lists.imports));

@@ -159,8 +159,8 @@ static const struct record_type user_type = RECORD_TYPE("user JWT", struct whole
 
 /* --- writing ------------------------------------------------------------------------ */
 
-static int sign(const struct record_type *type, const struct whole *whole,
-                const struct nats_nkey *issuer, struct buf *out, struct err *err)
+static int sign_claims_record(const struct record_type *type, const struct whole *whole,
+                              const struct nats_nkey *issuer, struct buf *out, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value claims = record_value(&arena, type, whole);
@@ -179,7 +179,7 @@ int claims_sign_operator(const struct claims_operator *claims, const struct nats
                                 .version = CLAIMS_VERSION },
     };
 
-    return sign(&operator_type, &whole, issuer, out, err);
+    return sign_claims_record(&operator_type, &whole, issuer, out, err);
 }
 
 static struct value account_value(struct arena *arena, const struct claims_account *claims)
@@ -239,7 +239,7 @@ int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *i
                             .version = CLAIMS_VERSION },
     };
 
-    return sign(&user_type, &whole, issuer, out, err);
+    return sign_claims_record(&user_type, &whole, issuer, out, err);
 }
 
 /* --- reading ------------------------------------------------------------------------ */

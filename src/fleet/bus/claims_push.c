@@ -29,7 +29,7 @@ struct claims_push {
     size_t answered;
 };
 
-static void finish(struct claims_push *push, const char *problem)
+static void finish_claims_push(struct claims_push *push, const char *problem)
 {
     const struct claims_push_options options = push->options;
     struct claims_push_result result = push->result;
@@ -79,7 +79,7 @@ static void choose_order(struct claims_push *push)
 
 static void send_claims(struct claims_push *push);
 
-static void on_sent(void *self, size_t counted)
+static void on_push_counted(void *self, size_t counted)
 {
     struct claims_push *push = self;
 
@@ -87,7 +87,7 @@ static void on_sent(void *self, size_t counted)
     if (counted < push->result.confirmed)
         push->result.confirmed = counted;
     if (++push->step == push->steps)
-        finish(push, NULL);
+        finish_claims_push(push, NULL);
     else
         send_claims(push);
 }
@@ -112,7 +112,7 @@ static void send_claims(struct claims_push *push)
     struct err err;
 
     if (derive_claims(push, &jwt, &err) < 0) {
-        finish(push, err.text);
+        finish_claims_push(push, err.text);
         return;
     }
     print_subject(push, "UPDATE", subject);
@@ -122,21 +122,21 @@ static void send_claims(struct claims_push *push)
                                                                 .expected = push->result.servers,
                                                                 .wait = CLAIMS_PUSH_CONFIRM_NS,
                                                                 .answer = on_confirmed,
-                                                                .done = on_sent,
+                                                                .done = on_push_counted,
                                                                 .self = push },
                                  &err);
     if (!push->call)
-        finish(push, err.text);
+        finish_claims_push(push, err.text);
 }
 
-static void make_claims(struct claims_push *push)
+static void make_pushed_claims(struct claims_push *push)
 {
     struct err err;
 
     if (!push->options.make) {
-        finish(push, NULL);
+        finish_claims_push(push, NULL);
     } else if (push->options.make(push->options.self, &push->fleet, &err) < 0) {
-        finish(push, err.text);
+        finish_claims_push(push, err.text);
     } else {
         choose_order(push);
         send_claims(push);
@@ -145,7 +145,7 @@ static void make_claims(struct claims_push *push)
 
 /* --- looking ------------------------------------------------------------------------ */
 
-static bool on_found(void *self, struct str text)
+static bool on_push_answer(void *self, struct str text)
 {
     struct claims_push *push = self;
 
@@ -156,13 +156,13 @@ static bool on_found(void *self, struct str text)
     return true;
 }
 
-static void on_looked(void *self, size_t counted)
+static void on_lookup_counted(void *self, size_t counted)
 {
     struct claims_push *push = self;
 
     push->call = NULL;
     push->result.found = counted;
-    make_claims(push);
+    make_pushed_claims(push);
 }
 
 static void ask_claims(struct claims_push *push)
@@ -171,7 +171,7 @@ static void ask_claims(struct claims_push *push)
     struct err err;
 
     if (!push->options.found) {
-        make_claims(push);
+        make_pushed_claims(push);
         return;
     }
     print_subject(push, "LOOKUP", subject);
@@ -180,12 +180,12 @@ static void ask_claims(struct claims_push *push)
                                                                 .payload = STR(""),
                                                                 .expected = push->result.servers,
                                                                 .wait = CLAIMS_PUSH_COUNT_NS,
-                                                                .text = on_found,
-                                                                .done = on_looked,
+                                                                .text = on_push_answer,
+                                                                .done = on_lookup_counted,
                                                                 .self = push },
                                  &err);
     if (!push->call)
-        finish(push, err.text);
+        finish_claims_push(push, err.text);
 }
 
 /* --- counting ----------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static bool has_flag(const struct param *row)
            row->kind != PARAM_STRMAP;
 }
 
-static size_t count_rows(const struct param *rows)
+static size_t count_param_rows(const struct param *rows)
 {
     size_t n = 0;
 
@@ -70,7 +70,7 @@ static size_t common_offset(const struct daemon_conf *conf)
  * and nothing has a default. */
 static struct param *make_flags(const struct daemon_conf *conf, struct arena *arena)
 {
-    const size_t rows = count_rows(conf->rows);
+    const size_t rows = count_param_rows(conf->rows);
     struct param *flags = ARENA_ARRAY(arena, struct param, rows + ARRAY_LEN(common_flags) + 1);
     size_t n = 0;
 
@@ -149,8 +149,9 @@ static bool is_folder_of_rows(const struct daemon_conf *conf, struct str key)
 }
 
 /* Nested maps as one map whose keys have dots, as far as the rows do. */
-static void flatten(const struct daemon_conf *conf, struct arena *arena, const char *prefix,
-                    const struct value *v, struct value_map *flat, struct diags *diags)
+static void flatten_conf_map(const struct daemon_conf *conf, struct arena *arena,
+                             const char *prefix, const struct value *v, struct value_map *flat,
+                             struct diags *diags)
 {
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
@@ -164,7 +165,8 @@ static void flatten(const struct daemon_conf *conf, struct arena *arena, const c
         if (!is_folder_of_rows(conf, key.s))
             value_map_set(arena, flat, key, pair->value);
         else if (pair->value.kind == VALUE_MAP)
-            flatten(conf, arena, arena_printf(arena, "%s.", key.s.p), &pair->value, flat, diags);
+            flatten_conf_map(conf, arena, arena_printf(arena, "%s.", key.s.p), &pair->value, flat,
+                             diags);
         else if (pair->value.kind != VALUE_NULL)
             (void)value_diag(diags, &pair->value, "'%s' must be a map, got %s", key.s.p,
                              value_describe(&pair->value));
@@ -176,8 +178,8 @@ const char *daemon_conf_file(const struct daemon_conf *conf, const struct daemon
     return line->file ? line->file : conf->file;
 }
 
-static void read_file(const struct daemon_conf *conf, const struct daemon_line *line,
-                      struct arena *arena, struct value_map *flat, struct diags *diags)
+static void read_daemon_conf_file(const struct daemon_conf *conf, const struct daemon_line *line,
+                                  struct arena *arena, struct value_map *flat, struct diags *diags)
 {
     const char *file = daemon_conf_file(conf, line);
     struct value document;
@@ -193,16 +195,16 @@ static void read_file(const struct daemon_conf *conf, const struct daemon_line *
     if (!text.p || yaml_parse(arena, file, text, NULL, &document, diags) < 0)
         return;
     if (document.kind == VALUE_MAP)
-        flatten(conf, arena, "", &document, flat, diags);
+        flatten_conf_map(conf, arena, "", &document, flat, diags);
     else if (document.kind != VALUE_NULL)
         (void)value_diag(diags, &document, "the configuration must be a map, got %s",
                          value_describe(&document));
 }
 
 /* Aliases are names of flags, not of keys. */
-static const struct param *make_keys(const struct daemon_conf *conf, struct arena *arena)
+static const struct param *make_conf_keys(const struct daemon_conf *conf, struct arena *arena)
 {
-    const size_t count = count_rows(conf->rows);
+    const size_t count = count_param_rows(conf->rows);
     struct param *keys = ARENA_ARRAY(arena, struct param, count + 1);
 
     for (size_t i = 0; i < count; i++) {
@@ -221,11 +223,11 @@ int daemon_conf_read(const struct daemon_conf *conf, const struct daemon_line *l
     const size_t before = diags_count(diags), first = diags->list.n;
     struct value given = value_map(value_map_new(arena, 0));
 
-    read_file(conf, line, arena, given.map, diags);
+    read_daemon_conf_file(conf, line, arena, given.map, diags);
     for (size_t i = 0; line->given.kind == VALUE_MAP && i < line->given.map->count; i++)
         value_map_set(arena, given.map, line->given.map->pairs[i].key,
                       line->given.map->pairs[i].value);
-    (void)params_decode(arena, make_keys(conf, arena), &policy, &given, ret_values, diags);
+    (void)params_decode(arena, make_conf_keys(conf, arena), &policy, &given, ret_values, diags);
     if (conf->check)
         conf->check(arena, ret_values, &given, diags);
     diags_sort(diags, first);
@@ -250,7 +252,8 @@ static void print_diags(const struct daemon_conf *conf, const char *what, const 
         (void)fprintf(stderr, "%s: %s\n%s", conf->program, what, buf_text(&out));
 }
 
-static int complain(const struct daemon_conf *conf, const struct diags *diags, int status)
+static int print_conf_mistakes(const struct daemon_conf *conf, const struct diags *diags,
+                               int status)
 {
     print_diags(conf, "cannot start", diags);
     if (status == DAEMON_CONF_USAGE)
@@ -258,7 +261,7 @@ static int complain(const struct daemon_conf *conf, const struct diags *diags, i
     return status;
 }
 
-static void print_build(const struct daemon_conf *conf, struct buf *out)
+static void print_daemon_build(const struct daemon_conf *conf, struct buf *out)
 {
     char text[BUILD_TEXT_MAX];
 
@@ -267,7 +270,8 @@ static void print_build(const struct daemon_conf *conf, struct buf *out)
 }
 
 /* What was asked for instead of a daemon; false: nothing. */
-static bool answer(const struct daemon_conf *conf, const struct daemon_line *line, int *ret_status)
+static bool answer_daemon_flags(const struct daemon_conf *conf, const struct daemon_line *line,
+                                int *ret_status)
 {
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
 
@@ -276,7 +280,7 @@ static bool answer(const struct daemon_conf *conf, const struct daemon_line *lin
     else if (line->keys)
         daemon_conf_print_markdown(conf, &out);
     else if (line->version)
-        print_build(conf, &out);
+        print_daemon_build(conf, &out);
     else
         return false;
     *ret_status = print_out(&out);
@@ -291,19 +295,19 @@ bool daemon_conf_start(const struct daemon_conf *conf, struct arena *arena, int 
 
     *ret_status = EXIT_SUCCESS;
     if (daemon_conf_parse(conf, arena, argc - 1, argv + 1, ret_line, &diags) < 0) {
-        *ret_status = complain(conf, &diags, DAEMON_CONF_USAGE);
+        *ret_status = print_conf_mistakes(conf, &diags, DAEMON_CONF_USAGE);
         return false;
     }
-    if (answer(conf, ret_line, ret_status))
+    if (answer_daemon_flags(conf, ret_line, ret_status))
         return false;
     if (ret_line->operands.n > 0) {
         (void)diag_add(&diags, (struct place){ 0 }, "unexpected argument '%s'",
                        ret_line->operands.p[0]);
-        *ret_status = complain(conf, &diags, DAEMON_CONF_USAGE);
+        *ret_status = print_conf_mistakes(conf, &diags, DAEMON_CONF_USAGE);
         return false;
     }
     if (daemon_conf_read(conf, ret_line, arena, ret_values, &diags, &warnings) < 0) {
-        *ret_status = complain(conf, &diags, DAEMON_CONF_ERROR);
+        *ret_status = print_conf_mistakes(conf, &diags, DAEMON_CONF_ERROR);
         print_diags(conf, "warning", &warnings);
         return false;
     }
@@ -329,7 +333,7 @@ void daemon_conf_print_usage(const struct daemon_conf *conf, struct buf *out)
                       "SIGTERM and SIGINT end the daemon.\n");
 }
 
-static void print_flags(struct buf *out, struct arena *arena, const struct param *row)
+static void print_daemon_flags(struct buf *out, struct arena *arena, const struct param *row)
 {
     struct str rest = row->aliases ? str_from(row->aliases) : (struct str){ NULL, 0 };
 
@@ -354,7 +358,7 @@ void daemon_conf_print_markdown(const struct daemon_conf *conf, struct buf *out)
         if (row->flags & PARAM_HIDDEN)
             continue;
         buf_printf(out, "| `%s` | ", row->name);
-        print_flags(out, &arena, row);
+        print_daemon_flags(out, &arena, row);
         buf_printf(out, " | %s | %s | %s |\n",
                    row->kind == PARAM_CHOICE ? "one of the words" : param_kind_word(row->kind),
                    row->default_text && row->default_text[0] ? row->default_text : "-", row->doc);

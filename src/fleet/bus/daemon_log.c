@@ -33,7 +33,7 @@ struct line {
     size_t count;
 };
 
-static void print_json(struct buf *out, const struct line *line)
+static void print_log_json(struct buf *out, const struct line *line)
 {
     buf_add_text(out, "{\"ts\":\"");
     time_print(out, (struct value_time){ .seconds = line->ns / CLOCK_SECOND,
@@ -53,7 +53,7 @@ static void print_json(struct buf *out, const struct line *line)
 }
 
 /* As log_print_line does, with the words for levels that the JSON has, too. */
-static void print_text(struct buf *out, const struct line *line)
+static void print_log_text(struct buf *out, const struct line *line)
 {
     time_print(out, (struct value_time){ .seconds = line->ns / CLOCK_SECOND,
                                          .nanoseconds = (uint32_t)(line->ns % CLOCK_SECOND) });
@@ -65,26 +65,28 @@ static void print_text(struct buf *out, const struct line *line)
 }
 
 /* One write for each line, so that lines of threads do not mix. */
-static void print_record(void *context, enum log_level level, int64_t ns, struct str text,
-                         const struct log_field *fields, size_t count)
+static void print_daemon_log_record(void *context, enum log_level level, int64_t ns,
+                                    struct str text, const struct log_field *fields, size_t count)
 {
     AUTO_BUF struct buf out = BUF_INIT(LINE_MAX);
     const struct line line = { level, ns, text, fields, count };
 
     (void)context;
     if (atomic_load(&state.format) == DAEMON_LOG_JSON)
-        print_json(&out, &line);
+        print_log_json(&out, &line);
     else
-        print_text(&out, &line);
+        print_log_text(&out, &line);
     (void)fwrite(buf_text(&out), 1, out.n, stderr);
 }
 
-static void print_line(void *context, enum log_level level, int64_t ns, struct str text)
+static void print_daemon_log_line(void *context, enum log_level level, int64_t ns, struct str text)
 {
-    print_record(context, level, ns, text, NULL, 0);
+    print_daemon_log_record(context, level, ns, text, NULL, 0);
 }
 
-static const struct log sink = { .sink = print_line, .record = print_record, .clock = clock_wall };
+static const struct log sink = { .sink = print_daemon_log_line,
+                                 .record = print_daemon_log_record,
+                                 .clock = clock_wall };
 
 void daemon_log_start(const char *component, const char *id)
 {

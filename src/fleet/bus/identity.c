@@ -335,8 +335,8 @@ int identity_make_signing(const char *dir, enum identity_file file, struct nats_
 
 /* --- further servers --------------------------------------------------------------- */
 
-static int read_jwt(struct arena *arena, const char *dir, enum identity_file file,
-                    struct identity *identity, struct err *err)
+static int read_identity_jwt(struct arena *arena, const char *dir, enum identity_file file,
+                             struct identity *identity, struct err *err)
 {
     const char *path = path_join(arena, dir, files[file].name);
 
@@ -375,8 +375,8 @@ int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
     struct claims_operator operator_claims;
     struct claims_account account_claims;
 
-    if (read_jwt(arena, dir, IDENTITY_OPERATOR_JWT, &identity, err) < 0 ||
-        read_jwt(arena, dir, IDENTITY_ACCOUNT_JWT, &identity, err) < 0 ||
+    if (read_identity_jwt(arena, dir, IDENTITY_OPERATOR_JWT, &identity, err) < 0 ||
+        read_identity_jwt(arena, dir, IDENTITY_ACCOUNT_JWT, &identity, err) < 0 ||
         claims_read_operator(arena, str_trim(identity.files[IDENTITY_OPERATOR_JWT]),
                              &operator_claims, err) < 0 ||
         claims_read_account(arena, str_trim(identity.files[IDENTITY_ACCOUNT_JWT]), &account_claims,
@@ -393,8 +393,9 @@ int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
 /* --- users ------------------------------------------------------------------------ */
 
 /* NULL text: the file does not exist. */
-static int read_creds(struct arena *arena, const char *path, struct nats_creds *ret_creds,
-                      struct claims_user *ret_claims, struct str *ret_text, struct err *err)
+static int read_identity_creds(struct arena *arena, const char *path, struct nats_creds *ret_creds,
+                               struct claims_user *ret_claims, struct str *ret_text,
+                               struct err *err)
 {
     if (fs_read(arena, path, NATS_CREDS_MAX, ret_text, err) < 0)
         return -1;
@@ -436,7 +437,7 @@ int identity_renew_creds(const char *dir, enum identity_file file, const struct 
     struct str text;
     int result = 0;
 
-    if (read_creds(&arena, path, &creds, &claims, &text, err) < 0)
+    if (read_identity_creds(&arena, path, &creds, &claims, &text, err) < 0)
         return -1;
     if (text.p && claims.head.iat < since) {
         const struct claims_head head = {

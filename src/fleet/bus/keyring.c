@@ -17,7 +17,7 @@
 #define SIGNING_KEYS "signing_keys"
 #define TAGS         "tags"
 
-static bool has_text(struct param_strs list, const char *text)
+static bool has_listed_key(struct param_strs list, const char *text)
 {
     for (size_t i = 0; i < list.n; i++)
         if (strcmp(list.p[i], text) == 0)
@@ -26,7 +26,7 @@ static bool has_text(struct param_strs list, const char *text)
 }
 
 /* An item of a list of the claims; NULL: it is not a list. */
-static const struct value_list *find_list(const struct value *claims, const char *key)
+static const struct value_list *find_claim_list(const struct value *claims, const char *key)
 {
     const struct value *part = value_get(claims, "nats");
     const struct value *list = part ? value_get(part, key) : NULL;
@@ -36,7 +36,7 @@ static const struct value_list *find_list(const struct value *claims, const char
 
 /* --- the tag ------------------------------------------------------------------------ */
 
-static bool is_tag(const struct value *item)
+static bool is_keyring_tag(const struct value *item)
 {
     return item->kind == VALUE_STR && str_starts(item->s, STR(TAG));
 }
@@ -87,16 +87,16 @@ static int read_tag(struct arena *arena, struct str tag, struct keyring *ret, st
 static int find_ring(struct arena *arena, const struct value *claims, struct keyring *ret,
                      struct err *err)
 {
-    const struct value_list *tags = find_list(claims, TAGS);
+    const struct value_list *tags = find_claim_list(claims, TAGS);
 
     *ret = (struct keyring){ 0 };
     for (size_t i = 0; tags && i < tags->count; i++)
-        if (is_tag(&tags->items[i]))
+        if (is_keyring_tag(&tags->items[i]))
             return read_tag(arena, tags->items[i].s, ret, err);
     return 0;
 }
 
-static const char *print_tag(struct arena *arena, const struct keyring *ring)
+static const char *print_keyring_tag(struct arena *arena, const struct keyring *ring)
 {
     AUTO_BUF struct buf text = BUF_INIT(TAG_MAX);
 
@@ -109,7 +109,7 @@ static const char *print_tag(struct arena *arena, const struct keyring *ring)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static bool is_listed(const struct value_list *list, const char *key)
+static bool is_claim_listed(const struct value_list *list, const char *key)
 {
     for (size_t i = 0; list && i < list->count; i++)
         if (value_is(&list->items[i], VALUE_STR) && str_eq_text(list->items[i].s, key))
@@ -120,7 +120,7 @@ static bool is_listed(const struct value_list *list, const char *key)
 int keyring_read(struct arena *arena, const struct value *claims, struct keyring *ret_ring,
                  struct err *err)
 {
-    const struct value_list *listed = find_list(claims, SIGNING_KEYS);
+    const struct value_list *listed = find_claim_list(claims, SIGNING_KEYS);
     const char **keys = ARENA_ARRAY(arena, const char *, KEYRING_KEYS_MAX);
     struct keyring ring;
     size_t n = 0;
@@ -128,7 +128,7 @@ int keyring_read(struct arena *arena, const struct value *claims, struct keyring
     if (find_ring(arena, claims, &ring, err) < 0)
         return -1;
     for (size_t i = 0; i < ring.keys.n; i++)
-        if (accounts_read_border(claims).version > 0 || is_listed(listed, ring.keys.p[i]))
+        if (accounts_read_border(claims).version > 0 || is_claim_listed(listed, ring.keys.p[i]))
             keys[n++] = ring.keys.p[i];
     ring.keys = (struct param_strs){ n, keys };
     *ret_ring = ring;
@@ -159,8 +159,8 @@ static void set_list(struct arena *arena, struct value *part, const char *key,
 
 void keyring_write(struct arena *arena, const struct keyring *ring, struct value *claims)
 {
-    const struct value_list *listed = find_list(claims, SIGNING_KEYS);
-    const struct value_list *tags = find_list(claims, TAGS);
+    const struct value_list *listed = find_claim_list(claims, SIGNING_KEYS);
+    const struct value_list *tags = find_claim_list(claims, TAGS);
     struct value_list *new_keys = value_list_new(arena, 0), *new_tags = value_list_new(arena, 0);
     struct value part = *value_get(claims, "nats");
     struct keyring before = { 0 };
@@ -171,17 +171,17 @@ void keyring_write(struct arena *arena, const struct keyring *ring, struct value
         const struct value *item = &listed->items[i];
 
         if (item->kind != VALUE_STR ||
-            (!has_text(before.keys, item->s.p) && !has_text(ring->keys, item->s.p)))
+            (!has_listed_key(before.keys, item->s.p) && !has_listed_key(ring->keys, item->s.p)))
             value_list_push(arena, new_keys, *item);
     }
     for (size_t i = 0; i < ring->keys.n; i++)
-        if (accounts_read_border(claims).version == 0 || is_listed(listed, ring->keys.p[i]))
+        if (accounts_read_border(claims).version == 0 || is_claim_listed(listed, ring->keys.p[i]))
             value_list_push(arena, new_keys, value_text(ring->keys.p[i]));
     for (size_t i = 0; tags && i < tags->count; i++)
-        if (!is_tag(&tags->items[i]))
+        if (!is_keyring_tag(&tags->items[i]))
             value_list_push(arena, new_tags, tags->items[i]);
     if (ring->generation > 0)
-        value_list_push(arena, new_tags, value_text(print_tag(arena, ring)));
+        value_list_push(arena, new_tags, value_text(print_keyring_tag(arena, ring)));
     set_list(arena, &part, SIGNING_KEYS, new_keys);
     set_list(arena, &part, TAGS, new_tags);
 }
@@ -190,7 +190,7 @@ void keyring_write(struct arena *arena, const struct keyring *ring, struct value
 
 bool keyring_has(const struct keyring *ring, const char *key)
 {
-    return has_text(ring->keys, key);
+    return has_listed_key(ring->keys, key);
 }
 
 const char *keyring_current(const struct keyring *ring)

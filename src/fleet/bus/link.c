@@ -40,7 +40,7 @@ struct urls {
     VEC(const char *) list;
 };
 
-static int check_url(struct str url, struct err *err)
+static int check_server_url(struct str url, struct err *err)
 {
     size_t scheme = str_find(url, STR("://"), 0);
 
@@ -67,7 +67,7 @@ static int split_urls(struct arena *arena, const char *text, struct urls *ret, s
 
         if (url.n == 0)
             continue;
-        if (check_url(url, err) < 0)
+        if (check_server_url(url, err) < 0)
             return -1;
         VEC_PUSH_IN(arena, &ret->list, arena_strndup(arena, url.p, url.n));
     }
@@ -133,7 +133,7 @@ static int open_tls(struct link *link, struct err *err)
 }
 
 /* Before the next attempt: a file that cannot be used leaves the trust as it was. */
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_link_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct link *link = container_of(listener, struct link, listener);
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -166,7 +166,7 @@ static int find_fleet(struct link *link, const struct nats_creds *creds, struct 
     return 0;
 }
 
-static int read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err)
+static int read_link_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str text;
@@ -183,12 +183,12 @@ static int read_creds(const struct link *link, struct nats_creds *ret_creds, str
 }
 
 /* For each login. */
-static int on_creds(void *self, struct nats_creds *ret_creds, struct err *err)
+static int on_link_login(void *self, struct nats_creds *ret_creds, struct err *err)
 {
     struct link *link = self;
     struct nats_creds creds = { 0 };
 
-    if (read_creds(link, &creds, err) < 0)
+    if (read_link_creds(link, &creds, err) < 0)
         return -1;
     if (find_fleet(link, &creds, err) < 0) {
         nats_creds_done(&creds);
@@ -216,7 +216,7 @@ static int read_claims(struct link *link, struct err *err)
     struct claims_user claims;
     int result;
 
-    if (read_creds(link, &creds, err) < 0)
+    if (read_link_creds(link, &creds, err) < 0)
         return -1;
     result = claims_read_user(&link->arena, str_from(arena_strdup(&link->arena, creds.jwt)),
                               &claims, err);
@@ -232,8 +232,8 @@ static int read_claims(struct link *link, struct err *err)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static int open_link(struct link *link, struct nats_hub *hub, const struct link_options *options,
-                     struct err *err)
+static int open_link_conn(struct link *link, struct nats_hub *hub,
+                          const struct link_options *options, struct err *err)
 {
     struct urls urls = { 0 };
 
@@ -248,7 +248,7 @@ static int open_link(struct link *link, struct nats_hub *hub, const struct link_
                                    .server_count = urls.list.n,
                                    .name = options->name,
                                    .tls = link->tls,
-                                   .creds = on_creds,
+                                   .creds = on_link_login,
                                    .creds_self = link,
                                    .inbox_prefix = link->inbox,
                                    .attempts_max = options->attempts_max,
@@ -256,7 +256,7 @@ static int open_link(struct link *link, struct nats_hub *hub, const struct link_
                                err);
     if (!link->conn)
         return -1;
-    nats_listen(link->conn, &link->listener, on_event);
+    nats_listen(link->conn, &link->listener, on_link_event);
     return 0;
 }
 
@@ -265,7 +265,7 @@ struct link *link_new(struct nats_hub *hub, const struct link_options *options, 
     struct link *link = mem_zalloc(sizeof(*link));
 
     link->ca_pem.max = LINK_CA_MAX;
-    if (open_link(link, hub, options, err) == 0)
+    if (open_link_conn(link, hub, options, err) == 0)
         return link;
     link_free(link);
     return NULL;
@@ -289,7 +289,7 @@ struct nats_conn *link_conn(const struct link *link)
 
 int link_read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err)
 {
-    return read_creds(link, ret_creds, err);
+    return read_link_creds(link, ret_creds, err);
 }
 
 bool link_has_shared_creds(const struct link *link)

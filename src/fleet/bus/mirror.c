@@ -71,7 +71,7 @@ static size_t count_files(const char *folder)
 }
 
 /* Fetch what is not here already, and nothing when that is all. */
-static int choose_files(void *self, struct tree_files *files, struct err *err)
+static int choose_mirror_files(void *self, struct tree_files *files, struct err *err)
 {
     const struct mirror *mirror = self;
     size_t here = 0;
@@ -169,10 +169,10 @@ static int move_in(void *self, const struct tree_files *files, struct err *err)
 
 /* --- fetching --------------------------------------------------------------------- */
 
-static void set_timer(struct mirror *mirror, int64_t ns);
+static void set_mirror_timer(struct mirror *mirror, int64_t ns);
 static void begin_fetch(struct mirror *mirror);
 
-static void report_problem(struct mirror *mirror, const char *problem)
+static void report_mirror_problem(struct mirror *mirror, const char *problem)
 {
     const struct str part = str_slice(str_from(problem), 0, sizeof(mirror->problem) - 1);
 
@@ -180,14 +180,15 @@ static void report_problem(struct mirror *mirror, const char *problem)
         mirror->options.failed(mirror->options.self, mirror->options.bucket, problem);
     memcpy(mirror->problem, part.p, part.n);
     mirror->problem[part.n] = '\0';
-    set_timer(mirror, mirror->retry);
+    set_mirror_timer(mirror, mirror->retry);
     mirror->retry = 2 * mirror->retry < MIRROR_RETRY_MAX ? 2 * mirror->retry : MIRROR_RETRY_MAX;
 }
 
-static void end_fetch(struct mirror *mirror, const char *problem, const struct tree_files *files)
+static void end_mirror_fetch(struct mirror *mirror, const char *problem,
+                             const struct tree_files *files)
 {
     if (problem) {
-        report_problem(mirror, problem);
+        report_mirror_problem(mirror, problem);
     } else {
         mirror->retry = MIRROR_RETRY;
         mirror->problem[0] = '\0';
@@ -206,14 +207,14 @@ static void end_fetch(struct mirror *mirror, const char *problem, const struct t
 }
 
 /* Nothing was ever published: what is here stays. A canary without files has ended meanwhile. */
-static void on_fetched(void *self, const char *problem, const struct tree_files *files)
+static void on_mirror_fetched(void *self, const char *problem, const struct tree_files *files)
 {
     struct mirror *mirror = self;
 
     mirror->fetch = NULL;
     if (mirror->is_canary && !problem && !files)
         problem = "the canary has no files";
-    end_fetch(mirror, problem, files);
+    end_mirror_fetch(mirror, problem, files);
 }
 
 static void fetch_set(struct mirror *mirror, bool is_canary)
@@ -226,13 +227,14 @@ static void fetch_set(struct mirror *mirror, bool is_canary)
                                       .staging = mirror->staging,
                                       .background_tasks = &mirror->background_tasks,
                                       .trust = *mirror->options.trust,
-                                      .choose = choose_files,
+                                      .choose = choose_mirror_files,
                                       .finish = move_in,
-                                      .done = on_fetched,
+                                      .done = on_mirror_fetched,
                                       .self = mirror });
 }
 
-static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_mirror_record(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct inquiry *inquiry = self;
     struct mirror *mirror = inquiry->mirror;
@@ -243,7 +245,7 @@ static void on_record(void *self, const struct nats_error *error, const struct n
         return;
     mirror->inquiry = NULL;
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
-        end_fetch(mirror, error->text, NULL);
+        end_mirror_fetch(mirror, error->text, NULL);
     else
         fetch_set(mirror,
                   options->follows(options->self, error ? (struct str){ NULL, 0 } : entry->value));
@@ -256,11 +258,11 @@ static void ask_record(struct mirror *mirror)
 
     mirror->inquiry = mem_zalloc(sizeof(*mirror->inquiry));
     mirror->inquiry->mirror = mirror;
-    if (nats_kv_get(&kv, CANARY_RECORD, on_record, mirror->inquiry, &err) == 0)
+    if (nats_kv_get(&kv, CANARY_RECORD, on_mirror_record, mirror->inquiry, &err) == 0)
         return;
     free(mirror->inquiry);
     mirror->inquiry = NULL;
-    report_problem(mirror, err.text);
+    report_mirror_problem(mirror, err.text);
 }
 
 static void begin_fetch(struct mirror *mirror)
@@ -276,18 +278,18 @@ static void begin_fetch(struct mirror *mirror)
 
 /* --- news ------------------------------------------------------------------------- */
 
-static void on_timer(struct timer *timer)
+static void on_mirror_timer(struct timer *timer)
 {
     begin_fetch(container_of(timer, struct mirror, timer));
 }
 
-static void set_timer(struct mirror *mirror, int64_t ns)
+static void set_mirror_timer(struct mirror *mirror, int64_t ns)
 {
     timer_set(loop_timers(mirror->options.loop), &mirror->timer, clock_after(clock_now(), ns),
-              on_timer);
+              on_mirror_timer);
 }
 
-static void on_news(void *self, const struct nats_msg *msg)
+static void on_mirror_news(void *self, const struct nats_msg *msg)
 {
     struct mirror *mirror = self;
 
@@ -295,7 +297,8 @@ static void on_news(void *self, const struct nats_msg *msg)
     if (mirror->options.hasty)
         begin_fetch(mirror);
     else if (!timer_is_set(&mirror->timer))
-        set_timer(mirror, MIRROR_DEBOUNCE + (int64_t)(chance_number() % (uint64_t)MIRROR_JITTER));
+        set_mirror_timer(mirror,
+                         MIRROR_DEBOUNCE + (int64_t)(chance_number() % (uint64_t)MIRROR_JITTER));
 }
 
 void mirror_connect(struct mirror *mirror, const struct nats_js *js)
@@ -320,7 +323,8 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
         return;
     mirror->news = nats_sub_new(
         js->conn,
-        &(struct nats_sub_options){ .subject = subject, .message = on_news, .self = mirror }, &err);
+        &(struct nats_sub_options){ .subject = subject, .message = on_mirror_news, .self = mirror },
+        &err);
     if (!mirror->news)
         mirror->options.failed(mirror->options.self, mirror->options.bucket, err.text);
     begin_fetch(mirror);

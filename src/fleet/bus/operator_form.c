@@ -104,8 +104,8 @@ int operator_form_job(struct arena *arena, const struct operator_form *form, str
 /* --- events ------------------------------------------------------------------------- */
 
 /* The stream tells duplicates by the id of the event. */
-static int print_event(struct arena *arena, const struct operator_form *form, struct buf *payload,
-                       struct buf *header, struct err *err)
+static int print_event_form(struct arena *arena, const struct operator_form *form,
+                            struct buf *payload, struct buf *header, struct err *err)
 {
     struct event_source source;
     struct event event;
@@ -137,8 +137,8 @@ static int print_signed(struct arena *arena, const struct operator_form *form, s
     return record_encode(payload, forms[row].type, record, err);
 }
 
-static int print_job(struct arena *arena, const struct operator_form *form, struct buf *payload,
-                     struct err *err)
+static int print_job_form(struct arena *arena, const struct operator_form *form,
+                          struct buf *payload, struct err *err)
 {
     struct job job;
 
@@ -151,9 +151,9 @@ int operator_form_print(struct arena *arena, const struct operator_form *form, s
                         struct buf *header, struct err *err)
 {
     if (form->kind == SUBJECT_DISPATCH)
-        return print_job(arena, form, payload, err);
+        return print_job_form(arena, form, payload, err);
     if (form->kind == SUBJECT_EVENT_ADMIN)
-        return print_event(arena, form, payload, header, err);
+        return print_event_form(arena, form, payload, header, err);
     for (size_t i = 0; i < ARRAY_LEN(forms); i++)
         if (forms[i].kind == form->kind)
             return print_signed(arena, form, i, payload, err);

@@ -75,7 +75,7 @@ static int read_operator(struct arena *arena, const struct request_verifier *cou
     return 0;
 }
 
-static int check_time(int64_t time, struct err *err)
+static int check_signature_time(int64_t time, struct err *err)
 {
     const int64_t now = bus_time();
 
@@ -89,8 +89,8 @@ static int check_time(int64_t time, struct err *err)
 }
 
 /* It is good once. */
-static int remember(struct request_signature_memory *memory, struct str line, int64_t time,
-                    struct err *err)
+static int remember_signature(struct request_signature_memory *memory, struct str line,
+                              int64_t time, struct err *err)
 {
     const int64_t now = bus_time();
     unsigned char sum[SHA256_SIZE];
@@ -129,7 +129,7 @@ int request_signature_check(struct request_signature_memory *memory,
     if (is_operator && read_operator(&arena, court, jwt, msg->subject, &key, err) < 0)
         return -1;
     if (signature_check_request(key.public_key, line, &request, err) < 0 ||
-        check_time(request.time, err) < 0)
+        check_signature_time(request.time, err) < 0)
         return -1;
-    return is_operator ? remember(memory, line, request.time, err) : 0;
+    return is_operator ? remember_signature(memory, line, request.time, err) : 0;
 }

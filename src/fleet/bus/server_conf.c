@@ -12,7 +12,7 @@
 #define ROUTE_SCHEME     "nats-route://"
 #define HUB_SCHEME       "tls://"
 
-static int check_text(const char *what, const char *text, struct err *err)
+static int check_server_text(const char *what, const char *text, struct err *err)
 {
     for (const char *p = text; *p; p++)
         if (*p == '"' || *p == '\\' || (unsigned char)*p < ' ')
@@ -21,11 +21,11 @@ static int check_text(const char *what, const char *text, struct err *err)
     return 0;
 }
 
-static int check_path(const char *what, const char *path, struct err *err)
+static int check_server_path(const char *what, const char *path, struct err *err)
 {
     if (!path || path[0] != '/')
         return err_set(err, ERR_INVALID, "%s '%s' is not an absolute path", what, path ? path : "");
-    return check_text(what, path, err);
+    return check_server_text(what, path, err);
 }
 
 static int check_urls(const char *what, const char *scheme, struct param_strs urls, struct err *err)
@@ -35,7 +35,7 @@ static int check_urls(const char *what, const char *scheme, struct param_strs ur
 
         if (strncmp(url, scheme, strlen(scheme)) != 0 || !url[strlen(scheme)])
             return err_set(err, ERR_INVALID, "%s '%s': expected %sHOST:PORT", what, url, scheme);
-        if (check_text(what, url, err) < 0)
+        if (check_server_text(what, url, err) < 0)
             return -1;
     }
     return 0;
@@ -46,12 +46,12 @@ static int check_leaf(const struct server_conf *conf, struct err *err)
     if (conf->hubs.n == 0)
         return 0;
     if (check_urls("hub", HUB_SCHEME, conf->hubs, err) < 0 ||
-        check_path("credentials", conf->leaf_creds, err) < 0)
+        check_server_path("credentials", conf->leaf_creds, err) < 0)
         return -1;
-    return check_path("credentials", conf->sys_creds, err);
+    return check_server_path("credentials", conf->sys_creds, err);
 }
 
-static int check_conf(const struct server_conf *conf, struct err *err)
+static int check_server_conf(const struct server_conf *conf, struct err *err)
 {
     const struct {
         const char *what, *text;
@@ -62,15 +62,15 @@ static int check_conf(const struct server_conf *conf, struct err *err)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (texts[i].text && check_text(texts[i].what, texts[i].text, err) < 0)
+        if (texts[i].text && check_server_text(texts[i].what, texts[i].text, err) < 0)
             return -1;
     if (check_urls("route", ROUTE_SCHEME, conf->routes, err) < 0 || check_leaf(conf, err) < 0)
         return -1;
-    if (check_path("JetStream store", conf->store_dir, err) < 0 ||
-        check_path("certificate", conf->cert_file, err) < 0 ||
-        check_path("key", conf->key_file, err) < 0)
+    if (check_server_path("JetStream store", conf->store_dir, err) < 0 ||
+        check_server_path("certificate", conf->cert_file, err) < 0 ||
+        check_server_path("key", conf->key_file, err) < 0)
         return -1;
-    return conf->ca_file ? check_path("CA", conf->ca_file, err) : 0;
+    return conf->ca_file ? check_server_path("CA", conf->ca_file, err) : 0;
 }
 
 static void print_tls(struct buf *out, const struct server_conf *conf, const char *indent)
@@ -170,7 +170,7 @@ static void print_accounts(struct buf *out, const struct server_conf *conf,
 int server_conf_print(struct buf *out, const struct server_conf *conf,
                       const struct identity *identity, struct err *err)
 {
-    if (check_conf(conf, err) < 0)
+    if (check_server_conf(conf, err) < 0)
         return -1;
     buf_printf(out,
                "# nats-server for a zester fleet; written by zester.\n"

@@ -20,7 +20,7 @@ struct server_list {
     size_t counted, heard;
 };
 
-static void finish(struct server_list *call)
+static void finish_server_list(struct server_list *call)
 {
     const struct server_list_options options = call->options;
     size_t counted = call->counted;
@@ -29,12 +29,12 @@ static void finish(struct server_list *call)
     options.done(options.self, counted);
 }
 
-static void on_time(struct timer *timer)
+static void on_server_list_timeout(struct timer *timer)
 {
-    finish(container_of(timer, struct server_list, timer));
+    finish_server_list(container_of(timer, struct server_list, timer));
 }
 
-static bool take_answer(const struct server_list *call, struct str payload)
+static bool take_server_answer(const struct server_list *call, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value answer;
@@ -46,25 +46,26 @@ static bool take_answer(const struct server_list *call, struct str payload)
            call->options.answer(call->options.self, &answer);
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_server_answer(void *self, const struct nats_msg *msg)
 {
     struct server_list *call = self;
 
     if (++call->heard > SERVER_LIST_SERVERS_MAX)
         return;
-    if (take_answer(call, msg->payload))
+    if (take_server_answer(call, msg->payload))
         call->counted++;
     if (call->options.expect)
         call->options.expected = call->options.expect(call->options.self);
     if (call->options.expected > 0 && call->counted >= call->options.expected)
-        finish(call);
+        finish_server_list(call);
 }
 
 static int send_question(struct server_list *call, const char *inbox, struct err *err)
 {
     call->sub = nats_sub_new(
         call->conn,
-        &(struct nats_sub_options){ .subject = inbox, .message = on_message, .self = call }, err);
+        &(struct nats_sub_options){ .subject = inbox, .message = on_server_answer, .self = call },
+        err);
     if (!call->sub)
         return -1;
     return nats_publish(call->conn,
@@ -90,7 +91,7 @@ struct server_list *server_list_new(struct nats_conn *conn,
     call->options.subject = NULL; /* both were used */
     call->options.payload = STR("");
     timer_set(loop_timers(nats_conn_loop(conn)), &call->timer,
-              clock_after(clock_now(), options->wait), on_time);
+              clock_after(clock_now(), options->wait), on_server_list_timeout);
     return call;
 }
 

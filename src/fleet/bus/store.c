@@ -237,20 +237,20 @@ struct ensure {
     struct item items[ITEMS];
 };
 
-static void on_ensured(void *self, const struct nats_error *error);
+static void on_item_ensured(void *self, const struct nats_error *error);
 
-static void on_stream(void *self, const struct nats_error *error,
-                      const struct nats_stream_info *info)
+static void on_stream_ensured(void *self, const struct nats_error *error,
+                              const struct nats_stream_info *info)
 {
     (void)info;
-    on_ensured(self, error);
+    on_item_ensured(self, error);
 }
 
-static void on_consumer(void *self, const struct nats_error *error,
-                        const struct nats_consumer_info *info)
+static void on_consumer_ensured(void *self, const struct nats_error *error,
+                                const struct nats_consumer_info *info)
 {
     (void)info;
-    on_ensured(self, error);
+    on_item_ensured(self, error);
 }
 
 /* A message with the header "Nats-Rollup: all" takes the place of everything in its stream. */
@@ -278,7 +278,7 @@ static int64_t share_of(const struct item *item, int64_t parts)
     return bytes > SHARE_MIN ? bytes : SHARE_MIN;
 }
 
-static int send_item(struct item *item, struct err *err)
+static int send_ensure_item(struct item *item, struct err *err)
 {
     const struct ensure *ensure = item->home;
     struct nats_js with_time = ensure->js, *js = &with_time;
@@ -293,7 +293,7 @@ static int send_item(struct item *item, struct err *err)
         config.replicas = item->replicas;
         config.max_bytes = share_of(item, config.max_bytes);
         config.keeps_max_bytes = ensure->keeps_bytes;
-        return nats_stream_ensure(js, &config, on_stream, item, err);
+        return nats_stream_ensure(js, &config, on_stream_ensured, item, err);
     }
     if (n < OBJECTS_AT) {
         struct nats_kv_config config = buckets[n - BUCKETS_AT];
@@ -302,7 +302,7 @@ static int send_item(struct item *item, struct err *err)
         config.no_rollup = is_written_by_peels(config.bucket);
         config.max_bytes = share_of(item, config.max_bytes);
         config.keeps_max_bytes = ensure->keeps_bytes;
-        return nats_kv_ensure(js, &config, on_ensured, item, err);
+        return nats_kv_ensure(js, &config, on_item_ensured, item, err);
     }
     if (n < CONSUMERS_AT) {
         struct nats_objects_config config = objects[n - OBJECTS_AT];
@@ -310,11 +310,12 @@ static int send_item(struct item *item, struct err *err)
         config.replicas = item->replicas;
         config.max_bytes = share_of(item, config.max_bytes);
         config.keeps_max_bytes = ensure->keeps_bytes;
-        return nats_objects_ensure(js, &config, on_ensured, item, err);
+        return nats_objects_ensure(js, &config, on_item_ensured, item, err);
     }
     /* A consumer has as many replicas as its stream. */
     return nats_consumer_ensure(js, consumers[n - CONSUMERS_AT].stream,
-                                &consumers[n - CONSUMERS_AT].config, on_consumer, item, err);
+                                &consumers[n - CONSUMERS_AT].config, on_consumer_ensured, item,
+                                err);
 }
 
 static void begin_item(struct item *item)
@@ -322,7 +323,7 @@ static void begin_item(struct item *item)
     struct err err;
 
     item->home->pending++;
-    if (send_item(item, &err) == 0)
+    if (send_ensure_item(item, &err) == 0)
         return;
     item->home->pending--;
     item->problem = arena_strdup(&item->home->arena, err.text);
@@ -336,7 +337,7 @@ static void begin_items(struct ensure *ensure, size_t from, size_t to)
     ensure->pending--;
 }
 
-static void finish(struct ensure *ensure)
+static void finish_ensure(struct ensure *ensure)
 {
     struct arena arena = ensure->arena;
     const char *problems[ITEMS];
@@ -376,7 +377,7 @@ static void try_without(struct ensure *ensure)
 }
 
 /* Streams first, then the consumers of those. */
-static void go_on(struct ensure *ensure)
+static void send_next_item(struct ensure *ensure)
 {
     if (ensure->pending == 0 && ensure->has_no_room && ensure->may_halve) {
         if (ensure->total / 2 >= STORE_BYTES_MIN)
@@ -389,7 +390,7 @@ static void go_on(struct ensure *ensure)
         begin_items(ensure, CONSUMERS_AT, ITEMS);
     }
     if (ensure->pending == 0)
-        finish(ensure);
+        finish_ensure(ensure);
 }
 
 /* How many to try next after the server has said that there are not so many; 0: it is final. A
@@ -407,7 +408,7 @@ static bool is_worth_another(const struct item *item, const struct nats_error *e
            !item->home->js.only_compare;
 }
 
-static void on_ensured(void *self, const struct nats_error *error)
+static void on_item_ensured(void *self, const struct nats_error *error)
 {
     struct item *item = self;
     struct ensure *ensure = item->home;
@@ -425,7 +426,7 @@ static void on_ensured(void *self, const struct nats_error *error)
     } else if (error) {
         item->problem = arena_strdup(&ensure->arena, error->text);
     }
-    go_on(ensure);
+    send_next_item(ensure);
 }
 
 int store_ensure(const struct nats_js *js, const struct store_options *options, store_fn *fn,

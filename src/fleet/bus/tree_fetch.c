@@ -43,8 +43,8 @@ struct tree_fetch {
 
 /* --- manifests ---------------------------------------------------------------------- */
 
-static int read_manifest(struct arena *arena, struct str bytes, struct fileset_manifest *ret,
-                         struct err *err)
+static int read_fetched_manifest(struct arena *arena, struct str bytes,
+                                 struct fileset_manifest *ret, struct err *err)
 {
     struct value document, wrapped;
 
@@ -64,7 +64,7 @@ int tree_files_parse(struct arena *arena, struct str manifest, struct tree_files
     struct fileset_manifest read = { 0 };
 
     *ret = (struct tree_files){ .manifest = manifest };
-    if (read_manifest(arena, manifest, &read, err) < 0)
+    if (read_fetched_manifest(arena, manifest, &read, err) < 0)
         return -1;
     ret->revision = read.revision;
     if (read.files.list.n > TREE_FETCH_FILES_MAX)
@@ -121,7 +121,7 @@ static void free_fetch(struct tree_fetch *fetch)
     free(fetch);
 }
 
-static void end_fetch(struct tree_fetch *fetch)
+static void end_tree_fetch(struct tree_fetch *fetch)
 {
     const bool is_known = fetch->is_published && !fetch->is_broken;
 
@@ -145,13 +145,13 @@ static void run_finish(struct background_task *background_task)
 
 static void on_finished(struct background_task *background_task)
 {
-    end_fetch(container_of(background_task, struct tree_fetch, background_task));
+    end_tree_fetch(container_of(background_task, struct tree_fetch, background_task));
 }
 
-static void finish_fetch(struct tree_fetch *fetch)
+static void finish_tree_fetch(struct tree_fetch *fetch)
 {
     if (fetch->is_dropped)
-        end_fetch(fetch);
+        end_tree_fetch(fetch);
     else
         background_task_begin(fetch->options.background_tasks, &fetch->background_task, run_finish,
                               on_finished);
@@ -190,7 +190,8 @@ static void end_parcel(struct tree_download *tree_download, const char *problem)
     fetch_more(fetch);
 }
 
-static int open_draft(struct tree_download *tree_download, enum fs_sync sync, struct err *err)
+static int open_download_draft(struct tree_download *tree_download, enum fs_sync sync,
+                               struct err *err)
 {
     const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP },
                                                 .sync = sync };
@@ -206,7 +207,7 @@ static int open_draft(struct tree_download *tree_download, enum fs_sync sync, st
     return 0;
 }
 
-static void note_problem(struct tree_download *tree_download, const struct err *err)
+static void note_download_problem(struct tree_download *tree_download, const struct err *err)
 {
     tree_download->problem = arena_strdup(&tree_download->arena, err->text);
 }
@@ -217,13 +218,13 @@ static void write_whole(struct background_task *background_task)
         container_of(background_task, struct tree_download, background_task);
     struct err err;
 
-    if (open_draft(tree_download, FS_NO_SYNC, &err) < 0 ||
+    if (open_download_draft(tree_download, FS_NO_SYNC, &err) < 0 ||
         draft_add(&tree_download->draft, tree_download->bytes, &err) < 0 ||
         draft_commit(&tree_download->draft, &err) < 0)
-        note_problem(tree_download, &err);
+        note_download_problem(tree_download, &err);
 }
 
-static void on_stored(struct background_task *background_task)
+static void on_tree_file_stored(struct background_task *background_task)
 {
     struct tree_download *tree_download =
         container_of(background_task, struct tree_download, background_task);
@@ -231,7 +232,8 @@ static void on_stored(struct background_task *background_task)
     end_parcel(tree_download, tree_download->problem);
 }
 
-static void on_value(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_tree_value(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
 {
     struct tree_download *tree_download = self;
     struct tree_fetch *fetch = tree_download->fetch;
@@ -246,7 +248,7 @@ static void on_value(void *self, const struct nats_error *error, const struct na
     } else {
         tree_download->bytes = arena_str(&tree_download->arena, entry->value);
         background_task_begin(fetch->options.background_tasks, &tree_download->background_task,
-                              write_whole, on_stored);
+                              write_whole, on_tree_file_stored);
     }
 }
 
@@ -258,9 +260,9 @@ static void write_part(struct background_task *background_task)
         container_of(background_task, struct tree_download, background_task);
     struct err err;
 
-    if (open_draft(tree_download, FS_SYNC, &err) < 0 ||
+    if (open_download_draft(tree_download, FS_SYNC, &err) < 0 ||
         draft_add(&tree_download->draft, tree_download->bytes, &err) < 0)
-        note_problem(tree_download, &err);
+        note_download_problem(tree_download, &err);
 }
 
 static void on_part_written(struct background_task *background_task)
@@ -298,11 +300,11 @@ static void commit_parts(struct background_task *background_task)
     struct err err;
 
     if (draft_commit(&tree_download->draft, &err) < 0)
-        note_problem(tree_download, &err);
+        note_download_problem(tree_download, &err);
 }
 
-static void on_object(void *self, const struct nats_error *error,
-                      const struct nats_object_info *info)
+static void on_tree_object(void *self, const struct nats_error *error,
+                           const struct nats_object_info *info)
 {
     struct tree_download *tree_download = self;
     char hash[SHA256_HEX_SIZE] = "";
@@ -318,12 +320,12 @@ static void on_object(void *self, const struct nats_error *error,
         end_parcel(tree_download, NULL);
     else
         background_task_begin(tree_download->fetch->options.background_tasks,
-                              &tree_download->background_task, commit_parts, on_stored);
+                              &tree_download->background_task, commit_parts, on_tree_file_stored);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
 
-static const char *key_of(struct tree_download *tree_download)
+static const char *find_download_key(struct tree_download *tree_download)
 {
     const char *blobs = tree_download->fetch->blobs;
 
@@ -332,8 +334,8 @@ static const char *key_of(struct tree_download *tree_download)
 }
 
 /* A value of the bucket, or an object that is named by its hash. */
-static int begin_file(const struct tree_fetch *fetch, struct tree_download *tree_download,
-                      struct err *err)
+static int begin_tree_file(const struct tree_fetch *fetch, struct tree_download *tree_download,
+                           struct err *err)
 {
     const struct nats_kv kv = { .js = fetch->options.js, .bucket = fetch->bucket };
     const struct nats_objects objects = { .js = fetch->options.js,
@@ -341,8 +343,9 @@ static int begin_file(const struct tree_fetch *fetch, struct tree_download *tree
                                           .direct = true };
 
     if (tree_download->file->size == 0)
-        return nats_kv_get(&kv, key_of(tree_download), on_value, tree_download, err);
-    return nats_object_read(&objects, tree_download->file->sha256, on_part, on_object,
+        return nats_kv_get(&kv, find_download_key(tree_download), on_tree_value, tree_download,
+                           err);
+    return nats_object_read(&objects, tree_download->file->sha256, on_part, on_tree_object,
                             tree_download, err);
 }
 
@@ -354,7 +357,7 @@ static void fetch_file(struct tree_fetch *fetch, const struct tree_file *file)
     tree_download->fetch = fetch;
     tree_download->file = file;
     fetch->under_way++;
-    if (begin_file(fetch, tree_download, &err) == 0)
+    if (begin_tree_file(fetch, tree_download, &err) == 0)
         return;
     break_fetch(fetch, err.text);
     fetch->under_way--;
@@ -372,11 +375,11 @@ static void fetch_more(struct tree_fetch *fetch)
             fetch_file(fetch, file);
     }
     if (fetch->under_way == 0)
-        finish_fetch(fetch);
+        finish_tree_fetch(fetch);
 }
 
 /* Better said at once than found when the disk is full. */
-static int check_room(const struct tree_fetch *fetch, struct err *err)
+static int check_disk_room(const struct tree_fetch *fetch, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     uint64_t needed = 0, room;
@@ -406,7 +409,7 @@ static void run_choose(struct background_task *background_task)
     if (tree_remove(fetch->staging, &err) < 0 ||
         tree_trust_check(&fetch->options.trust, &fetch->offer, &err) < 0 ||
         fetch->options.choose(fetch->options.self, &fetch->files, &err) < 0 ||
-        check_room(fetch, &err) < 0)
+        check_disk_room(fetch, &err) < 0)
         break_fetch(fetch, err.text);
 }
 
@@ -418,7 +421,7 @@ static void on_chosen(struct background_task *background_task)
 static void end_or_choose(struct tree_fetch *fetch)
 {
     if (!fetch->is_published || fetch->is_broken || fetch->is_dropped)
-        end_fetch(fetch);
+        end_tree_fetch(fetch);
     else
         background_task_begin(fetch->options.background_tasks, &fetch->background_task, run_choose,
                               on_chosen);
@@ -444,8 +447,8 @@ static int ask_signature(struct tree_fetch *fetch, struct err *err)
                        err);
 }
 
-static void on_manifest(void *self, const struct nats_error *error,
-                        const struct nats_kv_entry *entry)
+static void on_tree_manifest(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct tree_fetch *fetch = self;
     struct err err;
@@ -458,16 +461,16 @@ static void on_manifest(void *self, const struct nats_error *error,
     if (!error && tree_files_parse(&fetch->arena, fetch->offer.manifest, &fetch->files, &err) < 0)
         break_fetch(fetch, err.text);
     if (error || fetch->is_broken || fetch->is_dropped)
-        end_fetch(fetch);
+        end_tree_fetch(fetch);
     else if (fetch->options.trust.mode == TREE_TRUST_IGNORE)
         end_or_choose(fetch);
     else if (ask_signature(fetch, &err) < 0) {
         break_fetch(fetch, err.text);
-        end_fetch(fetch);
+        end_tree_fetch(fetch);
     }
 }
 
-static void do_nothing(struct background_task *background_task)
+static void skip_work(struct background_task *background_task)
 {
     (void)background_task;
 }
@@ -487,9 +490,9 @@ struct tree_fetch *tree_fetch_begin(const struct tree_fetch_options *options)
     fetch->offer.place = signature_place(&fetch->arena, fetch->bucket, fetch->manifest);
     if (strcmp(fetch->manifest, CANARY_MANIFEST) == 0)
         fetch->offer.base = signature_place(&fetch->arena, fetch->bucket, FILESET_MANIFEST);
-    if (nats_kv_get(&kv, fetch->manifest, on_manifest, fetch, &err) < 0) {
+    if (nats_kv_get(&kv, fetch->manifest, on_tree_manifest, fetch, &err) < 0) {
         break_fetch(fetch, err.text);
-        background_task_begin(fetch->options.background_tasks, &fetch->background_task, do_nothing,
+        background_task_begin(fetch->options.background_tasks, &fetch->background_task, skip_work,
                               on_finished);
     }
     return fetch;

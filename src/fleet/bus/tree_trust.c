@@ -16,7 +16,8 @@ struct seen {
     struct signature_mark mark; /* time 0: nothing was */
 };
 
-static const char *file_of(const struct tree_trust *trust, struct arena *arena, const char *place)
+static const char *find_trust_file(const struct tree_trust *trust, struct arena *arena,
+                                   const char *place)
 {
     char *name = arena_strdup(arena, place);
 
@@ -34,7 +35,7 @@ static int read_seen(const struct tree_trust *trust, struct arena *arena, const 
     *ret = (struct seen){ 0 };
     if (!trust->seen)
         return 0;
-    ret->file = file_of(trust, arena, place);
+    ret->file = find_trust_file(trust, arena, place);
     if (fs_read(arena, ret->file, SIGNATURE_TREE_MAX, &stored, err) < 0)
         return -1;
     if (!stored.p || signature_read_mark(stored, &ret->mark, err) == 0)
@@ -46,14 +47,16 @@ static int read_seen(const struct tree_trust *trust, struct arena *arena, const 
 }
 
 /* What was accepted last of the tree that it follows. */
-static int read_base(const struct tree_trust *trust, struct arena *arena,
-                     const struct tree_trust_offer *offer, struct seen *ret, struct err *err)
+static int read_trusted_base(const struct tree_trust *trust, struct arena *arena,
+                             const struct tree_trust_offer *offer, struct seen *ret,
+                             struct err *err)
 {
     *ret = (struct seen){ 0 };
     return offer->base ? read_seen(trust, arena, offer->base, ret, err) : 0;
 }
 
-static int refuse_unsigned(const struct tree_trust *trust, const struct seen *seen, struct err *err)
+static int refuse_unsigned_tree(const struct tree_trust *trust, const struct seen *seen,
+                                struct err *err)
 {
     if (trust->mode == TREE_TRUST_REQUIRE)
         return err_set(err, ERR_UNSAFE,
@@ -98,13 +101,13 @@ int tree_trust_check(const struct tree_trust *trust, const struct tree_trust_off
                    ? 0
                    : err_set(err, ERR_UNSAFE, "it is not known by whom the tree must be signed");
     if (read_seen(trust, &arena, offer->place, &seen, err) < 0 ||
-        read_base(trust, &arena, offer, &base, err) < 0)
+        read_trusted_base(trust, &arena, offer, &base, err) < 0)
         return -1;
     if (offer->signature.p)
         return check_signed(trust, offer, &seen, &base, err);
     if (trust->mode == TREE_TRUST_VERIFY && seen.mark.time == 0 && base.mark.time == 0)
         return 0;
-    return refuse_unsigned(trust, seen.mark.time ? &seen : &base, err);
+    return refuse_unsigned_tree(trust, seen.mark.time ? &seen : &base, err);
 }
 
 int tree_trust_note(const struct tree_trust *trust, const struct tree_trust_offer *offer,
@@ -120,5 +123,5 @@ int tree_trust_note(const struct tree_trust *trust, const struct tree_trust_offe
         return 0;
     if (fs_mkdirs(trust->seen, FOLDER_MODE, err) < 0)
         return -1;
-    return fs_keep(file_of(trust, &arena, offer->place), offer->signature, &options, err);
+    return fs_keep(find_trust_file(trust, &arena, offer->place), offer->signature, &options, err);
 }

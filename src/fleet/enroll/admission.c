@@ -25,8 +25,8 @@
 
 /* --- answers ------------------------------------------------------------------------ */
 
-static void add_text(struct arena *arena, struct admission_answer *answer, const char *key,
-                     const char *text)
+static void add_answer_text(struct arena *arena, struct admission_answer *answer, const char *key,
+                            const char *text)
 {
     value_map_append(arena, answer->body.map, value_text(key), value_text(text));
 }
@@ -42,7 +42,7 @@ void admission_fail(struct arena *arena, enum admission_status status, const cha
                     struct admission_answer *ret)
 {
     begin_answer(arena, status, ret);
-    add_text(arena, ret, "error", text);
+    add_answer_text(arena, ret, "error", text);
 }
 
 static struct value_time split_time(int64_t ns)
@@ -50,13 +50,13 @@ static struct value_time split_time(int64_t ns)
     return (struct value_time){ ns / NUMBER_NS_PER_S, (uint32_t)(ns % NUMBER_NS_PER_S) };
 }
 
-static void add_time(struct arena *arena, struct admission_answer *answer, const char *key,
-                     struct value_time time)
+static void add_answer_time(struct arena *arena, struct admission_answer *answer, const char *key,
+                            struct value_time time)
 {
     AUTO_BUF struct buf text = BUF_INIT(64);
 
     time_print(&text, time);
-    add_text(arena, answer, key, buf_copy(&text, arena).p);
+    add_answer_text(arena, answer, key, buf_copy(&text, arena).p);
 }
 
 static void add_bytes(struct arena *arena, struct admission_answer *answer, const char *key,
@@ -65,19 +65,19 @@ static void add_bytes(struct arena *arena, struct admission_answer *answer, cons
     AUTO_BUF struct buf text = BUF_INIT(RECORD_MAX);
 
     base64_encode(bytes, BASE64_STANDARD, &text);
-    add_text(arena, answer, key, buf_copy(&text, arena).p);
+    add_answer_text(arena, answer, key, buf_copy(&text, arena).p);
 }
 
-static void add_change(struct admission_answer *answer, enum store_bucket bucket, const char *key,
-                       struct str value, uint64_t revision)
+static void add_admission_change(struct admission_answer *answer, enum store_bucket bucket,
+                                 const char *key, struct str value, uint64_t revision)
 {
     answer->changes[answer->change_count++] =
         (struct admission_change){ bucket, key, value, revision };
 }
 
-static int add_record(struct arena *arena, struct admission_answer *answer,
-                      enum store_bucket bucket, const char *key, const struct record_type *type,
-                      const void *record, uint64_t revision)
+static int add_record_change(struct arena *arena, struct admission_answer *answer,
+                             enum store_bucket bucket, const char *key,
+                             const struct record_type *type, const void *record, uint64_t revision)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
     struct err err;
@@ -86,16 +86,16 @@ static int add_record(struct arena *arena, struct admission_answer *answer,
         admission_fail(arena, ADMISSION_BROKEN, arena_strdup(arena, err.text), answer);
         return -1;
     }
-    add_change(answer, bucket, key, buf_copy(&bytes, arena), revision);
+    add_admission_change(answer, bucket, key, buf_copy(&bytes, arena), revision);
     return 0;
 }
 
 static void describe_record(struct arena *arena, const struct enrollment *record,
                             struct admission_answer *answer)
 {
-    add_text(arena, answer, "id", record->id);
-    add_text(arena, answer, "peel_id", record->peel_id);
-    add_text(arena, answer, "state", enrollment_state_name(record->state));
+    add_answer_text(arena, answer, "id", record->id);
+    add_answer_text(arena, answer, "peel_id", record->peel_id);
+    add_answer_text(arena, answer, "state", enrollment_state_name(record->state));
 }
 
 /* --- what a request says -------------------------------------------------------------- */
@@ -221,16 +221,16 @@ void admission_nonce(struct arena *arena, struct str peel_id, struct str public_
         return;
     }
     begin_answer(arena, ADMISSION_OK, ret);
-    add_text(arena, ret, "challenge_id", challenge.challenge_id);
+    add_answer_text(arena, ret, "challenge_id", challenge.challenge_id);
     add_bytes(arena, ret, "challenge", challenge.challenge);
-    add_time(arena, ret, "expires_at", challenge.expires_at);
-    (void)add_record(arena, ret, STORE_ENROLL_CHALLENGES, challenge.challenge_id,
-                     &enrollment_challenge_type, &challenge, 0);
+    add_answer_time(arena, ret, "expires_at", challenge.expires_at);
+    (void)add_record_change(arena, ret, STORE_ENROLL_CHALLENGES, challenge.challenge_id,
+                            &enrollment_challenge_type, &challenge, 0);
 }
 
 /* --- submit ------------------------------------------------------------------------- */
 
-static bool is_before(struct value_time a, struct value_time b)
+static bool is_time_before(struct value_time a, struct value_time b)
 {
     return a.seconds < b.seconds || (a.seconds == b.seconds && a.nanoseconds < b.nanoseconds);
 }
@@ -244,7 +244,7 @@ static const char *check_challenge(const struct enrollment_challenge *challenge,
         return "unknown challenge";
     if (challenge->used)
         return "the challenge was used already";
-    if (!is_before(split_time(now), challenge->expires_at))
+    if (!is_time_before(split_time(now), challenge->expires_at))
         return "the challenge has expired";
     if (strcmp(challenge->peel_id, request->peel_id) != 0 ||
         strcmp(challenge->public_key, request->public_key) != 0)
@@ -252,8 +252,8 @@ static const char *check_challenge(const struct enrollment_challenge *challenge,
     return NULL;
 }
 
-static bool is_signed(const struct nats_nkey *key, struct str text, struct str signature,
-                      enum base64_form form)
+static bool verify_text_signature(const struct nats_nkey *key, struct str text,
+                                  struct str signature, enum base64_form form)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(ED25519_SIGNATURE_SIZE);
     struct err err;
@@ -271,7 +271,8 @@ static bool has_answered(const struct nats_nkey *key, const struct admission_req
 
     buf_add_str(&text, challenge);
     buf_add_text(&text, request->curve_public_key);
-    return is_signed(key, buf_view(&text), str_from(request->signature), BASE64_STANDARD);
+    return verify_text_signature(key, buf_view(&text), str_from(request->signature),
+                                 BASE64_STANDARD);
 }
 
 /* challenge | label | 0 | "bind" | 0 | pin */
@@ -283,12 +284,13 @@ static bool has_bound(const struct nats_nkey *key, const struct admission_reques
     buf_add_str(&text, challenge);
     buf_add_str(&text, STR(TRUST_LABEL));
     buf_add_text(&text, request->trusted_ca_spki);
-    return is_signed(key, buf_view(&text), str_from(request->trust_signature), BASE64_STANDARD);
+    return verify_text_signature(key, buf_view(&text), str_from(request->trust_signature),
+                                 BASE64_STANDARD);
 }
 
 /* A binding that is not by the machine's key, or not about our CA: somebody stands between. */
-static void judge_trust(struct enrollment *record, const struct admission_request *request,
-                        const struct nats_nkey *key, struct str challenge, const char *ca_pin)
+static void judge_ca_binding(struct enrollment *record, const struct admission_request *request,
+                             const struct nats_nkey *key, struct str challenge, const char *ca_pin)
 {
     if (!request->trusted_ca_spki[0])
         return;
@@ -312,7 +314,7 @@ static bool read_current(struct arena *arena, const struct admission_stored *sto
 
 /* Is what is there of the name not an index, or not the record that it names? Somebody has damaged
  * it, and nobody gets the name in this way. */
-static bool is_damaged(struct arena *arena, const struct admission_stored *stored)
+static bool is_stored_damaged(struct arena *arena, const struct admission_stored *stored)
 {
     struct enrollment record;
     struct err err;
@@ -348,8 +350,9 @@ static int use_challenge(struct arena *arena, const struct answered *answered,
     struct enrollment_challenge used = answered->challenge;
 
     used.used = true;
-    return add_record(arena, ret, STORE_ENROLL_CHALLENGES, used.challenge_id,
-                      &enrollment_challenge_type, &used, answered->stored->challenge.revision);
+    return add_record_change(arena, ret, STORE_ENROLL_CHALLENGES, used.challenge_id,
+                             &enrollment_challenge_type, &used,
+                             answered->stored->challenge.revision);
 }
 
 static struct enrollment *new_record(struct arena *arena, const struct answered *answered,
@@ -376,7 +379,8 @@ static struct enrollment *new_record(struct arena *arena, const struct answered 
         .issuer = "",
         .sponsor = moment->sponsor,
     };
-    judge_trust(record, request, &answered->key, answered->challenge.challenge, policy->ca_pin);
+    judge_ca_binding(record, request, &answered->key, answered->challenge.challenge,
+                     policy->ca_pin);
     return record;
 }
 
@@ -398,8 +402,8 @@ static int reject_stranger(struct arena *arena, const struct answered *answered,
     rejected->decided_at = rejected->updated_at = record->created_at;
     rejected->reject_reason = ADMISSION_REPLACED;
     ret->replaced = rejected;
-    return add_record(arena, ret, STORE_ENROLLMENTS, rejected->id, &enrollment_type, rejected,
-                      answered->stored->record.revision);
+    return add_record_change(arena, ret, STORE_ENROLLMENTS, rejected->id, &enrollment_type,
+                             rejected, answered->stored->record.revision);
 }
 
 /* `stranger` is in its place; or NULL. */
@@ -409,15 +413,16 @@ static void create_record(struct arena *arena, const struct answered *answered,
 {
     begin_answer(arena, ADMISSION_CREATED, ret);
     describe_record(arena, record, ret);
-    add_text(arena, ret, "message",
-             record->state == ENROLLMENT_APPROVED ? "the credentials may be renewed"
-                                                  : "enrollment is pending approval");
+    add_answer_text(arena, ret, "message",
+                    record->state == ENROLLMENT_APPROVED ? "the credentials may be renewed"
+                                                         : "enrollment is pending approval");
     if (use_challenge(arena, answered, ret) < 0 ||
         (stranger && reject_stranger(arena, answered, stranger, record, ret) < 0) ||
-        add_record(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, record, 0) < 0)
+        add_record_change(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, record, 0) <
+            0)
         return;
-    add_change(ret, STORE_ENROLLMENTS, admission_index_key(arena, record->peel_id),
-               str_from(record->id), answered->stored->index.revision);
+    add_admission_change(ret, STORE_ENROLLMENTS, admission_index_key(arena, record->peel_id),
+                         str_from(record->id), answered->stored->index.revision);
     ret->created = record;
 }
 
@@ -427,7 +432,7 @@ static void repeat_record(struct arena *arena, const struct answered *answered,
 {
     begin_answer(arena, ADMISSION_OK, ret);
     describe_record(arena, record, ret);
-    add_text(arena, ret, "message", "enrollment is pending approval already");
+    add_answer_text(arena, ret, "message", "enrollment is pending approval already");
     (void)use_challenge(arena, answered, ret);
 }
 
@@ -450,8 +455,8 @@ static const char *check_answer(struct arena *arena, struct answered *answered, 
     return NULL;
 }
 
-static int check_trust(const struct enrollment *record, const struct admission_policy *policy,
-                       struct err *err)
+static int check_record_trust(const struct enrollment *record,
+                              const struct admission_policy *policy, struct err *err)
 {
     if (record->trust_mismatch)
         return err_set(err, ERR_INVALID,
@@ -467,7 +472,7 @@ static int check_trust(const struct enrollment *record, const struct admission_p
 }
 
 /* Has it credentials, or was it to get new ones and has not fetched them? */
-static bool has_credentials(const struct enrollment *current)
+static bool may_have_credentials(const struct enrollment *current)
 {
     return current->state == ENROLLMENT_ISSUED || current->state == ENROLLMENT_ACTIVE ||
            (current->state == ENROLLMENT_APPROVED &&
@@ -481,10 +486,10 @@ static bool may_renew(const struct admission_request *request, const struct enro
 {
     struct err err;
 
-    return request->renew && has_credentials(current) &&
+    return request->renew && may_have_credentials(current) &&
            current->expires_at.seconds > now / NUMBER_NS_PER_S &&
            strcmp(current->curve_public_key, request->curve_public_key) == 0 &&
-           check_trust(record, policy, &err) == 0;
+           check_record_trust(record, policy, &err) == 0;
 }
 
 static const char *explain_pause(struct arena *arena, const char *reason)
@@ -549,7 +554,7 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
         admission_fail(arena, ADMISSION_UNSIGNED, problem, ret);
         return;
     }
-    if (is_damaged(arena, stored)) {
+    if (is_stored_damaged(arena, stored)) {
         admission_fail(arena, ADMISSION_BROKEN,
                        "the enrollment of this peel id cannot be read: try again when a master has "
                        "put it right, or after 'zester peel delete' when its log says that "
@@ -575,8 +580,8 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
 /* --- status ------------------------------------------------------------------------- */
 
 /* False: `ret` is the answer. */
-static bool read_record(struct arena *arena, const struct admission_entry *entry,
-                        struct enrollment *ret_record, struct admission_answer *ret)
+static bool read_admission_record(struct arena *arena, const struct admission_entry *entry,
+                                  struct enrollment *ret_record, struct admission_answer *ret)
 {
     struct err err;
 
@@ -596,12 +601,12 @@ void admission_status(struct arena *arena, const struct admission_entry *entry,
 {
     struct enrollment record;
 
-    if (!read_record(arena, entry, &record, ret))
+    if (!read_admission_record(arena, entry, &record, ret))
         return;
     begin_answer(arena, ADMISSION_OK, ret);
     describe_record(arena, &record, ret);
     if (record.reject_reason[0])
-        add_text(arena, ret, "reason", record.reject_reason);
+        add_answer_text(arena, ret, "reason", record.reject_reason);
 }
 
 /* --- creds -------------------------------------------------------------------------- */
@@ -617,7 +622,7 @@ static bool is_authorized(struct str header, const char *id, const struct enroll
     rest = str_trim(str_from_offset(header, strlen(AUTH_SCHEME)));
     public_key = str_cut(&rest, ':');
     return rest.p && str_eq_text(public_key, record->public_key) && is_user_key(public_key, &key) &&
-           is_signed(&key, str_from(id), rest, BASE64_URL);
+           verify_text_signature(&key, str_from(id), rest, BASE64_URL);
 }
 
 /* Why there are no credentials in a state; NULL: there are. */
@@ -632,7 +637,7 @@ static const struct {
     [ENROLLMENT_REVOKED] = { ADMISSION_REFUSED, "enrollment was revoked" },
 };
 
-static const char *name_key(struct arena *arena, const struct nats_nkey *key)
+static const char *print_key_index(struct arena *arena, const struct nats_nkey *key)
 {
     char text[NATS_NKEY_TEXT_SIZE];
 
@@ -644,12 +649,13 @@ static const char *name_key(struct arena *arena, const struct nats_nkey *key)
 static const char *name_issuer(struct arena *arena, const struct identity_issuer *issuer)
 {
     if (issuer->signing)
-        return name_key(arena, issuer->signing);
-    return issuer->fleet ? name_key(arena, issuer->account) : "";
+        return print_key_index(arena, issuer->signing);
+    return issuer->fleet ? print_key_index(arena, issuer->account) : "";
 }
 
-static void issue(struct arena *arena, const struct enrollment *record, uint64_t revision,
-                  const struct admission_policy *policy, int64_t now, struct admission_answer *ret)
+static void issue_credentials(struct arena *arena, const struct enrollment *record,
+                              uint64_t revision, const struct admission_policy *policy, int64_t now,
+                              struct admission_answer *ret)
 {
     const struct identity_issuer *issuer = &policy->issuer;
     const int64_t earlier = record->issue_after.seconds;
@@ -672,14 +678,14 @@ static void issue(struct arena *arena, const struct enrollment *record, uint64_t
         seconds == now / NUMBER_NS_PER_S ? issued.updated_at : (struct value_time){ seconds, 0 };
     issued.expires_at = (struct value_time){ seconds + IDENTITY_PEEL_SECONDS, 0 };
     begin_answer(arena, ADMISSION_OK, ret);
-    add_text(arena, ret, "peel_id", record->peel_id);
+    add_answer_text(arena, ret, "peel_id", record->peel_id);
     add_bytes(arena, ret, "creds_data", str_from(jwt));
     nats_xkey_of(issuer->fleet ? issuer->fleet : issuer->account, &curve);
     nats_xkey_print(&curve, curve_text);
-    add_text(arena, ret, "account_curve_key", arena_strdup(arena, curve_text));
-    add_time(arena, ret, "expires_at", issued.expires_at);
-    (void)add_record(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, &issued,
-                     revision);
+    add_answer_text(arena, ret, "account_curve_key", arena_strdup(arena, curve_text));
+    add_answer_time(arena, ret, "expires_at", issued.expires_at);
+    (void)add_record_change(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, &issued,
+                            revision);
 }
 
 void admission_creds(struct arena *arena, const struct admission_claim *claim,
@@ -688,7 +694,7 @@ void admission_creds(struct arena *arena, const struct admission_claim *claim,
 {
     struct enrollment record;
 
-    if (!read_record(arena, &claim->record, &record, ret))
+    if (!read_admission_record(arena, &claim->record, &record, ret))
         return;
     if (!is_authorized(claim->authorization, claim->id, &record))
         admission_fail(arena, ADMISSION_UNSIGNED, "the signature does not match the enrollment",
@@ -698,7 +704,7 @@ void admission_creds(struct arena *arena, const struct admission_claim *claim,
     else if (claim->index.revision == 0 || !str_eq_text(claim->index.value, record.id))
         admission_fail(arena, ADMISSION_TAKEN, "a later enrollment has taken its place", ret);
     else
-        issue(arena, &record, claim->record.revision, policy, moment->now, ret);
+        issue_credentials(arena, &record, claim->record.revision, policy, moment->now, ret);
 }
 
 void admission_conflict(struct arena *arena, const struct admission_answer *answer, size_t number,
@@ -749,7 +755,8 @@ int admission_decide(enum admission_decision decision, const struct enrollment *
                        enrollment_state_name(record->state), decisions[decision].word);
     if (strlen(request->reason) > ADMISSION_REASON_MAX)
         return err_set(err, ERR_LIMIT, "the reason is longer than %d bytes", ADMISSION_REASON_MAX);
-    if (decision == ADMISSION_APPROVE && !request->force && check_trust(record, policy, err) < 0)
+    if (decision == ADMISSION_APPROVE && !request->force &&
+        check_record_trust(record, policy, err) < 0)
         return -1;
     *ret_record = *record;
     ret_record->state = to;

@@ -26,9 +26,9 @@ static const struct {
 
 /* --- making ---------------------------------------------------------------------- */
 
-static int print_pair(const struct certificate *certificate, const struct certificate_key *key,
-                      struct arena *arena, struct str *ret_certificate, struct str *ret_key,
-                      struct err *err)
+static int print_ca_pair(const struct certificate *certificate, const struct certificate_key *key,
+                         struct arena *arena, struct str *ret_certificate, struct str *ret_key,
+                         struct err *err)
 {
     if (certificate_print(certificate, arena, ret_certificate, err) < 0)
         return -1;
@@ -54,10 +54,10 @@ static int make_texts(struct arena *arena, int64_t now, struct str texts[static 
         certificate_make(&root_spec, &root_key, NULL, &root, err) < 0 ||
         certificate_make(&spec, &key, &issuer, &intermediate, err) < 0)
         return -1;
-    if (print_pair(&root, &root_key, arena, &texts[CA_ROOT_CRT], &texts[CA_ROOT_KEY], err) < 0)
+    if (print_ca_pair(&root, &root_key, arena, &texts[CA_ROOT_CRT], &texts[CA_ROOT_KEY], err) < 0)
         return -1;
-    return print_pair(&intermediate, &key, arena, &texts[CA_INTERMEDIATE_CRT],
-                      &texts[CA_INTERMEDIATE_KEY], err);
+    return print_ca_pair(&intermediate, &key, arena, &texts[CA_INTERMEDIATE_CRT],
+                         &texts[CA_INTERMEDIATE_KEY], err);
 }
 
 int ca_init(const char *dir, int64_t now, struct err *err)
@@ -86,8 +86,8 @@ int ca_is_there(const char *dir, bool *ret_is_there, struct err *err)
     return 0;
 }
 
-static int read_file(struct arena *arena, const char *dir, enum ca_file file, struct str *ret_pem,
-                     struct err *err)
+static int read_ca_file(struct arena *arena, const char *dir, enum ca_file file,
+                        struct str *ret_pem, struct err *err)
 {
     const char *path = path_join(arena, dir, files[file].name);
 
@@ -104,26 +104,26 @@ static int read_file(struct arena *arena, const char *dir, enum ca_file file, st
 static int read_certificate(struct arena *arena, const char *dir, enum ca_file file,
                             struct str *ret_pem, struct certificate *ret, struct err *err)
 {
-    if (read_file(arena, dir, file, ret_pem, err) < 0)
+    if (read_ca_file(arena, dir, file, ret_pem, err) < 0)
         return -1;
     if (certificate_parse(*ret_pem, ret, err) < 0)
         return err_wrap(err, "'%s/%s'", dir, files[file].name);
     return 0;
 }
 
-static int read_key(struct arena *arena, const char *dir, struct certificate_key *ret,
-                    struct err *err)
+static int read_ca_key(struct arena *arena, const char *dir, struct certificate_key *ret,
+                       struct err *err)
 {
     struct str pem;
 
-    if (read_file(arena, dir, CA_INTERMEDIATE_KEY, &pem, err) < 0)
+    if (read_ca_file(arena, dir, CA_INTERMEDIATE_KEY, &pem, err) < 0)
         return -1;
     if (certificate_key_parse(pem, ret, err) < 0)
         return err_wrap(err, "'%s/%s'", dir, files[CA_INTERMEDIATE_KEY].name);
     return 0;
 }
 
-static int check_files(const char *dir, const struct ca *ca, struct err *err)
+static int check_ca_files(const char *dir, const struct ca *ca, struct err *err)
 {
     if (!certificate_is_signed_by(&ca->intermediate, &ca->root))
         return err_set(err, ERR_INVALID, "'%s/intermediate.crt' is not signed by '%s/root.crt'",
@@ -144,7 +144,7 @@ int ca_open(struct arena *arena, const char *dir, struct ca *ret_ca, struct err 
     if (read_certificate(arena, dir, CA_ROOT_CRT, &ca.root_pem, &ca.root, err) < 0 ||
         read_certificate(arena, dir, CA_INTERMEDIATE_CRT, &ca.intermediate_pem, &ca.intermediate,
                          err) < 0 ||
-        read_key(arena, dir, &ca.key, err) < 0 || check_files(dir, &ca, err) < 0 ||
+        read_ca_key(arena, dir, &ca.key, err) < 0 || check_ca_files(dir, &ca, err) < 0 ||
         fs_lstat(path_join(arena, dir, files[CA_ROOT_KEY].name), &info, err) < 0) {
         ca_done(&ca);
         return -1;
@@ -174,7 +174,7 @@ int ca_issue(const struct ca *ca, const struct certificate_spec *spec, struct ar
     server.kind = CERTIFICATE_SERVER;
     if (certificate_key_make(&key, err) < 0 ||
         certificate_make(&server, &key, &issuer, &leaf, err) < 0 ||
-        print_pair(&leaf, &key, arena, &certificate_pem, &key_pem, err) < 0)
+        print_ca_pair(&leaf, &key, arena, &certificate_pem, &key_pem, err) < 0)
         return -1;
     buf_add_str(&chain, certificate_pem);
     buf_add_str(&chain, ca->intermediate_pem);

@@ -24,7 +24,7 @@
 #define LIBRARY_ERR_MAX 256
 
 /* What the library says, after our words. Its queue is empty then. */
-static int library_error(struct err *err, const char *what)
+static int fail_certificate(struct err *err, const char *what)
 {
     char text[LIBRARY_ERR_MAX] = "unknown error";
     unsigned long code = ERR_get_error();
@@ -42,7 +42,7 @@ int certificate_key_make(struct certificate_key *ret_key, struct err *err)
     EVP_PKEY *key = EVP_EC_gen("P-256");
 
     if (!key)
-        return library_error(err, "make a key");
+        return fail_certificate(err, "make a key");
     ret_key->pkey = key;
     return 0;
 }
@@ -64,14 +64,14 @@ int certificate_key_parse(struct str pem, struct certificate_key *ret_key, struc
 
     BIO_free(in);
     if (!key)
-        return library_error(err, "read a private key");
+        return fail_certificate(err, "read a private key");
     ret_key->pkey = key;
     return 0;
 }
 
 /* What was written to `out`, in the arena; frees `out`. */
-static int take_text(BIO *out, bool written, struct arena *arena, struct str *ret, struct err *err,
-                     const char *what)
+static int take_bio_text(BIO *out, bool written, struct arena *arena, struct str *ret,
+                         struct err *err, const char *what)
 {
     char *bytes = NULL;
     long n = out && written ? BIO_get_mem_data(out, &bytes) : 0;
@@ -79,7 +79,7 @@ static int take_text(BIO *out, bool written, struct arena *arena, struct str *re
     if (n > 0)
         *ret = (struct str){ arena_strndup(arena, bytes, (size_t)n), (size_t)n };
     BIO_free(out);
-    return n > 0 ? 0 : library_error(err, what);
+    return n > 0 ? 0 : fail_certificate(err, what);
 }
 
 int certificate_key_print(const struct certificate_key *key, struct arena *arena,
@@ -89,7 +89,7 @@ int certificate_key_print(const struct certificate_key *key, struct arena *arena
     bool written =
         out && PEM_write_bio_PKCS8PrivateKey(out, key->pkey, NULL, NULL, 0, NULL, NULL) == 1;
 
-    return take_text(out, written, arena, ret_pem, err, "write a private key");
+    return take_bio_text(out, written, arena, ret_pem, err, "write a private key");
 }
 
 void certificate_key_done(struct certificate_key *key)
@@ -121,7 +121,7 @@ static int add_extension(X509 *x509, X509V3_CTX *context, int nid, const char *v
     bool added = extension && X509_add_ext(x509, extension, -1) == 1;
 
     X509_EXTENSION_free(extension);
-    return added ? 0 : library_error(err, "add an extension to a certificate");
+    return added ? 0 : fail_certificate(err, "add an extension to a certificate");
 }
 
 /* Letters, digits, '-', '.', and '*' as the first label: nothing that has a meaning in the list of
@@ -135,7 +135,7 @@ static bool is_dns_name(const char *name)
            name[begin + strspn(name + begin, letters)] == '\0';
 }
 
-static bool is_address(const char *text)
+static bool is_ip_address(const char *text)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
 
@@ -143,7 +143,7 @@ static bool is_address(const char *text)
 }
 
 /* "DNS:a,IP:10.0.0.1" */
-static int list_names(const struct certificate_spec *spec, struct buf *out, struct err *err)
+static int print_alt_names(const struct certificate_spec *spec, struct buf *out, struct err *err)
 {
     if (spec->dns.n + spec->ips.n == 0)
         return err_set(err, ERR_INVALID, "a server certificate requires a DNS name or an address");
@@ -156,7 +156,7 @@ static int list_names(const struct certificate_spec *spec, struct buf *out, stru
         buf_printf(out, "%sDNS:%s", out->n > 0 ? "," : "", spec->dns.p[i]);
     }
     for (size_t i = 0; i < spec->ips.n; i++) {
-        if (!is_address(spec->ips.p[i]))
+        if (!is_ip_address(spec->ips.p[i]))
             return err_set(err, ERR_INVALID, "'%s' is not a valid IP address", spec->ips.p[i]);
         buf_printf(out, "%sIP:%s", out->n > 0 ? "," : "", spec->ips.p[i]);
     }
@@ -178,7 +178,7 @@ static int add_extensions(X509 *x509, const struct certificate_spec *spec, X509 
     }
     if (spec->kind != CERTIFICATE_SERVER)
         return 0;
-    if (list_names(spec, &names, err) < 0)
+    if (print_alt_names(spec, &names, err) < 0)
         return -1;
     return add_extension(x509, &context, NID_subject_alt_name, buf_text(&names), err);
 }
@@ -216,11 +216,11 @@ static int fill_certificate(X509 *x509, const struct certificate_spec *spec, EVP
     if (X509_set_version(x509, X509_VERSION_3) != 1 || !set_serial(x509) ||
         !set_names(x509, spec->name, above) || !set_times(x509, spec->now, spec->life) ||
         X509_set_pubkey(x509, key) != 1)
-        return library_error(err, "make a certificate");
+        return fail_certificate(err, "make a certificate");
     if (add_extensions(x509, spec, above, err) < 0)
         return -1;
     if (X509_sign(x509, issuer ? issuer->key->pkey : key, EVP_sha256()) == 0)
-        return library_error(err, "sign a certificate");
+        return fail_certificate(err, "sign a certificate");
     return 0;
 }
 
@@ -231,7 +231,7 @@ int certificate_make(const struct certificate_spec *spec, const struct certifica
     X509 *x509 = X509_new();
 
     if (!x509)
-        return library_error(err, "make a certificate");
+        return fail_certificate(err, "make a certificate");
     if (fill_certificate(x509, spec, key->pkey, issuer, err) < 0) {
         X509_free(x509);
         return -1;
@@ -249,7 +249,7 @@ int certificate_parse(struct str pem, struct certificate *ret_certificate, struc
 
     BIO_free(in);
     if (!x509)
-        return library_error(err, "read a certificate");
+        return fail_certificate(err, "read a certificate");
     ret_certificate->x509 = x509;
     return 0;
 }
@@ -260,7 +260,7 @@ int certificate_print(const struct certificate *certificate, struct arena *arena
     BIO *out = BIO_new(BIO_s_mem());
     bool written = out && PEM_write_bio_X509(out, certificate->x509) == 1;
 
-    return take_text(out, written, arena, ret_pem, err, "write a certificate");
+    return take_bio_text(out, written, arena, ret_pem, err, "write a certificate");
 }
 
 void certificate_done(struct certificate *certificate)
@@ -291,12 +291,12 @@ bool certificate_is_pin(const char *text)
     return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
 }
 
-static int read_time(const ASN1_TIME *time, int64_t *ret, struct err *err)
+static int read_asn1_time(const ASN1_TIME *time, int64_t *ret, struct err *err)
 {
     struct tm parts;
 
     if (ASN1_TIME_to_tm(time, &parts) != 1)
-        return library_error(err, "read the validity of a certificate");
+        return fail_certificate(err, "read the validity of a certificate");
     *ret = timegm(&parts);
     return 0;
 }
@@ -305,7 +305,8 @@ struct name_list {
     VEC(const char *) list;
 };
 
-static void add_name(struct arena *arena, const GENERAL_NAME *name, struct name_list *names)
+static void add_certificate_name(struct arena *arena, const GENERAL_NAME *name,
+                                 struct name_list *names)
 {
     char text[INET6_ADDRSTRLEN];
     int kind;
@@ -326,7 +327,7 @@ static struct param_strs list_alt_names(X509 *x509, struct arena *arena)
     struct name_list names = { 0 };
 
     for (int i = 0; i < sk_GENERAL_NAME_num(all); i++)
-        add_name(arena, sk_GENERAL_NAME_value(all, i), &names);
+        add_certificate_name(arena, sk_GENERAL_NAME_value(all, i), &names);
     GENERAL_NAMES_free(all);
     return (struct param_strs){ names.list.n, names.list.p };
 }
@@ -354,8 +355,8 @@ int certificate_look(const struct certificate *certificate, struct arena *arena,
     struct certificate_facts facts = { .subject = common_name(x509, arena),
                                        .names = list_alt_names(x509, arena) };
 
-    if (read_time(X509_get0_notBefore(x509), &facts.begins, err) < 0 ||
-        read_time(X509_get0_notAfter(x509), &facts.ends, err) < 0)
+    if (read_asn1_time(X509_get0_notBefore(x509), &facts.begins, err) < 0 ||
+        read_asn1_time(X509_get0_notAfter(x509), &facts.ends, err) < 0)
         return -1;
     *ret_facts = facts;
     return 0;

@@ -40,7 +40,7 @@ struct call {
     struct response response;
 };
 
-static int library_error(struct err *err, enum err_code code, const char *what)
+static int fail_https(struct err *err, enum err_code code, const char *what)
 {
     char text[LIBRARY_ERR_MAX] = "connection closed";
     unsigned long number = ERR_get_error();
@@ -119,7 +119,7 @@ static int wait_ssl(struct call *call, int result, const char *what, struct err 
     switch (SSL_get_error(call->ssl, result)) {
     case SSL_ERROR_WANT_READ: return wait_fd(call, POLLIN, err);
     case SSL_ERROR_WANT_WRITE: return wait_fd(call, POLLOUT, err);
-    default: return library_error(err, ERR_SYSTEM, what);
+    default: return fail_https(err, ERR_SYSTEM, what);
     }
 }
 
@@ -189,7 +189,7 @@ static int open_context(struct call *call, struct err *err)
 {
     call->context = SSL_CTX_new(TLS_client_method());
     if (!call->context || SSL_CTX_set_min_proto_version(call->context, TLS1_3_VERSION) != 1)
-        return library_error(err, ERR_INVALID, "TLS");
+        return fail_https(err, ERR_INVALID, "TLS");
     SSL_CTX_set_verify(
         call->context,
         call->server->trust == HTTPS_TRUST_NOBODY ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
@@ -197,23 +197,23 @@ static int open_context(struct call *call, struct err *err)
         return add_anchors(call->context, call->server->ca_pem, err);
     if (call->server->trust == HTTPS_TRUST_SYSTEM &&
         SSL_CTX_set_default_verify_paths(call->context) != 1)
-        return library_error(err, ERR_INVALID, "certificates of the system");
+        return fail_https(err, ERR_INVALID, "certificates of the system");
     return 0;
 }
 
-static int open_session(struct call *call, struct err *err)
+static int open_https_session(struct call *call, struct err *err)
 {
     X509_VERIFY_PARAM *param;
 
     call->ssl = SSL_new(call->context);
     if (!call->ssl || SSL_set_fd(call->ssl, call->fd) != 1)
-        return library_error(err, ERR_INVALID, "TLS");
+        return fail_https(err, ERR_INVALID, "TLS");
     param = SSL_get0_param(call->ssl);
     if (X509_VERIFY_PARAM_set1_ip_asc(param, call->host) != 1) {
         ERR_clear_error();
         (void)SSL_set_tlsext_host_name(call->ssl, call->host);
         if (SSL_set1_host(call->ssl, call->host) != 1)
-            return library_error(err, ERR_INVALID, "TLS");
+            return fail_https(err, ERR_INVALID, "TLS");
     }
     return 0;
 }
@@ -227,11 +227,11 @@ static bool is_own_mistake(const struct call *call, long verdict)
             verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH);
 }
 
-static int shake_hands(struct call *call, struct err *err)
+static int shake_https_hands(struct call *call, struct err *err)
 {
     int result;
 
-    if (open_context(call, err) < 0 || open_session(call, err) < 0)
+    if (open_context(call, err) < 0 || open_https_session(call, err) < 0)
         return -1;
     while ((result = SSL_connect(call->ssl)) != 1)
         if (wait_ssl(call, result, "TLS", err) < 0) {
@@ -248,7 +248,7 @@ static int shake_hands(struct call *call, struct err *err)
 
 /* --- talking ---------------------------------------------------------------------- */
 
-static int send_request(struct call *call, struct err *err)
+static int send_https_request(struct call *call, struct err *err)
 {
     const struct https_request *request = call->request;
     AUTO_BUF struct buf out = BUF_INIT(REQUEST_HEAD_MAX + request->body.n);
@@ -279,7 +279,7 @@ static int send_request(struct call *call, struct err *err)
 }
 
 /* More bytes of the answer, or its end. */
-static int read_more(struct call *call, struct err *err)
+static int read_https_response(struct call *call, struct err *err)
 {
     char bytes[READ_SIZE];
     int n;
@@ -299,12 +299,13 @@ static int read_more(struct call *call, struct err *err)
     return response_feed(&call->response, (struct str){ bytes, (size_t)n }, err);
 }
 
-static int talk(struct call *call, struct err *err)
+static int exchange_https(struct call *call, struct err *err)
 {
-    if (connect_any(call, err) < 0 || shake_hands(call, err) < 0 || send_request(call, err) < 0)
+    if (connect_any(call, err) < 0 || shake_https_hands(call, err) < 0 ||
+        send_https_request(call, err) < 0)
         return -1;
     while (!call->response.is_over)
-        if (read_more(call, err) < 0)
+        if (read_https_response(call, err) < 0)
             return -1;
     return 0;
 }
@@ -328,7 +329,7 @@ int https_call(struct arena *arena, const struct https_server *server,
     call.response.host = call.host;
     call.response.event = request->event;
     call.response.self = request->self;
-    result = talk(&call, err);
+    result = exchange_https(&call, err);
     if (result == 0)
         *ret_response = (struct https_response){ call.response.status, call.response.retry_after,
                                                  buf_copy(&call.response.body, arena) };

@@ -19,7 +19,7 @@
 #define CHUNK_SIZE   4096
 
 /* Until the socket is ready, or it is too late. */
-static int wait_ready(int fd, short events, int64_t deadline, struct err *err)
+static int wait_probe_socket(int fd, short events, int64_t deadline, struct err *err)
 {
     struct pollfd wait = { .fd = fd, .events = events };
     int64_t left = deadline - clock_now();
@@ -32,12 +32,12 @@ static int wait_ready(int fd, short events, int64_t deadline, struct err *err)
     return ready == 0 ? err_set(err, ERR_TIMEOUT, "no answer in time") : 0;
 }
 
-static int finish_connect(int fd, int64_t deadline, struct err *err)
+static int finish_probe_connect(int fd, int64_t deadline, struct err *err)
 {
     socklen_t size = sizeof(int);
     int problem = 0;
 
-    if (wait_ready(fd, POLLOUT, deadline, err) < 0)
+    if (wait_probe_socket(fd, POLLOUT, deadline, err) < 0)
         return err->code == ERR_TIMEOUT ? err_sys(err, ETIMEDOUT, "connect") : -1;
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size) < 0)
         problem = errno;
@@ -76,12 +76,12 @@ static int skip_greeting(int fd, int64_t deadline, struct err *err)
             return end + 1 == chunk + n ? 0 : err_set(err, ERR_INVALID, "talks before TLS begins");
         if (total > GREETING_MAX)
             return err_set(err, ERR_LIMIT, "a greeting of more than %zu bytes", GREETING_MAX);
-        if (n < 0 && wait_ready(fd, POLLIN, deadline, err) < 0)
+        if (n < 0 && wait_probe_socket(fd, POLLIN, deadline, err) < 0)
             return -1;
     }
 }
 
-static int fail_tls(struct err *err)
+static int fail_probe_tls(struct err *err)
 {
     unsigned long code = ERR_get_error();
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
@@ -103,7 +103,7 @@ static int send_flight(SSL *ssl, int fd, int64_t deadline, struct err *err)
             break;
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return fail_broken(err, "write to the server");
-        if (n < 0 && wait_ready(fd, POLLOUT, deadline, err) < 0)
+        if (n < 0 && wait_probe_socket(fd, POLLOUT, deadline, err) < 0)
             return -1;
         bytes += n > 0 ? n : 0;
         left -= n > 0 ? n : 0;
@@ -118,16 +118,16 @@ static int receive_flight(SSL *ssl, int fd, int64_t deadline, struct err *err)
     ssize_t n = recv(fd, chunk, sizeof(chunk), 0);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return wait_ready(fd, POLLIN, deadline, err);
+        return wait_probe_socket(fd, POLLIN, deadline, err);
     if (n < 0)
         return fail_broken(err, "read from the server");
     if (n == 0)
         return err_set(err, ERR_INVALID, "the server closed the connection");
-    return BIO_write(SSL_get_rbio(ssl), chunk, (int)n) == (int)n ? 0 : fail_tls(err);
+    return BIO_write(SSL_get_rbio(ssl), chunk, (int)n) == (int)n ? 0 : fail_probe_tls(err);
 }
 
 /* The library sees memory only: a write to a server that is gone would end the process. */
-static int shake_hands(SSL *ssl, int fd, int64_t deadline, struct err *err)
+static int shake_probe_hands(SSL *ssl, int fd, int64_t deadline, struct err *err)
 {
     for (;;) {
         int result, why;
@@ -138,13 +138,13 @@ static int shake_hands(SSL *ssl, int fd, int64_t deadline, struct err *err)
             return 0;
         why = SSL_get_error(ssl, result);
         if (why != SSL_ERROR_WANT_READ)
-            return fail_tls(err);
+            return fail_probe_tls(err);
         if (send_flight(ssl, fd, deadline, err) < 0 || receive_flight(ssl, fd, deadline, err) < 0)
             return -1;
     }
 }
 
-static bool is_address(const char *name)
+static bool is_ip_literal(const char *name)
 {
     unsigned char room[sizeof(struct in6_addr)];
 
@@ -152,22 +152,22 @@ static bool is_address(const char *name)
 }
 
 /* Whom to trust is not asked: an expired certificate, or one of a stranger, is what we look for. */
-static int look_at(SSL *ssl, int fd, const char *name, int64_t deadline, X509 **ret,
-                   struct err *err)
+static int fetch_certificate(SSL *ssl, int fd, const char *name, int64_t deadline, X509 **ret,
+                             struct err *err)
 {
     AUTO_FREE char *host = mem_strdup(name); /* the macro below casts a const away */
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
 
-    if (!in || !out || (!is_address(host) && SSL_set_tlsext_host_name(ssl, host) != 1)) {
+    if (!in || !out || (!is_ip_literal(host) && SSL_set_tlsext_host_name(ssl, host) != 1)) {
         BIO_free(in);
         BIO_free(out);
-        return fail_tls(err);
+        return fail_probe_tls(err);
     }
     (void)BIO_set_mem_eof_return(in, -1); /* empty is not the end */
     SSL_set_bio(ssl, in, out);
     SSL_set_verify(ssl, SSL_VERIFY_NONE, NULL);
     SSL_set_connect_state(ssl);
-    if (shake_hands(ssl, fd, deadline, err) < 0)
+    if (shake_probe_hands(ssl, fd, deadline, err) < 0)
         return -1;
     *ret = SSL_get1_peer_certificate(ssl);
     return *ret ? 0 : err_set(err, ERR_INVALID, "the server presents no certificate");
@@ -182,12 +182,12 @@ int presented_fetch(int fd, enum presented_protocol protocol, const char *name, 
     SSL *ssl;
     int result;
 
-    if (finish_connect(fd, deadline, err) < 0 ||
+    if (finish_probe_connect(fd, deadline, err) < 0 ||
         (protocol == PRESENTED_NATS && skip_greeting(fd, deadline, err) < 0))
         return -1;
     context = SSL_CTX_new(TLS_client_method());
     ssl = context ? SSL_new(context) : NULL;
-    result = ssl ? look_at(ssl, fd, name, deadline, &x509, err) : fail_tls(err);
+    result = ssl ? fetch_certificate(ssl, fd, name, deadline, &x509, err) : fail_probe_tls(err);
     SSL_free(ssl);
     SSL_CTX_free(context);
     if (result == 0)

@@ -40,7 +40,7 @@ struct op {
     struct enrollment record;
 };
 
-static struct op *new_op(const struct registry *registry, const char *remote_addr)
+static struct op *new_registry_op(const struct registry *registry, const char *remote_addr)
 {
     struct arena arena = ARENA_INIT;
     struct op *op = ARENA_NEW(&arena, struct op);
@@ -55,10 +55,10 @@ static struct op *new_op(const struct registry *registry, const char *remote_add
     return op;
 }
 
-static struct op *new_call(const struct registry *registry, const char *remote_addr,
-                           registry_fn *fn, void *self)
+static struct op *new_registry_call(const struct registry *registry, const char *remote_addr,
+                                    registry_fn *fn, void *self)
 {
-    struct op *op = new_op(registry, remote_addr);
+    struct op *op = new_registry_op(registry, remote_addr);
 
     op->fn = fn;
     op->self = self;
@@ -67,7 +67,7 @@ static struct op *new_call(const struct registry *registry, const char *remote_a
 
 /* --- the end ------------------------------------------------------------------------ */
 
-static void finish(struct op *op)
+static void finish_registry_op(struct op *op)
 {
     const char *error = value_get_text(&op->answer.body, "error");
     struct arena arena = op->arena;
@@ -81,15 +81,15 @@ static void finish(struct op *op)
     arena_done(&arena); /* the operation is in it */
 }
 
-static void fail_op(struct op *op, enum admission_status status, const char *text)
+static void fail_registry_op(struct op *op, enum admission_status status, const char *text)
 {
     admission_fail(&op->arena, status, arena_strdup(&op->arena, text), &op->answer);
-    finish(op);
+    finish_registry_op(op);
 }
 
 /* --- writing ------------------------------------------------------------------------ */
 
-static struct nats_kv bucket_of(const struct op *op, enum store_bucket bucket)
+static struct nats_kv open_registry_bucket(const struct op *op, enum store_bucket bucket)
 {
     /* what was just written must be seen: from the leader; and of two decisions one is refused */
     return (struct nats_kv){ .js = op->registry->js,
@@ -98,7 +98,7 @@ static struct nats_kv bucket_of(const struct op *op, enum store_bucket bucket)
                              .settled = true };
 }
 
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+static void on_index_purged(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)error; /* a record that no index names counts for nothing */
@@ -108,19 +108,19 @@ static void on_purged(void *self, const struct nats_error *error, uint64_t revis
 /* The index went to somebody else: the record that was written for it is nobody's. */
 static void purge_orphan(struct op *op)
 {
-    const struct nats_kv kv = bucket_of(op, STORE_ENROLLMENTS);
+    const struct nats_kv kv = open_registry_bucket(op, STORE_ENROLLMENTS);
     struct err err;
 
     for (size_t i = 0; i < op->written; i++)
         if (op->answer.changes[i].bucket == STORE_ENROLLMENTS &&
             op->answer.changes[i].revision == 0)
-            (void)nats_kv_purge(&kv, op->answer.changes[i].key, 0, on_purged, NULL, &err);
+            (void)nats_kv_purge(&kv, op->answer.changes[i].key, 0, on_index_purged, NULL, &err);
 }
 
 static void write_next(struct op *op);
 static bool is_enrollment_id(const char *id);
-static void read_entry(struct op *op, enum store_bucket bucket, const char *key,
-                       struct admission_entry *into, step_fn *next);
+static void read_registry_entry(struct op *op, enum store_bucket bucket, const char *key,
+                                struct admission_entry *into, step_fn *next);
 
 static void lose_race(struct op *op)
 {
@@ -129,7 +129,7 @@ static void lose_race(struct op *op)
     purge_orphan(op);
     admission_conflict(&op->arena, &op->answer, op->written, &lost);
     op->answer = lost;
-    finish(op);
+    finish_registry_op(op);
 }
 
 /* Is there what was written, or what has come of it? A machine fetches its credentials as soon as
@@ -152,7 +152,7 @@ static void judge_race(struct op *op)
     write_next(op);
 }
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_registry_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct op *op = self;
     const struct admission_change *change = &op->answer.changes[op->written];
@@ -162,9 +162,9 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
         op->written++;
         write_next(op);
     } else if (error->fault != NATS_FAULT_CONFLICT) {
-        fail_op(op, ADMISSION_BROKEN, error->text);
+        fail_registry_op(op, ADMISSION_BROKEN, error->text);
     } else if (change->revision != 0 && is_enrollment_id(change->key)) {
-        read_entry(op, change->bucket, change->key, &op->raced, judge_race);
+        read_registry_entry(op, change->bucket, change->key, &op->raced, judge_race);
     } else {
         lose_race(op);
     }
@@ -178,26 +178,27 @@ static void write_next(struct op *op)
     int result;
 
     if (op->written == op->answer.change_count) {
-        finish(op);
+        finish_registry_op(op);
         return;
     }
-    kv = bucket_of(op, change->bucket);
+    kv = open_registry_bucket(op, change->bucket);
     result = change->revision == 0
-                 ? nats_kv_create(&kv, change->key, change->value, on_written, op, &err)
-                 : nats_kv_update(&kv, change->key, change->value, change->revision, on_written, op,
-                                  &err);
+                 ? nats_kv_create(&kv, change->key, change->value, on_registry_written, op, &err)
+                 : nats_kv_update(&kv, change->key, change->value, change->revision,
+                                  on_registry_written, op, &err);
     if (result < 0)
-        fail_op(op, ADMISSION_BROKEN, err.text);
+        fail_registry_op(op, ADMISSION_BROKEN, err.text);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_registry_read(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct op *op = self;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
-        fail_op(op, ADMISSION_BROKEN, error->text);
+        fail_registry_op(op, ADMISSION_BROKEN, error->text);
         return;
     }
     if (entry)
@@ -207,21 +208,21 @@ static void on_read(void *self, const struct nats_error *error, const struct nat
 }
 
 /* What cannot be a key is not there. */
-static void read_entry(struct op *op, enum store_bucket bucket, const char *key,
-                       struct admission_entry *into, step_fn *next)
+static void read_registry_entry(struct op *op, enum store_bucket bucket, const char *key,
+                                struct admission_entry *into, step_fn *next)
 {
-    const struct nats_kv kv = bucket_of(op, bucket);
+    const struct nats_kv kv = open_registry_bucket(op, bucket);
     struct err err;
 
     op->into = into;
     op->next = next;
     *into = (struct admission_entry){ 0 };
-    if (nats_kv_get(&kv, key, on_read, op, &err) == 0)
+    if (nats_kv_get(&kv, key, on_registry_read, op, &err) == 0)
         return;
     if (err.code == ERR_INVALID)
         next(op);
     else
-        fail_op(op, ADMISSION_BROKEN, err.text);
+        fail_registry_op(op, ADMISSION_BROKEN, err.text);
 }
 
 static bool is_enrollment_id(const char *id)
@@ -230,14 +231,14 @@ static bool is_enrollment_id(const char *id)
 }
 
 /* The record that an index names. */
-static void read_named(struct op *op, const struct admission_entry *index,
-                       struct admission_entry *into, step_fn *next)
+static void read_indexed_record(struct op *op, const struct admission_entry *index,
+                                struct admission_entry *into, step_fn *next)
 {
     const char *id =
         index->revision != 0 ? arena_strndup(&op->arena, index->value.p, index->value.n) : "";
 
     if (is_enrollment_id(id))
-        read_entry(op, STORE_ENROLLMENTS, id, into, next);
+        read_registry_entry(op, STORE_ENROLLMENTS, id, into, next);
     else
         next(op);
 }
@@ -247,7 +248,7 @@ static void read_named(struct op *op, const struct admission_entry *index,
 void registry_nonce(const struct registry *registry, struct str peel_id, struct str public_key,
                     registry_fn *fn, void *self)
 {
-    struct op *op = new_call(registry, "", fn, self);
+    struct op *op = new_registry_call(registry, "", fn, self);
 
     admission_nonce(&op->arena, peel_id, public_key, &op->moment, &op->answer);
     write_next(op);
@@ -262,42 +263,42 @@ static void submit_read(struct op *op)
 
 static void submit_read_record(struct op *op)
 {
-    read_named(op, &op->stored.index, &op->stored.record, submit_read);
+    read_indexed_record(op, &op->stored.index, &op->stored.record, submit_read);
 }
 
 static void submit_read_index(struct op *op)
 {
-    read_entry(op, STORE_ENROLLMENTS, admission_index_key(&op->arena, op->request.peel_id),
-               &op->stored.index, submit_read_record);
+    read_registry_entry(op, STORE_ENROLLMENTS, admission_index_key(&op->arena, op->request.peel_id),
+                        &op->stored.index, submit_read_record);
 }
 
 void registry_submit(const struct registry *registry, struct str body,
                      const struct registry_sender *sender, registry_fn *fn, void *self)
 {
-    struct op *op = new_call(registry, sender->remote_addr, fn, self);
+    struct op *op = new_registry_call(registry, sender->remote_addr, fn, self);
 
     op->moment.sponsor = arena_strdup(&op->arena, sender->sponsor);
     op->moment.crowd = sender->crowd ? arena_strdup(&op->arena, sender->crowd) : NULL;
     if (!admission_read(&op->arena, body, &op->request, &op->answer)) {
-        finish(op);
+        finish_registry_op(op);
         return;
     }
-    read_entry(op, STORE_ENROLL_CHALLENGES, op->request.challenge_id, &op->stored.challenge,
-               submit_read_index);
+    read_registry_entry(op, STORE_ENROLL_CHALLENGES, op->request.challenge_id,
+                        &op->stored.challenge, submit_read_index);
 }
 
 static void status_read(struct op *op)
 {
     admission_status(&op->arena, &op->claim.record, &op->answer);
-    finish(op);
+    finish_registry_op(op);
 }
 
 void registry_status(const struct registry *registry, const char *id, registry_fn *fn, void *self)
 {
-    struct op *op = new_call(registry, "", fn, self);
+    struct op *op = new_registry_call(registry, "", fn, self);
 
     if (is_enrollment_id(id))
-        read_entry(op, STORE_ENROLLMENTS, id, &op->claim.record, status_read);
+        read_registry_entry(op, STORE_ENROLLMENTS, id, &op->claim.record, status_read);
     else
         status_read(op);
 }
@@ -315,8 +316,9 @@ static void creds_read_index(struct op *op)
     if (op->claim.record.revision != 0 &&
         record_decode(&op->arena, &enrollment_type, 1, op->claim.record.value, &op->record, &err) ==
             0)
-        read_entry(op, STORE_ENROLLMENTS, admission_index_key(&op->arena, op->record.peel_id),
-                   &op->claim.index, creds_read);
+        read_registry_entry(op, STORE_ENROLLMENTS,
+                            admission_index_key(&op->arena, op->record.peel_id), &op->claim.index,
+                            creds_read);
     else
         creds_read(op);
 }
@@ -324,12 +326,13 @@ static void creds_read_index(struct op *op)
 void registry_creds(const struct registry *registry, const char *id, struct str authorization,
                     registry_fn *fn, void *self)
 {
-    struct op *op = new_call(registry, "", fn, self);
+    struct op *op = new_registry_call(registry, "", fn, self);
 
     op->claim.id = arena_strdup(&op->arena, id);
     op->claim.authorization = arena_str(&op->arena, authorization);
     if (is_enrollment_id(id))
-        read_entry(op, STORE_ENROLLMENTS, op->claim.id, &op->claim.record, creds_read_index);
+        read_registry_entry(op, STORE_ENROLLMENTS, op->claim.id, &op->claim.record,
+                            creds_read_index);
     else
         creds_read(op);
 }
@@ -344,15 +347,15 @@ static void decide_read(struct op *op)
     struct err err;
 
     if (entry->revision == 0) {
-        fail_op(op, ADMISSION_UNKNOWN,
-                arena_printf(&op->arena, "'%s': no such enrollment", op->order.id));
+        fail_registry_op(op, ADMISSION_UNKNOWN,
+                         arena_printf(&op->arena, "'%s': no such enrollment", op->order.id));
         return;
     }
     if (record_decode(&op->arena, &enrollment_type, 1, entry->value, &before, &err) < 0 ||
         admission_decide(op->decision, &before, &op->order, &op->registry->policy, op->moment.now,
                          &op->record, &err) < 0 ||
         record_encode(&bytes, &enrollment_type, &op->record, &err) < 0) {
-        fail_op(op, ADMISSION_REFUSED, err.text);
+        fail_registry_op(op, ADMISSION_REFUSED, err.text);
         return;
     }
     op->answer.changes[0] =
@@ -364,13 +367,13 @@ static void decide_read(struct op *op)
 
 static void decide_read_record(struct op *op)
 {
-    read_named(op, &op->stored.index, &op->stored.record, decide_read);
+    read_indexed_record(op, &op->stored.index, &op->stored.record, decide_read);
 }
 
 void registry_decide(const struct registry *registry, enum admission_decision decision,
                      const struct enrollment_request *request, registry_decided_fn *fn, void *self)
 {
-    struct op *op = new_op(registry, "");
+    struct op *op = new_registry_op(registry, "");
 
     op->decided = fn;
     op->self = self;
@@ -382,8 +385,8 @@ void registry_decide(const struct registry *registry, enum admission_decision de
         .force = request->force,
     };
     if (is_enrollment_id(op->order.id))
-        read_entry(op, STORE_ENROLLMENTS, op->order.id, &op->stored.record, decide_read);
+        read_registry_entry(op, STORE_ENROLLMENTS, op->order.id, &op->stored.record, decide_read);
     else
-        read_entry(op, STORE_ENROLLMENTS, admission_index_key(&op->arena, op->order.id),
-                   &op->stored.index, decide_read_record);
+        read_registry_entry(op, STORE_ENROLLMENTS, admission_index_key(&op->arena, op->order.id),
+                            &op->stored.index, decide_read_record);
 }

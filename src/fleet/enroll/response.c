@@ -17,12 +17,12 @@ static bool is_stream(const struct response *response)
     return response->event && response->status == HTTP_OK;
 }
 
-static int fail_large(const struct response *response, struct err *err)
+static int fail_large_response(const struct response *response, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "the answer of '%s' is too large", response->host);
 }
 
-static struct str take_line(struct str *rest)
+static struct str take_header_line(struct str *rest)
 {
     struct str line = str_cut(rest, '\n');
 
@@ -31,7 +31,7 @@ static struct str take_line(struct str *rest)
     return line;
 }
 
-static bool read_number(struct str text, unsigned base, size_t *ret)
+static bool read_response_number(struct str text, unsigned base, size_t *ret)
 {
     size_t value = 0;
 
@@ -57,20 +57,20 @@ static bool read_number(struct str text, unsigned base, size_t *ret)
 static bool read_length(struct response *response, struct str value)
 {
     response->has_length = true;
-    return read_number(value, 10, &response->left);
+    return read_response_number(value, 10, &response->left);
 }
 
-static bool read_encoding(struct response *response, struct str value)
+static bool read_transfer_encoding(struct response *response, struct str value)
 {
     response->is_chunked = true;
     return str_eq_text(value, "chunked");
 }
 
-static bool read_retry(struct response *response, struct str value)
+static bool read_retry_after(struct response *response, struct str value)
 {
     size_t seconds;
 
-    if (read_number(value, 10, &seconds)) /* or a date, which nobody sends */
+    if (read_response_number(value, 10, &seconds)) /* or a date, which nobody sends */
         response->retry_after = (int)seconds;
     return true;
 }
@@ -80,11 +80,11 @@ static const struct header_row {
     bool (*read)(struct response *response, struct str value);
 } header_rows[] = {
     { "content-length", read_length },
-    { "transfer-encoding", read_encoding },
-    { "retry-after", read_retry },
+    { "transfer-encoding", read_transfer_encoding },
+    { "retry-after", read_retry_after },
 };
 
-static bool read_header(struct response *response, struct str line)
+static bool read_response_header(struct response *response, struct str line)
 {
     struct str value = line, name = str_cut(&value, ':');
 
@@ -97,13 +97,13 @@ static bool read_header(struct response *response, struct str line)
 
 static int parse_head(struct response *response, struct str head, struct err *err)
 {
-    struct str line = take_line(&head), version = str_cut(&line, ' ');
+    struct str line = take_header_line(&head), version = str_cut(&line, ' ');
     size_t status;
     bool ok = str_starts(version, STR("HTTP/1.")) && line.p && line.n >= STATUS_SIZE &&
-              read_number(str_slice(line, 0, STATUS_SIZE), 10, &status);
+              read_response_number(str_slice(line, 0, STATUS_SIZE), 10, &status);
 
     while (ok && head.p && head.n > 0)
-        ok = read_header(response, take_line(&head));
+        ok = read_response_header(response, take_header_line(&head));
     if (!ok)
         return err_set(err, ERR_INVALID, "'%s' does not speak HTTP", response->host);
     response->status = (int)status;
@@ -115,7 +115,7 @@ static int take_head(struct response *response, struct err *err)
     size_t end = str_find(buf_view(&response->in), STR(HEAD_END), 0);
 
     if (end == STR_NONE)
-        return response->in.n > RESPONSE_HEAD_MAX ? fail_large(response, err) : 0;
+        return response->in.n > RESPONSE_HEAD_MAX ? fail_large_response(response, err) : 0;
     if (parse_head(response, str_slice(buf_view(&response->in), 0, end + strlen(LINE_END)), err) <
         0)
         return -1;
@@ -140,8 +140,8 @@ static int begin_chunk(struct response *response, struct err *err)
         rest = str_from_offset(rest, strlen(LINE_END));
     if (str_find_char(rest, '\n', 0) == STR_NONE)
         return 0;
-    line = take_line(&rest);
-    if (!read_number(str_cut(&line, ';'), 16, &response->left))
+    line = take_header_line(&rest);
+    if (!read_response_number(str_cut(&line, ';'), 16, &response->left))
         return err_set(err, ERR_INVALID, "'%s' sent a chunk without a size", response->host);
     response->is_over = response->left == 0;
     buf_consume(&response->in, response->in.n - rest.n);
@@ -170,7 +170,7 @@ static int take_body(struct response *response, struct err *err)
         response->left -= is_counted ? n : 0;
         response->is_over = response->has_length && response->left == 0;
     }
-    return response->body.full ? fail_large(response, err) : 0;
+    return response->body.full ? fail_large_response(response, err) : 0;
 }
 
 /* An event ends with an empty line. */
@@ -205,7 +205,7 @@ int response_feed(struct response *response, struct str bytes, struct err *err)
 {
     buf_add(&response->in, bytes.p, bytes.n);
     if (response->in.full)
-        return fail_large(response, err);
+        return fail_large_response(response, err);
     if (!response->has_head && take_head(response, err) < 0)
         return -1;
     if (!response->has_head)

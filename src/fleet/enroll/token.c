@@ -71,7 +71,7 @@ void token_print(const struct token *token, struct buf *out)
     base64_encode(buf_view(&bytes), BASE64_URL, out);
 }
 
-static void read_body(const unsigned char *at, struct token *ret)
+static void read_token_body(const unsigned char *at, struct token *ret)
 {
     char hex[SHA256_HEX_SIZE];
 
@@ -102,7 +102,7 @@ int token_parse(struct str text, struct token *ret_token, struct err *err)
     add_check(&body);
     if (!str_eq(buf_view(&body), buf_view(&bytes)))
         return err_set(err, ERR_INVALID, "the join token has a typing mistake or is cut off");
-    read_body((const unsigned char *)bytes.p, ret_token);
+    read_token_body((const unsigned char *)bytes.p, ret_token);
     return 0;
 }
 
@@ -112,7 +112,7 @@ void token_hash(const struct token *token, char hash[static SHA256_HEX_SIZE])
 }
 
 /* In a time that does not depend on how much is right. */
-static bool is_same(const char *a, const char *b, size_t n)
+static bool is_equal_constant_time(const char *a, const char *b, size_t n)
 {
     unsigned char difference = 0;
 
@@ -129,6 +129,7 @@ bool token_allows(const struct token_record *record, const struct token *token, 
     token_hash(token, hash);
     return strcmp(record->id, token->id) == 0 &&
            strlen(record->secret_sha256) + 1 == sizeof(hash) &&
-           is_same(record->secret_sha256, hash, sizeof(hash)) && now < record->expires_at.seconds &&
+           is_equal_constant_time(record->secret_sha256, hash, sizeof(hash)) &&
+           now < record->expires_at.seconds &&
            (peel.n == 0 || !record->peels[0] || glob_match(str_from(record->peels), peel));
 }

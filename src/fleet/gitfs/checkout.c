@@ -33,7 +33,7 @@ struct standing {
 
 /* --- whose it is ---------------------------------------------------------------------- */
 
-static const char *place_of(const struct clone *clone)
+static const char *find_checkout_place(const struct clone *clone)
 {
     return path_join(clone->arena, clone->folder, clone->remote->name);
 }
@@ -124,9 +124,9 @@ static bool is_empty_folder(struct arena *arena, const char *path)
     return fs_list(arena, path, &names, &err) == 0 && names.list.n == 0;
 }
 
-static int look_at(const struct clone *clone, struct standing *ret, struct err *err)
+static int inspect_checkout(const struct clone *clone, struct standing *ret, struct err *err)
 {
-    const char *place = place_of(clone), *admin;
+    const char *place = find_checkout_place(clone), *admin;
     struct fs_info info;
 
     *ret = (struct standing){ .kind = NOTHING };
@@ -151,7 +151,7 @@ static int refuse_foreign(const struct clone *clone, struct err *err)
     return err_set(err, ERR_INVALID,
                    "'%s' exists and was not cloned from a remote: move it away, or give the remote "
                    "another 'name'",
-                   place_of(clone));
+                   find_checkout_place(clone));
 }
 
 /* --- making it ------------------------------------------------------------------------ */
@@ -172,8 +172,8 @@ static int choose_target(const struct clone *clone, const char *commit, const ch
                    ret, err);
 }
 
-static int make_tree(const struct clone *clone, const char *commit, const char *tree,
-                     const char *making, struct err *err)
+static int make_checkout_tree(const struct clone *clone, const char *commit, const char *tree,
+                              const char *making, struct err *err)
 {
     const struct git git = clone_git(clone), inside = git_at(clone, making);
     struct standing standing = { .kind = WHOLE };
@@ -193,10 +193,10 @@ static int make_tree(const struct clone *clone, const char *commit, const char *
 
 /* --- what was edited ------------------------------------------------------------------ */
 
-static int keep_file(const struct clone *clone, const char *path, struct err *err)
+static int keep_checkout_file(const struct clone *clone, const char *path, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *from = path_join(&arena, place_of(clone), path);
+    const char *from = path_join(&arena, find_checkout_place(clone), path);
     const char *to = arena_printf(&arena, "%s/" CHECKOUT_KEPT "/%s/%s", clone->folder,
                                   clone->remote->name, path);
     struct fs_info info;
@@ -213,13 +213,13 @@ static int keep_file(const struct clone *clone, const char *path, struct err *er
 static int keep_edits(const struct clone *clone, const struct standing *standing, struct err *err)
 {
     VEC_EACH (&standing->edits, path)
-        if (keep_file(clone, *path, err) < 0)
+        if (keep_checkout_file(clone, *path, err) < 0)
             return err_wrap(err, "edited file '%s' cannot be kept", *path);
     return 0;
 }
 
 /* A folder of which nothing is known: all of it may be edited. */
-static int put_aside(const struct clone *clone, const char *old, struct err *err)
+static int put_checkout_aside(const struct clone *clone, const char *old, struct err *err)
 {
     const char *kept = path_join(clone->arena, clone->folder, CHECKOUT_KEPT);
     const char *to = arena_printf(clone->arena, "%s/%s.%lld", kept, clone->remote->name,
@@ -273,10 +273,10 @@ static int remove_admins(const struct clone *clone, const char *place, struct er
     return 0;
 }
 
-static int put_in_place(const struct clone *clone, const struct standing *before,
-                        const char *making, struct err *err)
+static int put_checkout_in_place(const struct clone *clone, const struct standing *before,
+                                 const char *making, struct err *err)
 {
-    const char *place = place_of(clone), *old = clone_path(clone, ".old");
+    const char *place = find_checkout_place(clone), *old = clone_path(clone, ".old");
 
     if (keep_edits(clone, before, err) < 0 || exchange_folders(making, place, old, err) < 0 ||
         fs_sync_folder(clone->folder, err) < 0)
@@ -284,7 +284,8 @@ static int put_in_place(const struct clone *clone, const struct standing *before
     crash_point("gitfs-swapped");
     if (note_place(clone, place, err) < 0)
         return -1;
-    if ((before->kind == DAMAGED || before->has_repository) && put_aside(clone, old, err) < 0)
+    if ((before->kind == DAMAGED || before->has_repository) &&
+        put_checkout_aside(clone, old, err) < 0)
         return -1;
     return tree_remove(old, err) < 0 ? -1 : remove_admins(clone, place, err);
 }
@@ -295,10 +296,10 @@ static int replace_folder(const struct clone *clone, const struct standing *befo
     const struct git git = clone_git(clone);
     const char *making = clone_path(clone, ".new");
 
-    if (make_tree(clone, commit, tree, making, err) < 0)
+    if (make_checkout_tree(clone, commit, tree, making, err) < 0)
         return -1;
     crash_point("gitfs-checked-out");
-    if (put_in_place(clone, before, making, err) < 0)
+    if (put_checkout_in_place(clone, before, making, err) < 0)
         return -1;
     return git_run(&git, GIT("update-ref", CLONE_USED, commit), NULL, err);
 }
@@ -345,7 +346,7 @@ static int compare_histories(const struct clone *clone, const char *before, cons
 static int begin_report(const struct clone *clone, struct standing *now,
                         struct checkout_report *report, struct err *err)
 {
-    const int failed = look_at(clone, now, err);
+    const int failed = inspect_checkout(clone, now, err);
 
     *report = (struct checkout_report){ .is_ours = now->kind == DAMAGED || now->kind == WHOLE,
                                         .commit = now->commit,
@@ -372,7 +373,7 @@ int checkout_pull(const struct clone *clone, struct checkout_report *ret, struct
         compare_histories(clone, now.commit, commit, ret, err) < 0)
         return -1;
     /* a repository that was fetched anew no longer knows the folder */
-    if (look_at(clone, &now, err) < 0 || use_commit(clone, &now, commit, ret, err) < 0)
+    if (inspect_checkout(clone, &now, err) < 0 || use_commit(clone, &now, commit, ret, err) < 0)
         return -1;
     return clone_note_source(clone, err);
 }

@@ -44,7 +44,7 @@ struct git clone_git(const struct clone *clone)
     return git_in(clone, clone_path(clone, CLONE_SUFFIX));
 }
 
-static bool is_there(const char *path)
+static bool is_clone_there(const char *path)
 {
     return access(path, F_OK) == 0;
 }
@@ -148,7 +148,7 @@ static int fetch_all(const struct clone *clone, struct err *err)
     return fs_sync_folder(clone_store(clone->arena, clone->folder), err);
 }
 
-static bool is_damaged(const struct clone *clone)
+static bool is_clone_damaged(const struct clone *clone)
 {
     const struct git git = clone_git(clone);
     struct process_result result;
@@ -163,7 +163,7 @@ int clone_fetch(const struct clone *clone, struct err *err)
 {
     const char *place = clone_path(clone, CLONE_SUFFIX);
 
-    if (!is_there(place))
+    if (!is_clone_there(place))
         return fetch_all(clone, err);
     if (tree_walk(place, remove_lock, NULL, err) < 0)
         return -1;
@@ -172,7 +172,7 @@ int clone_fetch(const struct clone *clone, struct err *err)
     if (err->code == ERR_TIMEOUT)
         return err_set(err, ERR_TIMEOUT, "no answer within %lld seconds ('gitfs.timeout')",
                        (long long)(clone->timeout / CLOCK_SECOND));
-    if (err->code != ERR_SYSTEM || !is_damaged(clone))
+    if (err->code != ERR_SYSTEM || !is_clone_damaged(clone))
         return -1;
     return fetch_all(clone, err);
 }
@@ -186,7 +186,7 @@ int clone_find_commit(const struct clone *clone, const char *name, const char **
     struct process_result result;
 
     *ret_commit = NULL;
-    if (!is_there(git.dir))
+    if (!is_clone_there(git.dir))
         return 0;
     if (git_try(&git,
                 GIT("rev-parse", "--verify", "--quiet",

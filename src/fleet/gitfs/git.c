@@ -48,14 +48,14 @@ struct words {
     VEC(const char *) list;
 };
 
-static void add_word(const struct git *git, struct words *words, const char *word)
+static void add_git_word(const struct git *git, struct words *words, const char *word)
 {
     VEC_PUSH_IN(git->arena, &words->list, word);
 }
 
 /* --- environment --------------------------------------------------------------------- */
 
-static bool is_inherited(const char *entry)
+static bool is_variable_inherited(const char *entry)
 {
     static const char *const left_out[] = { "GIT_", "SSH_ASKPASS", "LC_", "LANG", "SUDO_" };
 
@@ -68,8 +68,8 @@ static bool is_inherited(const char *entry)
 static void add_setting(const struct git *git, struct words *env, size_t *count, const char *key,
                         const char *value)
 {
-    add_word(git, env, arena_printf(git->arena, "GIT_CONFIG_KEY_%zu=%s", *count, key));
-    add_word(git, env, arena_printf(git->arena, "GIT_CONFIG_VALUE_%zu=%s", *count, value));
+    add_git_word(git, env, arena_printf(git->arena, "GIT_CONFIG_KEY_%zu=%s", *count, key));
+    add_git_word(git, env, arena_printf(git->arena, "GIT_CONFIG_VALUE_%zu=%s", *count, value));
     ++*count;
 }
 
@@ -82,39 +82,39 @@ static const char *ssh_command(const struct git *git)
     return key ? arena_printf(git->arena, "%s -o IdentitiesOnly=yes -i '%s'", base, key) : base;
 }
 
-static const char *const *make_env(const struct git *git)
+static const char *const *make_git_env(const struct git *git)
 {
     struct words env = { 0 };
     size_t count = 0;
 
     for (char **entry = environ; *entry; entry++)
-        if (is_inherited(*entry))
-            add_word(git, &env, *entry);
+        if (is_variable_inherited(*entry))
+            add_git_word(git, &env, *entry);
     for (size_t i = 0; i < ARRAY_LEN(fixed_env); i++)
-        add_word(git, &env, fixed_env[i]);
-    add_word(git, &env, ssh_command(git));
+        add_git_word(git, &env, fixed_env[i]);
+    add_git_word(git, &env, ssh_command(git));
     for (size_t i = 0; i < ARRAY_LEN(settings); i++)
         add_setting(git, &env, &count, settings[i][0], settings[i][1]);
     if (git->remote)
         add_setting(git, &env, &count, "remote.origin.url", git->remote->url);
-    add_word(git, &env, arena_printf(git->arena, "GIT_CONFIG_COUNT=%zu", count));
+    add_git_word(git, &env, arena_printf(git->arena, "GIT_CONFIG_COUNT=%zu", count));
     if (git->dir)
-        add_word(git, &env, arena_printf(git->arena, "GIT_DIR=%s", git->dir));
-    add_word(git, &env, NULL);
+        add_git_word(git, &env, arena_printf(git->arena, "GIT_DIR=%s", git->dir));
+    add_git_word(git, &env, NULL);
     return env.list.p;
 }
 
 /* --- running ------------------------------------------------------------------------- */
 
-static const char *const *make_argv(const struct git *git, const char *program,
-                                    const char *const *words)
+static const char *const *make_git_argv(const struct git *git, const char *program,
+                                        const char *const *words)
 {
     struct words argv = { 0 };
 
-    add_word(git, &argv, program);
+    add_git_word(git, &argv, program);
     for (; *words; words++)
-        add_word(git, &argv, *words);
-    add_word(git, &argv, NULL);
+        add_git_word(git, &argv, *words);
+    add_git_word(git, &argv, NULL);
     return argv.list.p;
 }
 
@@ -123,8 +123,8 @@ int git_try(const struct git *git, const char *const *words, struct process_resu
 {
     const char *program = program_find(git->arena, "git");
     const struct process_spec spec = {
-        .argv = program ? make_argv(git, program, words) : NULL,
-        .env = make_env(git),
+        .argv = program ? make_git_argv(git, program, words) : NULL,
+        .env = make_git_env(git),
         .cwd = git->work ? git->work : "/",
         .has_umask = true,
         .umask = 022,
@@ -158,7 +158,7 @@ static const struct {
     { "Authentication failed", "the server refuses the password" },
 };
 
-static const char *find_hint(const char *text)
+static const char *find_git_hint(const char *text)
 {
     for (size_t i = 0; i < ARRAY_LEN(hints); i++)
         if (strstr(text, hints[i].words))
@@ -186,7 +186,7 @@ static int fail_git(const struct git *git, const char *word, const struct proces
         if ((unsigned char)text.p[i] < ' ' || text.p[i] == '\x7f')
             text.p[i] = '?';
     process_status_print(result->status, &status);
-    hint = find_hint(buf_text(&text));
+    hint = find_git_hint(buf_text(&text));
     return err_set(err, ERR_SYSTEM, "git %s: %s%s%s%s", word, hint ? hint : "", hint ? " (" : "",
                    !text.n       ? buf_text(&status)
                    : git->remote ? remote_mask(git->arena, git->remote->url, buf_view(&text))

@@ -62,7 +62,7 @@ static struct str user_of(const char *url)
     return at ? (struct str){ authority.p, (size_t)(at - authority.p) } : (struct str){ NULL, 0 };
 }
 
-static struct str host_of(const char *url)
+static struct str find_url_host(const char *url)
 {
     const struct str user = user_of(url);
     struct str rest = after_scheme(url);
@@ -82,7 +82,7 @@ static bool is_short_ssh(const char *url)
 
 static int check_host(const char *url, struct err *err)
 {
-    const struct str user = user_of(url), host = host_of(url);
+    const struct str user = user_of(url), host = find_url_host(url);
 
     if (host.n == 0 || host.p[0] == ':')
         return err_set(err, ERR_INVALID, "a URL of a repository names a host: " ACCEPTED);
@@ -114,12 +114,12 @@ int remote_check_url(const char *url, struct err *err)
 }
 
 /* Of ssh the user is a part of the address, and there is nothing else. */
-static struct str secret_of(const char *url)
+static struct str find_url_secret(const char *url)
 {
     return str_starts(str_from(url), STR("https://")) ? user_of(url) : (struct str){ NULL, 0 };
 }
 
-static const char *replace_all(struct arena *arena, struct str text, struct str part)
+static const char *replace_all_parts(struct arena *arena, struct str text, struct str part)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -134,12 +134,12 @@ static const char *replace_all(struct arena *arena, struct str text, struct str 
 
 const char *remote_mask(struct arena *arena, const char *url, struct str text)
 {
-    struct str secret = secret_of(url);
-    const char *masked = replace_all(arena, text, secret);
+    struct str secret = find_url_secret(url);
+    const char *masked = replace_all_parts(arena, text, secret);
 
     if (secret.p)
         (void)str_cut(&secret, ':'); /* git shows the user without the password */
-    return secret.p ? replace_all(arena, str_from(masked), secret) : masked;
+    return secret.p ? replace_all_parts(arena, str_from(masked), secret) : masked;
 }
 
 const char *remote_show_url(struct arena *arena, const char *url)
@@ -180,7 +180,7 @@ const char *remote_name_of(struct arena *arena, const char *url)
 }
 
 /* As `git check-ref-format`, and no pattern or source of a refspec. */
-static bool is_ref(const char *text)
+static bool is_git_ref(const char *text)
 {
     const size_t n = strlen(text);
 
@@ -195,14 +195,14 @@ static bool is_ref(const char *text)
 static void check_branch(const struct remote *remote, const struct value *where,
                          struct diags *diags)
 {
-    if (remote->branch && !is_ref(remote->branch))
+    if (remote->branch && !is_git_ref(remote->branch))
         (void)value_diag(diags, value_point(where, "branch"),
                          "'branch': '%s' is not a valid name of a branch, a tag or a commit",
                          remote->branch);
 }
 
-static void check_root(struct arena *arena, struct remote *remote, const struct value *where,
-                       struct diags *diags)
+static void check_remote_root(struct arena *arena, struct remote *remote, const struct value *where,
+                              struct diags *diags)
 {
     if (!remote->root)
         return;
@@ -216,8 +216,8 @@ static void check_root(struct arena *arena, struct remote *remote, const struct 
         remote->root = NULL;
 }
 
-static void check_name(struct arena *arena, struct remote *remote, const struct value *where,
-                       struct diags *diags)
+static void check_remote_name(struct arena *arena, struct remote *remote, const struct value *where,
+                              struct diags *diags)
 {
     const bool is_given = remote->name != NULL;
 
@@ -242,9 +242,9 @@ static void check_remote(struct arena *arena, struct remote *remote, const struc
         (void)diag_add(diags, value_place(value_point(where, "url")), "'url': %s", err.text);
         return;
     }
-    check_name(arena, remote, where, diags);
+    check_remote_name(arena, remote, where, diags);
     check_branch(remote, where, diags);
-    check_root(arena, remote, where, diags);
+    check_remote_root(arena, remote, where, diags);
     if (remote->ssh_key && strpbrk(remote->ssh_key, "'\n"))
         (void)value_diag(diags, value_point(where, "ssh_key"), "'ssh_key' must not contain quotes");
 }
@@ -256,8 +256,8 @@ static bool is_salt_form(const struct value *v)
            str_find_char(v->map->pairs[0].key.s, ':', 0) != STR_NONE;
 }
 
-static int read_map(struct arena *arena, const struct value *v, struct remote *ret,
-                    struct diags *diags)
+static int read_remote_map(struct arena *arena, const struct value *v, struct remote *ret,
+                           struct diags *diags)
 {
     static const struct params_policy policy = { .owner = "a remote", .noun = "key" };
 
@@ -269,13 +269,13 @@ static int read_map(struct arena *arena, const struct value *v, struct remote *r
     return params_decode(arena, rows, &policy, v, ret, diags);
 }
 
-static int read_remote(struct arena *arena, const struct value *v, struct remote *ret,
-                       struct diags *diags)
+static int read_remote_entry(struct arena *arena, const struct value *v, struct remote *ret,
+                             struct diags *diags)
 {
     const size_t before = diags_count(diags);
 
     if (v->kind == VALUE_MAP) {
-        if (read_map(arena, v, ret, diags) < 0)
+        if (read_remote_map(arena, v, ret, diags) < 0)
             return -1;
     } else if (v->kind == VALUE_STR && !memchr(v->s.p, '\0', v->s.n)) {
         ret->url = arena_str(arena, v->s).p;
@@ -288,7 +288,7 @@ static int read_remote(struct arena *arena, const struct value *v, struct remote
 }
 
 /* Names on a disk that does not tell capitals apart are one. */
-static bool is_taken(const struct remotes *remotes, const char *name)
+static bool is_remote_name_taken(const struct remotes *remotes, const char *name)
 {
     VEC_EACH (&remotes->list, other)
         if (strcasecmp(other->name, name) == 0)
@@ -308,9 +308,9 @@ int remote_read_list(struct arena *arena, const struct value *list, const char *
         const struct value *v = &list->list->items[i];
         struct remote remote = { 0 };
 
-        if (read_remote(arena, v, &remote, diags) < 0)
+        if (read_remote_entry(arena, v, &remote, diags) < 0)
             continue;
-        if (is_taken(ret, remote.name))
+        if (is_remote_name_taken(ret, remote.name))
             (void)value_diag(diags, v, "two remotes are called '%s': give one of them a 'name'",
                              remote.name);
         if (!remote.ssh_key && ssh_key && ssh_key[0])
@@ -320,7 +320,7 @@ int remote_read_list(struct arena *arena, const struct value *list, const char *
     return diags_count(diags) == before ? 0 : -1;
 }
 
-static const char *copy_text(struct arena *arena, const char *text)
+static const char *copy_remote_text(struct arena *arena, const char *text)
 {
     return text ? arena_strdup(arena, text) : NULL;
 }
@@ -331,11 +331,11 @@ struct remotes remote_copy_list(struct arena *arena, const struct remotes *remot
 
     VEC_EACH (&remotes->list, from)
         VEC_PUSH_IN(arena, &copy.list,
-                    (struct remote){ .url = copy_text(arena, from->url),
-                                     .name = copy_text(arena, from->name),
-                                     .branch = copy_text(arena, from->branch),
-                                     .root = copy_text(arena, from->root),
-                                     .ssh_key = copy_text(arena, from->ssh_key),
+                    (struct remote){ .url = copy_remote_text(arena, from->url),
+                                     .name = copy_remote_text(arena, from->name),
+                                     .branch = copy_remote_text(arena, from->branch),
+                                     .root = copy_remote_text(arena, from->root),
+                                     .ssh_key = copy_remote_text(arena, from->ssh_key),
                                      .force_push = from->force_push });
     return copy;
 }

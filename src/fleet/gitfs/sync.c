@@ -27,7 +27,7 @@ bool sync_has_store(const char *folder)
 
 /* --- what is left of others ----------------------------------------------------------- */
 
-static bool is_passing(const char *name)
+static bool is_temporary_folder(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(passing); i++)
         if (str_ends(str_from(name), str_from(passing[i])))
@@ -35,7 +35,7 @@ static bool is_passing(const char *name)
     return false;
 }
 
-static bool is_listed(const struct sync_job *job, const char *name)
+static bool is_remote_listed(const struct sync_job *job, const char *name)
 {
     VEC_EACH (&job->remotes->list, remote)
         if (strcmp(remote->name, name) == 0)
@@ -44,7 +44,7 @@ static bool is_listed(const struct sync_job *job, const char *name)
 }
 
 /* First out of the tree, in one step. Edits are kept, as when a commit replaces them. */
-static int remove_folder(struct sync_job *job, const char *name, struct err *err)
+static int remove_unlisted_folder(struct sync_job *job, const char *name, struct err *err)
 {
     const struct remote remote = { .name = name, .url = "" };
     const struct clone clone = {
@@ -72,16 +72,16 @@ static int remove_unlisted(struct sync_job *job, const char *file, struct err *e
     const struct str repository = str_from(file);
     const char *name = arena_strndup(job->arena, file, repository.n - strlen(CLONE_SUFFIX));
 
-    if (is_listed(job, name) || !remote_is_name(name))
+    if (is_remote_listed(job, name) || !remote_is_name(name))
         return 0;
-    if (remove_folder(job, name, err) < 0 ||
+    if (remove_unlisted_folder(job, name, err) < 0 ||
         tree_remove(path_join(job->arena, clone_store(job->arena, job->folder), file), err) < 0)
         return -1;
     VEC_PUSH_IN(job->arena, &job->removed, name);
     return 0;
 }
 
-static int clean_store(struct sync_job *job, struct err *err)
+static int clean_sync_store(struct sync_job *job, struct err *err)
 {
     const char *store = clone_store(job->arena, job->folder);
     struct fs_names names = { 0 };
@@ -89,9 +89,9 @@ static int clean_store(struct sync_job *job, struct err *err)
     if (fs_list(job->arena, store, &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name) {
-        if (is_passing(*name) && tree_remove(path_join(job->arena, store, *name), err) < 0)
+        if (is_temporary_folder(*name) && tree_remove(path_join(job->arena, store, *name), err) < 0)
             return -1;
-        if (!is_passing(*name) && str_ends(str_from(*name), STR(CLONE_SUFFIX)) &&
+        if (!is_temporary_folder(*name) && str_ends(str_from(*name), STR(CLONE_SUFFIX)) &&
             remove_unlisted(job, *name, err) < 0)
             return -1;
     }
@@ -133,19 +133,19 @@ static void sync_remote(void *arg)
     turn->is_done = true;
 }
 
-static const char *copy_text(struct arena *arena, const char *text)
+static const char *copy_sync_text(struct arena *arena, const char *text)
 {
     return text ? arena_strdup(arena, text) : NULL;
 }
 
-static void keep_result(struct sync_job *job, const struct turn *turn)
+static void keep_sync_result(struct sync_job *job, const struct turn *turn)
 {
     struct sync_result result = turn->result;
 
-    result.error = copy_text(job->arena, result.error);
-    result.report.commit = copy_text(job->arena, result.report.commit);
-    result.report.before = copy_text(job->arena, result.report.before);
-    result.report.edit = copy_text(job->arena, result.report.edit);
+    result.error = copy_sync_text(job->arena, result.error);
+    result.report.commit = copy_sync_text(job->arena, result.report.commit);
+    result.report.before = copy_sync_text(job->arena, result.report.before);
+    result.report.edit = copy_sync_text(job->arena, result.report.edit);
     VEC_PUSH_IN(job->arena, &job->results, result);
 }
 
@@ -166,7 +166,7 @@ static int sync_remotes(struct sync_job *job, struct err *err)
     pool_free(pool);
     for (size_t i = 0; i < count; i++) {
         if (turns[i].is_done)
-            keep_result(job, &turns[i]);
+            keep_sync_result(job, &turns[i]);
         arena_done(&turns[i].arena);
     }
     free(turns);
@@ -183,7 +183,7 @@ int sync_run(struct sync_job *job, struct err *err)
         lock_take(&lock, path_join(job->arena, store, "lock"), LOCK_EXCLUSIVE, LOCK_WAIT,
                   job->cancel, err) < 0)
         return -1;
-    failed = clean_store(job, err);
+    failed = clean_sync_store(job, err);
     if (!failed && job->remotes->list.n > 0)
         failed = sync_remotes(job, err);
     /* nothing is left to do here */

@@ -54,7 +54,7 @@ bool claim_is_same(const struct job *a, const struct job *b)
 
 /* Its id stands for the event: what has changed since the first try is only whom its target means.
  */
-static bool is_reaction(const struct job *job)
+static bool is_reaction_job(const struct job *job)
 {
     return strncmp(job->jid, EVENT_JOB_PREFIX, strlen(EVENT_JOB_PREFIX)) == 0;
 }
@@ -70,7 +70,7 @@ enum claim_verdict claim_judge(const struct job *wanted, const struct job *store
     if (!is_ours && owner_lives)
         return CLAIM_PENDING;
     if (!is_same)
-        return is_reaction(wanted) ? CLAIM_RESUME : CLAIM_CONFLICT;
+        return is_reaction_job(wanted) ? CLAIM_RESUME : CLAIM_CONFLICT;
     return is_ours ? CLAIM_RESUME : CLAIM_TAKE;
 }
 

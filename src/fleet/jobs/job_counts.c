@@ -81,7 +81,7 @@ void job_counts_free(struct job_counts *job_counts)
     free(job_counts);
 }
 
-static bool is_busy(const struct target *target)
+static bool is_target_busy(const struct target *target)
 {
     return target->state == TARGET_SENT || target->state == TARGET_RESENT ||
            target->state == TARGET_ACKED;
@@ -107,7 +107,7 @@ enum job_counts_note job_counts_ack(struct job_counts *job_counts, struct str pe
         return JOB_COUNTS_STRANGER;
     if (target->state >= TARGET_ACKED)
         return JOB_COUNTS_KNOWN;
-    job_counts->busy += !is_busy(target);
+    job_counts->busy += !is_target_busy(target);
     target->state = TARGET_ACKED;
     target->has_request = true;
     if (has_target_time(job_counts))
@@ -115,10 +115,10 @@ enum job_counts_note job_counts_ack(struct job_counts *job_counts, struct str pe
     return JOB_COUNTS_NOTED;
 }
 
-static void set_result(struct job_counts *job_counts, struct target *target, bool success,
-                       bool made_up)
+static void set_target_result(struct job_counts *job_counts, struct target *target, bool success,
+                              bool made_up)
 {
-    job_counts->busy -= is_busy(target);
+    job_counts->busy -= is_target_busy(target);
     if (has_returned(target)) {
         job_counts->returned--;
         job_counts->succeeded -= target->success;
@@ -139,7 +139,7 @@ enum job_counts_note job_counts_return(struct job_counts *job_counts, struct str
     if (target->state == TARGET_RETURNED || (made_up && target->state == TARGET_MADE_UP))
         return JOB_COUNTS_KNOWN;
     target->has_request |= !made_up;
-    set_result(job_counts, target, success, made_up);
+    set_target_result(job_counts, target, success, made_up);
     return JOB_COUNTS_NOTED;
 }
 
@@ -158,7 +158,7 @@ void job_counts_cancel(struct job_counts *job_counts)
 
 /* --- what is due -------------------------------------------------------------------- */
 
-static void await_answer(struct job_counts *job_counts, struct target *target,
+static void await_target(struct job_counts *job_counts, struct target *target,
                          enum target_state state, int64_t due)
 {
     target->state = state;
@@ -170,7 +170,7 @@ static void await_answer(struct job_counts *job_counts, struct target *target,
 static void lose_target(struct job_counts *job_counts, struct target *target,
                         struct job_counts_orders *orders)
 {
-    set_result(job_counts, target, false, true);
+    set_target_result(job_counts, target, false, true);
     VEC_PUSH(&orders->lost, target->id);
 }
 
@@ -190,12 +190,12 @@ enum job_counts_note job_counts_defer(struct job_counts *job_counts, struct str 
         !has_queue(job_counts, now))
         return JOB_COUNTS_KNOWN;
     if (due >= job_counts->options.queue_until) {
-        set_result(job_counts, target, false, true);
+        set_target_result(job_counts, target, false, true);
         return JOB_COUNTS_LATE;
     }
-    job_counts->busy -= is_busy(target);
+    job_counts->busy -= is_target_busy(target);
     /* whoever asks for it at once, again and again, gets it no more often than the others */
-    await_answer(job_counts, target, TARGET_QUEUED,
+    await_target(job_counts, target, TARGET_QUEUED,
                  due < now + JOB_COUNTS_QUEUE_NS ? now + JOB_COUNTS_QUEUE_NS : due);
     return JOB_COUNTS_NOTED;
 }
@@ -204,16 +204,16 @@ enum job_counts_note job_counts_defer(struct job_counts *job_counts, struct str 
 static void resend_request(struct job_counts *job_counts, struct target *target, int64_t now,
                            struct job_counts_orders *orders)
 {
-    job_counts->busy += !is_busy(target);
-    await_answer(job_counts, target, TARGET_RESENT, now + JOB_COUNTS_GIVE_UP_NS);
+    job_counts->busy += !is_target_busy(target);
+    await_target(job_counts, target, TARGET_RESENT, now + JOB_COUNTS_GIVE_UP_NS);
     VEC_PUSH(&orders->resend, target->id);
 }
 
-static void queue_target(struct job_counts *job_counts, struct target *target, int64_t now,
-                         struct job_counts_orders *orders)
+static void queue_job_target(struct job_counts *job_counts, struct target *target, int64_t now,
+                             struct job_counts_orders *orders)
 {
     job_counts->busy--;
-    await_answer(job_counts, target, TARGET_QUEUED, now + JOB_COUNTS_QUEUE_NS);
+    await_target(job_counts, target, TARGET_QUEUED, now + JOB_COUNTS_QUEUE_NS);
     VEC_PUSH(&orders->queued, target->id);
 }
 
@@ -221,17 +221,17 @@ static void check_silence(struct job_counts *job_counts, struct target *target, 
                           struct job_counts_orders *orders)
 {
     if (now < target->due)
-        await_answer(job_counts, target, target->state, target->due);
+        await_target(job_counts, target, target->state, target->due);
     else if (target->state == TARGET_SENT)
         resend_request(job_counts, target, now, orders);
     else if (!has_queue(job_counts, now))
         lose_target(job_counts, target, orders);
     else if (target->state == TARGET_RESENT)
-        queue_target(job_counts, target, now, orders);
+        queue_job_target(job_counts, target, now, orders);
     else if (job_counts->options.is_present(job_counts->options.self, target->id))
         resend_request(job_counts, target, now, orders);
     else
-        await_answer(job_counts, target, TARGET_QUEUED, now + JOB_COUNTS_QUEUE_NS);
+        await_target(job_counts, target, TARGET_QUEUED, now + JOB_COUNTS_QUEUE_NS);
 }
 
 static void limit_time(struct target *target, int64_t now, int64_t timeout)
@@ -241,8 +241,8 @@ static void limit_time(struct target *target, int64_t now, int64_t timeout)
 }
 
 /* One that hangs makes room, and does not keep the job from its end. */
-static void check_time(struct job_counts *job_counts, struct target *target, int64_t now,
-                       struct job_counts_orders *orders)
+static void check_target_time(struct job_counts *job_counts, struct target *target, int64_t now,
+                              struct job_counts_orders *orders)
 {
     if (target->until == 0)
         limit_time(target, now, job_counts->options.target_timeout);
@@ -250,10 +250,10 @@ static void check_time(struct job_counts *job_counts, struct target *target, int
         limit_time(target, now, job_counts->options.ack_timeout);
     target->is_timed = true;
     if (now < target->until) {
-        await_answer(job_counts, target, TARGET_ACKED, target->until);
+        await_target(job_counts, target, TARGET_ACKED, target->until);
         return;
     }
-    set_result(job_counts, target, false, true);
+    set_target_result(job_counts, target, false, true);
     VEC_PUSH(&orders->expired, target->id);
 }
 
@@ -269,7 +269,7 @@ static void give_up_silent(struct job_counts *job_counts, int64_t now,
         if (target->state >= TARGET_SENT && target->state <= TARGET_QUEUED)
             check_silence(job_counts, target, now, orders);
         else if (target->state == TARGET_ACKED && has_target_time(job_counts))
-            check_time(job_counts, target, now, orders);
+            check_target_time(job_counts, target, now, orders);
     }
 }
 
@@ -344,7 +344,7 @@ static void advance_wave(struct job_counts *job_counts, int64_t now,
 }
 
 /* May the next one that is held be sent? */
-static bool has_room(const struct job_counts *job_counts)
+static bool has_batch_room(const struct job_counts *job_counts)
 {
     if (job_counts->options.has_waves)
         return job_counts->first_held < find_wave_end(job_counts);
@@ -369,16 +369,16 @@ static void send_held(struct job_counts *job_counts, int64_t now, struct job_cou
         if (target->state != TARGET_HELD)
             continue;
         if (refuse) {
-            set_result(job_counts, target, false, true);
+            set_target_result(job_counts, target, false, true);
             VEC_PUSH(&orders->unsent, target->id);
             continue;
         }
-        if (!has_room(job_counts))
+        if (!has_batch_room(job_counts))
             return;
         job_counts->busy++;
         if (job_counts->options.target_timeout)
             target->until = now + job_counts->options.target_timeout;
-        await_answer(job_counts, target, TARGET_SENT, now + JOB_COUNTS_RESEND_NS);
+        await_target(job_counts, target, TARGET_SENT, now + JOB_COUNTS_RESEND_NS);
         VEC_PUSH(&orders->send, target->id);
     }
 }
@@ -395,7 +395,7 @@ static enum job_status find_status(const struct job_counts *job_counts)
 
 static void end_without_result(struct job_counts *job_counts, struct target *target)
 {
-    job_counts->busy -= is_busy(target);
+    job_counts->busy -= is_target_busy(target);
     target->state = TARGET_OVERDUE;
 }
 
@@ -421,7 +421,7 @@ static void end_late(struct job_counts *job_counts, struct target *target,
         VEC_PUSH(&orders->held, target->id);
     else /* one that is not sent at the deadline: another master may have sent it before */
         VEC_PUSH(&orders->lost, target->id);
-    set_result(job_counts, target, false, true);
+    set_target_result(job_counts, target, false, true);
 }
 
 /* Who has no result at the end has an answer, too. */
@@ -464,7 +464,7 @@ static void find_last_wave(struct job_counts *job_counts)
 }
 
 /* A gate that has not answered at the deadline has not passed. */
-static void end_gate(struct job_counts *job_counts)
+static void end_canary_gate(struct job_counts *job_counts)
 {
     struct job_counts_ids healthy = { .list = VEC_INIT };
 
@@ -497,7 +497,7 @@ void job_counts_advance(struct job_counts *job_counts, int64_t now,
     if (!job_counts->ended &&
         (job_counts->canceled || now >= job_counts->options.deadline || is_complete(job_counts))) {
         job_counts->ended = true;
-        end_gate(job_counts);
+        end_canary_gate(job_counts);
         find_last_wave(job_counts);
         job_counts->status = find_status(job_counts);
         end_rest(job_counts, orders);
@@ -551,7 +551,7 @@ enum job_status job_counts_correct_status(enum job_status status, struct job_cou
     return status == JOB_TIMEOUT && counts.returned ? JOB_PARTIAL : status;
 }
 
-static bool is_in(const struct target *target, enum job_counts_part part)
+static bool is_target_in(const struct target *target, enum job_counts_part part)
 {
     return target->has_request && (part != JOB_COUNTS_HEALTHY || target->success);
 }
@@ -566,7 +566,7 @@ void job_counts_list(const struct job_counts *job_counts, enum job_counts_part p
                              : 0;
 
     for (size_t i = begin; i < end; i++)
-        if (is_in(&job_counts->targets[i], part))
+        if (is_target_in(&job_counts->targets[i], part))
             VEC_PUSH(&ret->list, job_counts->targets[i].id);
 }
 

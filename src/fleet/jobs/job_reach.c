@@ -183,7 +183,7 @@ static const struct {
 
 /* --- the table ---------------------------------------------------------------------- */
 
-static bool lists(const char *names, struct str name)
+static bool has_listed_name(const char *names, struct str name)
 {
     struct str rest = str_from(names);
 
@@ -193,26 +193,26 @@ static bool lists(const char *names, struct str name)
     return false;
 }
 
-static bool is_plain(const char *function)
+static bool is_plain_function(const char *function)
 {
     struct str name = str_from(function);
     const struct str descendants = str_cut(&name, '.');
 
     for (size_t i = 0; i < ARRAY_LEN(plain); i++)
         if (str_is(descendants, plain[i].descendants))
-            return name.p && lists(plain[i].names, name);
+            return name.p && has_listed_name(plain[i].names, name);
     return false;
 }
 
 static bool find_class(const char *function, enum job_reach_class *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
-        if (lists(others[i].names, str_from(function))) {
+        if (has_listed_name(others[i].names, str_from(function))) {
             *ret = others[i].class;
             return true;
         }
     *ret = REACH_ITSELF;
-    return is_plain(function);
+    return is_plain_function(function);
 }
 
 enum job_reach_class job_reach_find(const char *function)
@@ -232,18 +232,18 @@ bool job_reach_has(const char *function)
 /* --- arguments ---------------------------------------------------------------------- */
 
 /* Is one of the keys anywhere in the arguments? A key that is not a text may be any. */
-static bool has_key(const struct value *v, const char *keys, unsigned depth)
+static bool has_value_key(const struct value *v, const char *keys, unsigned depth)
 {
     if (depth > ARGS_DEPTH_MAX)
         return true;
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        if (has_key(&v->list->items[i], keys, depth + 1))
+        if (has_value_key(&v->list->items[i], keys, depth + 1))
             return true;
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++) {
         const struct value *key = &v->map->pairs[i].key;
 
-        if (key->kind != VALUE_STR || lists(keys, key->s) ||
-            has_key(&v->map->pairs[i].value, keys, depth + 1))
+        if (key->kind != VALUE_STR || has_listed_name(keys, key->s) ||
+            has_value_key(&v->map->pairs[i].value, keys, depth + 1))
             return true;
     }
     return false;
@@ -258,7 +258,7 @@ static bool has_sealed(const struct value *sealed, const char *keys)
         if (sealed->map->pairs[i].key.kind != VALUE_STR)
             return true;
         while (rest.p && rest.n > 0)
-            if (lists(keys, str_cut(&rest, '.')))
+            if (has_listed_name(keys, str_cut(&rest, '.')))
                 return true;
     }
     return false;
@@ -274,7 +274,7 @@ static bool takes_data(const char *function)
 }
 
 /* Is one of the keys there, and not in data for published states? */
-static bool has_argument(struct arena *arena, const struct job *job, const char *keys)
+static bool has_job_argument(struct arena *arena, const struct job *job, const char *keys)
 {
     const struct value data = value_text(DATA);
     struct value args = job->args;
@@ -283,15 +283,16 @@ static bool has_argument(struct arena *arena, const struct job *job, const char 
         args = value_copy(arena, &args);
         (void)value_map_remove(args.map, &data);
     }
-    return has_key(&args, keys, 0) || has_sealed(&job->sealed, keys);
+    return has_value_key(&args, keys, 0) || has_sealed(&job->sealed, keys);
 }
 
 static bool has_data(const struct job *job, const char *function)
 {
-    return takes_data(function) && (has_key(&job->args, DATA, 0) || has_sealed(&job->sealed, DATA));
+    return takes_data(function) &&
+           (has_value_key(&job->args, DATA, 0) || has_sealed(&job->sealed, DATA));
 }
 
-static bool has_id(const struct job *job)
+static bool has_job_id(const struct job *job)
 {
     return job->state_id && job->state_id[0] && strcmp(job->state_id, NO_ID) != 0;
 }
@@ -299,9 +300,9 @@ static bool has_id(const struct job *job)
 static bool has_program(const struct job *job, const char *function)
 {
     for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-        if (lists(programs[i].functions, str_from(function)) &&
-            (has_key(&job->args, programs[i].args, 0) ||
-             has_sealed(&job->sealed, programs[i].args) || (programs[i].in_id && has_id(job))))
+        if (has_listed_name(programs[i].functions, str_from(function)) &&
+            (has_value_key(&job->args, programs[i].args, 0) ||
+             has_sealed(&job->sealed, programs[i].args) || (programs[i].in_id && has_job_id(job))))
             return true;
     return false;
 }
@@ -314,18 +315,19 @@ struct tracing {
     const struct job *job;
 };
 
-static void add_function(const struct tracing *tracing, const char *function, bool is_named);
+static void add_reached_function(const struct tracing *tracing, const char *function,
+                                 bool is_named);
 
 static const struct naming *find_naming(const char *function)
 {
     for (size_t i = 0; i < ARRAY_LEN(namings); i++)
-        if (lists(namings[i].functions, str_from(function)))
+        if (has_listed_name(namings[i].functions, str_from(function)))
             return &namings[i];
     return NULL;
 }
 
 /* Returns how many were found. */
-static size_t add_texts(const struct tracing *tracing, const char *keys)
+static size_t add_function_texts(const struct tracing *tracing, const char *keys)
 {
     struct str rest = str_from(keys);
     size_t found = 0;
@@ -335,12 +337,12 @@ static size_t add_texts(const struct tracing *tracing, const char *keys)
         const char *name = value_get_text(&tracing->job->args, arena_str(tracing->arena, key).p);
 
         if (name && ++found)
-            add_function(tracing, name, true);
+            add_reached_function(tracing, name, true);
     }
     return found;
 }
 
-static size_t add_keys(const struct tracing *tracing)
+static size_t add_function_keys(const struct tracing *tracing)
 {
     const struct value *args = &tracing->job->args;
     size_t found = 0;
@@ -349,22 +351,23 @@ static size_t add_keys(const struct tracing *tracing)
         const struct value *key = &args->map->pairs[i].key;
 
         if (key->kind == VALUE_STR && str_find_char(key->s, '.', 0) != STR_NONE && ++found)
-            add_function(tracing, arena_str(tracing->arena, key->s).p, true);
+            add_reached_function(tracing, arena_str(tracing->arena, key->s).p, true);
     }
     return found;
 }
 
 /* Functions that the arguments name. One that names none can run anything: it changes what is
  * there, an entry of the schedule. */
-static void add_named(const struct tracing *tracing, const char *function)
+static void add_named_functions(const struct tracing *tracing, const char *function)
 {
     const struct naming *naming = find_naming(function);
     size_t found = 0;
 
     if (naming)
-        found = add_texts(tracing, naming->args) + (naming->in_keys ? add_keys(tracing) : 0);
-    if (naming && naming->in_id && (found == 0 || naming->in_keys) && has_id(tracing->job)) {
-        add_function(tracing, tracing->job->state_id, true);
+        found = add_function_texts(tracing, naming->args) +
+                (naming->in_keys ? add_function_keys(tracing) : 0);
+    if (naming && naming->in_id && (found == 0 || naming->in_keys) && has_job_id(tracing->job)) {
+        add_reached_function(tracing, tracing->job->state_id, true);
         found++;
     }
     if (found == 0 || has_sealed(&tracing->job->sealed, naming->args))
@@ -372,7 +375,7 @@ static void add_named(const struct tracing *tracing, const char *function)
 }
 
 /* `is_named`: by another, in arguments in which names may be anywhere. */
-static void add_function(const struct tracing *tracing, const char *function, bool is_named)
+static void add_reached_function(const struct tracing *tracing, const char *function, bool is_named)
 {
     struct reached *reached = tracing->reached;
 
@@ -388,7 +391,7 @@ static void add_function(const struct tracing *tracing, const char *function, bo
         if (is_named)
             reached->anything = true;
         else
-            add_named(tracing, function);
+            add_named_functions(tracing, function);
         break;
     }
 }
@@ -403,25 +406,25 @@ static void add_helpers(struct arena *arena, const struct job *job, struct reach
     rollout_read(job, &rollout);
     gate.state_id = arena_str(arena, rollout.gate_argument).p;
     if (rollout.gate_function.n > 0)
-        add_function(&tracing, arena_str(arena, rollout.gate_function).p, false);
+        add_reached_function(&tracing, arena_str(arena, rollout.gate_function).p, false);
     if (rollout.revert != ROLLOUT_KEEP)
-        add_function(&tracing, ROLLOUT_FUNCTION, false);
+        add_reached_function(&tracing, ROLLOUT_FUNCTION, false);
 }
 
 void job_reach_trace(struct arena *arena, const struct job *job, struct reached *ret)
 {
     const struct tracing tracing = { arena, ret, job };
 
-    *ret = (struct reached){ .anything = has_argument(arena, job, LEADING) };
-    add_function(&tracing, job->function, false);
-    if (has_argument(arena, job, EVENT_ARGUMENT))
-        add_function(&tracing, EVENT_FUNCTION, true);
+    *ret = (struct reached){ .anything = has_job_argument(arena, job, LEADING) };
+    add_reached_function(&tracing, job->function, false);
+    if (has_job_argument(arena, job, EVENT_ARGUMENT))
+        add_reached_function(&tracing, EVENT_FUNCTION, true);
     add_helpers(arena, job, ret);
 }
 
 /* --- globs -------------------------------------------------------------------------- */
 
-static bool matches_any(const struct param_strs *globs, struct str function)
+static bool matches_reach_globs(const struct param_strs *globs, struct str function)
 {
     for (size_t i = 0; i < globs->n; i++)
         if (glob_match(str_from(globs->p[i]), function))
@@ -435,7 +438,7 @@ static bool match_commands(const struct param_strs *globs)
         struct str rest = str_from(others[i].names);
 
         while (others[i].class == REACH_COMMANDS && rest.p && rest.n > 0)
-            if (matches_any(globs, str_cut(&rest, ' ')))
+            if (matches_reach_globs(globs, str_cut(&rest, ' ')))
                 return true;
     }
     return false;
@@ -448,7 +451,7 @@ bool job_reach_meets(const struct reached *reached, const struct param_strs *glo
     if (reached->commands && match_commands(globs))
         return true;
     VEC_EACH (&reached->functions, function)
-        if (matches_any(globs, str_from(*function)))
+        if (matches_reach_globs(globs, str_from(*function)))
             return true;
     return false;
 }

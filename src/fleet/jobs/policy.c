@@ -127,7 +127,7 @@ int policy_check_role(const struct operator_policy *policy, const struct policy_
 
 /* --- jobs --------------------------------------------------------------------------- */
 
-static bool matches_any(const struct param_strs *globs, const char *function)
+static bool matches_policy_globs(const struct param_strs *globs, const char *function)
 {
     for (size_t i = 0; i < globs->n; i++)
         if (glob_match(str_from(globs->p[i]), str_from(function)))
@@ -135,10 +135,10 @@ static bool matches_any(const struct param_strs *globs, const char *function)
     return false;
 }
 
-static int check_function(const struct operator_policy *policy, const char *function,
-                          struct err *why)
+static int check_policy_function(const struct operator_policy *policy, const char *function,
+                                 struct err *why)
 {
-    if (matches_any(&policy->functions, function))
+    if (matches_policy_globs(&policy->functions, function))
         return 0;
     return err_set(why, ERR_INVALID, "operator '%s' may not run '%.128s'", policy->name, function);
 }
@@ -153,9 +153,9 @@ static int check_functions(const struct operator_policy *policy, const struct jo
 
     job_reach_trace(&arena, job, &reached);
     VEC_EACH (&reached.functions, function)
-        if (check_function(policy, *function, why) < 0)
+        if (check_policy_function(policy, *function, why) < 0)
             return -1;
-    if (!reached.anything || matches_any(&policy->functions, REACH_COMMAND))
+    if (!reached.anything || matches_policy_globs(&policy->functions, REACH_COMMAND))
         return 0;
     return err_set(why, ERR_INVALID,
                    "operator '%s' may not run '" REACH_COMMAND "', which '%.128s' can with these "
@@ -163,15 +163,15 @@ static int check_functions(const struct operator_policy *policy, const struct jo
                    policy->name, job->function);
 }
 
-static int compare_names(const void *key, const void *item)
+static int compare_peel_names(const void *key, const void *item)
 {
     return strcmp(key, *(const char *const *)item);
 }
 
-static bool is_inside(const struct param_strs *inside, const char *peel)
+static bool is_peel_inside(const struct param_strs *inside, const char *peel)
 {
     return inside->n > 0 &&
-           bsearch(peel, inside->p, inside->n, sizeof(inside->p[0]), compare_names) != NULL;
+           bsearch(peel, inside->p, inside->n, sizeof(inside->p[0]), compare_peel_names) != NULL;
 }
 
 /* All or nothing; the reason names those outside. */
@@ -183,7 +183,7 @@ static int check_targets(const struct operator_policy *policy,
     size_t outside = 0;
 
     for (size_t i = 0; i < targets->n; i++) {
-        if (is_inside(&question->inside, targets->p[i]))
+        if (is_peel_inside(&question->inside, targets->p[i]))
             continue;
         if (outside < NAMED_MAX)
             buf_printf(&names, "%s%.64s", outside ? ", " : "", targets->p[i]);
@@ -215,7 +215,8 @@ static bool needs_approval(const struct operator_policy *policy, const struct jo
 
 /* --- grounds ------------------------------------------------------------------------ */
 
-static int check_owner(const struct operator_policy *policy, const char *owner, struct err *why)
+static int check_policy_owner(const struct operator_policy *policy, const char *owner,
+                              struct err *why)
 {
     if (policy->role == OPERATOR_ADMIN || strcmp(owner, policy->name) == 0)
         return 0;
@@ -245,9 +246,9 @@ enum policy_verdict policy_decide(const struct operator_policy *policy,
     switch (question->act->ground) {
     case POLICY_ROLE: break;
     case POLICY_JOB: result = check_job(policy, question, why); break;
-    case POLICY_OWNER: result = check_owner(policy, question->person, why); break;
+    case POLICY_OWNER: result = check_policy_owner(policy, question->person, why); break;
     case POLICY_APPROVAL: result = check_approver(policy, question, why); break;
-    case POLICY_EVENT: result = check_function(policy, POLICY_EVENT_FUNCTION, why); break;
+    case POLICY_EVENT: result = check_policy_function(policy, POLICY_EVENT_FUNCTION, why); break;
     }
     if (result < 0)
         return POLICY_REFUSED;

@@ -45,7 +45,7 @@ static const struct {
 /* clang-format on */
 
 /* A letter and a number that cannot be guessed. */
-static bool is_reader(struct str name)
+static bool is_reader_name(struct str name)
 {
     if (name.n < 2 || name.p[0] != 'o')
         return false;
@@ -55,7 +55,7 @@ static bool is_reader(struct str name)
     return true;
 }
 
-static bool take_names(struct str rest, enum names names, struct reading *reading)
+static bool parse_reading_names(struct str rest, enum names names, struct reading *reading)
 {
     reading->stream = str_cut(&rest, '.');
     if (names == STREAM_ONLY)
@@ -63,7 +63,7 @@ static bool take_names(struct str rest, enum names names, struct reading *readin
     if (!rest.p)
         return false;
     reading->consumer = str_cut(&rest, '.');
-    return !rest.p && (names == CONSUMER || is_reader(reading->consumer));
+    return !rest.p && (names == CONSUMER || is_reader_name(reading->consumer));
 }
 
 bool reading_parse(struct str tokens, struct reading *ret_reading)
@@ -74,7 +74,7 @@ bool reading_parse(struct str tokens, struct reading *ret_reading)
 
         if (!str_starts(tokens, words))
             continue;
-        if (!take_names(str_from_offset(tokens, words.n), verbs[i].names, &reading))
+        if (!parse_reading_names(str_from_offset(tokens, words.n), verbs[i].names, &reading))
             return false;
         *ret_reading = reading;
         return true;
@@ -93,7 +93,8 @@ void reading_print_subject(const struct reading *reading, struct buf *out)
     }
 }
 
-static void set_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_reading_value(struct arena *arena, struct value_map *map, const char *key,
+                              struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -111,13 +112,13 @@ static int make_config(struct arena *arena, const struct reading *reading,
         if (v && v->kind != choices[i].kind)
             return err_set(err, ERR_INVALID, "'%s' of a consumer has another kind", choices[i].key);
         if (v)
-            set_value(arena, map, choices[i].key, *v);
+            put_reading_value(arena, map, choices[i].key, *v);
     }
-    set_value(arena, map, "name", value_str(reading->consumer));
-    set_value(arena, map, "ack_policy", value_text("none"));
-    set_value(arena, map, "inactive_threshold", value_int(INACTIVE_NS));
-    set_value(arena, map, "num_replicas", value_int(1));
-    set_value(arena, map, "mem_storage", value_bool(true));
+    put_reading_value(arena, map, "name", value_str(reading->consumer));
+    put_reading_value(arena, map, "ack_policy", value_text("none"));
+    put_reading_value(arena, map, "inactive_threshold", value_int(INACTIVE_NS));
+    put_reading_value(arena, map, "num_replicas", value_int(1));
+    put_reading_value(arena, map, "mem_storage", value_bool(true));
     *ret = value_map(map);
     return 0;
 }
@@ -144,7 +145,7 @@ static int print_narrow(struct arena *arena, const struct reading *reading, stru
     struct value_map *map = value_map_new(arena, 1);
     const struct value whole = value_map(map);
 
-    set_value(arena, map, LAST_OF, value_str(reading->subject));
+    put_reading_value(arena, map, LAST_OF, value_str(reading->subject));
     return json_print(out, &whole, JSON_STYLE_COMPACT, err);
 }
 
@@ -164,8 +165,8 @@ int reading_print_body(struct arena *arena, const struct reading *reading, struc
         make_config(arena, reading, value_get(&asked, "config"), &config, err) < 0)
         return -1;
     map = value_map_new(arena, 2);
-    set_value(arena, map, "stream_name", value_str(reading->stream));
-    set_value(arena, map, "config", config);
+    put_reading_value(arena, map, "stream_name", value_str(reading->stream));
+    put_reading_value(arena, map, "config", config);
     whole = value_map(map);
     return json_print(out, &whole, JSON_STYLE_COMPACT, err);
 }

@@ -39,7 +39,7 @@ static const char *find_note(const struct job *job, const char *key)
     return text ? text : "";
 }
 
-static uint64_t read_number(const struct job *job, const char *key, uint64_t fallback)
+static uint64_t read_rollout_number(const struct job *job, const char *key, uint64_t fallback)
 {
     uint64_t number;
     struct err err;
@@ -49,11 +49,12 @@ static uint64_t read_number(const struct job *job, const char *key, uint64_t fal
 
 void rollout_read(const struct job *job, struct rollout *ret)
 {
-    const uint64_t pause = read_number(job, JOB_PAUSE, 0);
+    const uint64_t pause = read_rollout_number(job, JOB_PAUSE, 0);
     struct str gate = str_from(find_note(job, JOB_GATE));
 
-    *ret = (struct rollout){ .batch = (size_t)read_number(job, JOB_BATCH, 0),
-                             .failures_max = (size_t)read_number(job, JOB_BATCH_FAILURES, SIZE_MAX),
+    *ret = (struct rollout){ .batch = (size_t)read_rollout_number(job, JOB_BATCH, 0),
+                             .failures_max =
+                                 (size_t)read_rollout_number(job, JOB_BATCH_FAILURES, SIZE_MAX),
                              .gate_function = STR(""),
                              .gate_argument = STR("") };
     if (ret->batch == 0)
@@ -89,14 +90,14 @@ int rollout_check(const struct job *job, struct err *err)
 
     if (!orders_waves(job))
         return 0;
-    if (read_number(job, JOB_BATCH, 0) == 0)
+    if (read_rollout_number(job, JOB_BATCH, 0) == 0)
         return err_set(err, ERR_INVALID, "a pause, a gate and a revert of waves require a batch");
     if (job_queue_seconds(job) != 0)
         return err_set(
             err, ERR_INVALID,
             "waves do not wait for absent peels: a queue cannot be given with a pause, a "
             "gate or a revert of waves");
-    if (read_number(job, JOB_PAUSE, find_note(job, JOB_PAUSE)[0] ? UINT64_MAX : 0) >
+    if (read_rollout_number(job, JOB_PAUSE, find_note(job, JOB_PAUSE)[0] ? UINT64_MAX : 0) >
         (uint64_t)ROLLOUT_PAUSE_MAX)
         return err_set(err, ERR_LIMIT, "the pause between waves is a day at most");
     if (strlen(find_note(job, JOB_GATE)) > ROLLOUT_GATE_MAX)

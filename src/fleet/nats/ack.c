@@ -53,7 +53,7 @@ struct sync {
     void *self;
 };
 
-static void on_synced(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_ack_synced(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct sync sync = *(struct sync *)self;
 
@@ -69,13 +69,13 @@ int nats_ack_sync(struct nats_conn *conn, struct str reply, int64_t timeout, nat
 
     *sync = (struct sync){ fn, self };
     if (nats_request(conn, &(struct nats_pub){ .subject = reply, .payload = STR("+ACK") }, timeout,
-                     on_synced, sync, NULL, err) == 0)
+                     on_ack_synced, sync, NULL, err) == 0)
         return 0;
     free(sync);
     return -1;
 }
 
-static bool read_number(struct str text, uint64_t *ret)
+static bool read_ack_number(struct str text, uint64_t *ret)
 {
     uint64_t number = 0;
 
@@ -106,11 +106,11 @@ bool nats_delivery_parse(struct str reply, struct nats_delivery *ret_delivery)
     first = n == SHORT_TOKENS ? 2 : 4;
     delivery.stream = tokens[first];
     delivery.consumer = tokens[first + 1];
-    if (!read_number(tokens[first + 2], &delivery.deliveries) ||
-        !read_number(tokens[first + 3], &delivery.stream_seq) ||
-        !read_number(tokens[first + 4], &delivery.consumer_seq) ||
-        !read_number(tokens[first + 5], &time) ||
-        !read_number(tokens[first + 6], &delivery.pending))
+    if (!read_ack_number(tokens[first + 2], &delivery.deliveries) ||
+        !read_ack_number(tokens[first + 3], &delivery.stream_seq) ||
+        !read_ack_number(tokens[first + 4], &delivery.consumer_seq) ||
+        !read_ack_number(tokens[first + 5], &time) ||
+        !read_ack_number(tokens[first + 6], &delivery.pending))
         return false;
     delivery.time = (int64_t)time;
     *ret_delivery = delivery;

@@ -37,7 +37,7 @@ static const struct {
 };
 
 /* "a.b" of `"a.b" using queue "q"`, as Go quotes it. */
-static void read_quoted(struct str text, struct buf *out)
+static void unquote_go_text(struct str text, struct buf *out)
 {
     for (size_t i = 1; i < text.n && text.p[i] != '"'; i++) {
         if (text.p[i] == '\\' && i + 1 < text.n)
@@ -56,7 +56,7 @@ static bool take_denial(struct nats_conn *conn, struct str text)
     for (size_t i = 0; i < ARRAY_LEN(denials); i++) {
         if (!str_starts(text, denials[i].words))
             continue;
-        read_quoted(str_from_offset(text, denials[i].words.n), &subject);
+        unquote_go_text(str_from_offset(text, denials[i].words.n), &subject);
         nats_error_set(&error, NATS_FAULT_DENIED, 0, "no right to %s '%s'",
                        denials[i].is_sub ? "subscribe to" : "publish to", buf_text(&subject));
         told = denials[i].is_sub ? nats_subs_deny(conn, buf_view(&subject), &error)

@@ -33,7 +33,7 @@
 
 static void begin_attempt(struct nats_conn *conn);
 
-static void set_timer(struct nats_conn *conn, struct timer *timer, int64_t ns, timer_fn *fn)
+static void set_conn_timer(struct nats_conn *conn, struct timer *timer, int64_t ns, timer_fn *fn)
 {
     timer_set(loop_timers(conn->hub->loop), timer, clock_after(clock_now(), ns), fn);
 }
@@ -45,7 +45,7 @@ static void clear_timer(struct nats_conn *conn, struct timer *timer)
 
 /* --- ends --------------------------------------------------------------------------- */
 
-static void on_pause_over(struct timer *timer)
+static void on_reconnect_due(struct timer *timer)
 {
     begin_attempt(container_of(timer, struct nats_conn, timer));
 }
@@ -90,7 +90,7 @@ static void schedule_attempt(struct nats_conn *conn, bool stood)
     if (stood || round_over)
         pause = nats_servers_pause(&conn->servers, conn->options.backoff_min,
                                    conn->options.backoff_max, chance_number());
-    set_timer(conn, &conn->timer, pause, on_pause_over);
+    set_conn_timer(conn, &conn->timer, pause, on_reconnect_due);
 }
 
 void nats_conn_break(struct nats_conn *conn, const struct nats_error *error)
@@ -140,10 +140,10 @@ void nats_conn_reconnect(struct nats_conn *conn)
         return;
     break_with(conn, NATS_FAULT_DISCONNECTED, "logging in again");
     if (conn->state == NATS_CONN_WAITING) /* nothing is wrong: no pause is needed */
-        set_timer(conn, &conn->timer, 0, on_pause_over);
+        set_conn_timer(conn, &conn->timer, 0, on_reconnect_due);
 }
 
-static void on_timeout(struct timer *timer)
+static void on_conn_timeout(struct timer *timer)
 {
     static const char *const waits[] = {
         [NATS_LOGIN_NONE] = "no connection in time",
@@ -159,7 +159,7 @@ static void on_timeout(struct timer *timer)
 /* --- attempts ----------------------------------------------------------------------- */
 
 /* The next address of the server; when there is none left, the attempt has failed with `why`. */
-static void try_address(struct nats_conn *conn, const struct err *why)
+static void try_next_address(struct nats_conn *conn, const struct err *why)
 {
     struct err err = *why;
 
@@ -179,10 +179,10 @@ static void use_addresses(struct nats_conn *conn, struct addrinfo *list)
 
     conn->addresses = conn->address = list;
     err_set(&err, ERR_NOT_FOUND, "the name has no address");
-    try_address(conn, &err);
+    try_next_address(conn, &err);
 }
 
-static void on_resolved(void *self, struct addrinfo *list, const char *error)
+static void on_server_resolved(void *self, struct addrinfo *list, const char *error)
 {
     struct nats_conn *conn = self;
 
@@ -201,28 +201,28 @@ static void begin_attempt(struct nats_conn *conn)
     struct err err;
 
     conn->state = NATS_CONN_CONNECTING;
-    set_timer(conn, &conn->timer, conn->options.connect_timeout, on_timeout);
-    conn->resolve =
-        nats_resolve_begin(conn->hub, server->host, server->port, on_resolved, conn, &list, &err);
+    set_conn_timer(conn, &conn->timer, conn->options.connect_timeout, on_conn_timeout);
+    conn->resolve = nats_resolve_begin(conn->hub, server->host, server->port, on_server_resolved,
+                                       conn, &list, &err);
     if (list)
         use_addresses(conn, list);
     else if (!conn->resolve)
         break_with(conn, NATS_FAULT_NETWORK, err.text);
 }
 
-static void on_opened(void *self)
+static void on_transport_opened(void *self)
 {
     struct nats_conn *conn = self;
 
     conn->step = NATS_LOGIN_INFO;
 }
 
-static void on_closed(void *self, const struct err *why)
+static void on_transport_closed(void *self, const struct err *why)
 {
     struct nats_conn *conn = self;
 
     if (conn->step == NATS_LOGIN_NONE)
-        try_address(conn, why);
+        try_next_address(conn, why);
     else
         break_with(conn, NATS_FAULT_NETWORK, why->text);
 }
@@ -244,7 +244,7 @@ static void on_ping_due(struct timer *timer)
     }
     conn->pings++;
     nats_waiters_ping(conn, NULL, NULL);
-    set_timer(conn, &conn->ping_timer, conn->options.ping_interval, on_ping_due);
+    set_conn_timer(conn, &conn->ping_timer, conn->options.ping_interval, on_ping_due);
 }
 
 static void send_login(struct nats_conn *conn)
@@ -274,7 +274,7 @@ static void finish_login(struct nats_conn *conn)
     buf_done(&conn->parked);
     for (size_t i = conn->waiter_first; i < conn->waiters.n; i++)
         buf_add_text(out, "PING\r\n");
-    set_timer(conn, &conn->ping_timer, conn->options.ping_interval, on_ping_due);
+    set_conn_timer(conn, &conn->ping_timer, conn->options.ping_interval, on_ping_due);
     nats_tell(conn, NATS_EVENT_CONNECTED, NULL);
 }
 
@@ -292,7 +292,7 @@ static int begin_tls(struct nats_conn *conn, const struct nats_info *info, struc
     return nats_transport_secure(&conn->transport, conn->options.tls, name, err);
 }
 
-static void keep_text(char **kept, struct str text)
+static void keep_conn_text(char **kept, struct str text)
 {
     free(*kept);
     *kept = mem_alloc(text.n + 1);
@@ -304,8 +304,8 @@ static void keep_info(struct nats_conn *conn, const struct nats_info *info)
 {
     const struct nats_server *server = nats_servers_current(&conn->servers);
 
-    keep_text(&conn->server_name, info->server_name);
-    keep_text(&conn->server_id, info->server_id);
+    keep_conn_text(&conn->server_name, info->server_name);
+    keep_conn_text(&conn->server_id, info->server_id);
     conn->version = info->version;
     conn->is_clustered = info->cluster.n > 0;
     conn->max_payload = info->max_payload;
@@ -394,7 +394,7 @@ static bool is_expected(const struct nats_conn *conn, enum nats_frame_kind kind)
     return kind != NATS_FRAME_MSG || conn->state == NATS_CONN_CONNECTED;
 }
 
-static size_t on_input(void *self, struct str bytes)
+static size_t on_conn_input(void *self, struct str bytes)
 {
     struct nats_conn *conn = self;
     unsigned epoch = conn->transport.epoch;
@@ -431,16 +431,16 @@ static void on_secured(void *self)
 }
 
 static const struct nats_transport_events transport_events = {
-    .opened = on_opened,
+    .opened = on_transport_opened,
     .secured = on_secured,
-    .input = on_input,
+    .input = on_conn_input,
     .writable = on_writable,
-    .closed = on_closed,
+    .closed = on_transport_closed,
 };
 
 /* --- draining ----------------------------------------------------------------------- */
 
-static void on_drained(void *self, const struct nats_error *error)
+static void on_conn_drained(void *self, const struct nats_error *error)
 {
     struct nats_conn *conn = self;
     struct nats_error done;
@@ -449,7 +449,7 @@ static void on_drained(void *self, const struct nats_error *error)
         return; /* it broke, and closes for that */
     if (conn->drain == NATS_DRAIN_INPUT) {
         conn->drain = NATS_DRAIN_OUTPUT;
-        nats_waiters_ping(conn, on_drained, conn);
+        nats_waiters_ping(conn, on_conn_drained, conn);
         return;
     }
     nats_error_set(&done, NATS_FAULT_CANCELED, 0, "drained");
@@ -474,14 +474,14 @@ void nats_conn_drain(struct nats_conn *conn)
     if (conn->drain)
         return;
     conn->drain = NATS_DRAIN_INPUT;
-    set_timer(conn, &conn->timer, DRAIN_TIMEOUT_NS, on_drain_timeout);
+    set_conn_timer(conn, &conn->timer, DRAIN_TIMEOUT_NS, on_drain_timeout);
     nats_subs_print_unsub(conn, nats_transport_begin(&conn->transport));
-    nats_waiters_ping(conn, on_drained, conn);
+    nats_waiters_ping(conn, on_conn_drained, conn);
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void bury(struct nats_grave *grave)
+static void bury_conn(struct nats_grave *grave)
 {
     struct nats_conn *conn = container_of(grave, struct nats_conn, grave);
 
@@ -531,7 +531,7 @@ void nats_conn_free(struct nats_conn *conn)
     close_conn(conn, &error);
     while (conn->listeners)
         nats_unlisten(conn, conn->listeners);
-    nats_hub_bury(conn->hub, &conn->grave, bury);
+    nats_hub_bury(conn->hub, &conn->grave, bury_conn);
 }
 
 enum nats_conn_state nats_conn_state(const struct nats_conn *conn)

@@ -65,8 +65,8 @@ struct op {
     void *self;
 };
 
-static void finish(struct op *op, const struct nats_error *error,
-                   const struct nats_consumer_info *info)
+static void finish_consumer_op(struct op *op, const struct nats_error *error,
+                               const struct nats_consumer_info *info)
 {
     struct arena arena = op->arena;
 
@@ -81,17 +81,17 @@ static int send_info(struct op *op, nats_js_fn *fn, struct err *err)
                         STR(""), fn, op, err);
 }
 
-static void fail_op(struct op *op, const struct nats_error *error)
+static void fail_consumer_op(struct op *op, const struct nats_error *error)
 {
     struct nats_error why = *error;
 
     if (why.fault != NATS_FAULT_REFUSED || why.code != 0) /* js.c: it says what is meant */
         nats_error_wrap(&why, "consumer '%s' of stream '%s'", op->name, op->stream);
-    finish(op, &why, NULL);
+    finish_consumer_op(op, &why, NULL);
 }
 
 /* The server refused to change the one that is there: say what would have changed. */
-static void on_refused(void *self, const struct nats_error *error, const struct value *reply)
+static void on_update_refused(void *self, const struct nats_error *error, const struct value *reply)
 {
     struct op *op = self;
     struct nats_error why = *op->refusal, difference;
@@ -99,7 +99,7 @@ static void on_refused(void *self, const struct nats_error *error, const struct 
     if (!error &&
         nats_fields_compare(fields, &op->asked, value_get(reply, "config"), &difference) < 0)
         nats_error_wrap(&why, "%s", difference.text);
-    fail_op(op, &why);
+    fail_consumer_op(op, &why);
 }
 
 static void explain_refusal(struct op *op, const struct nats_error *error)
@@ -109,11 +109,12 @@ static void explain_refusal(struct op *op, const struct nats_error *error)
 
     *refusal = *error;
     op->refusal = refusal;
-    if (send_info(op, on_refused, &err) < 0)
-        fail_op(op, error);
+    if (send_info(op, on_update_refused, &err) < 0)
+        fail_consumer_op(op, error);
 }
 
-static void on_answer(void *self, const struct nats_error *error, const struct value *reply)
+static void on_consumer_answer(void *self, const struct nats_error *error,
+                               const struct value *reply)
 {
     struct op *op = self;
     const struct value *config = value_get(reply, "config");
@@ -123,14 +124,14 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
         if (error->fault == NATS_FAULT_REFUSED && op->asked.kind == VALUE_MAP)
             explain_refusal(op, error);
         else
-            fail_op(op, error);
+            fail_consumer_op(op, error);
         return;
     }
     if (op->asked.kind == VALUE_MAP && nats_fields_compare(fields, &op->asked, config, &why) < 0) {
-        fail_op(op, &why);
+        fail_consumer_op(op, &why);
         return;
     }
-    finish(
+    finish_consumer_op(
         op, NULL,
         &(struct nats_consumer_info){
             .pending = nats_js_number(reply, "num_pending", 0),
@@ -145,7 +146,7 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
         });
 }
 
-static int check_names(const char *stream, const char *name, struct err *err)
+static int check_consumer_names(const char *stream, const char *name, struct err *err)
 {
     if (!nats_subject_is_token(str_from(stream)))
         return err_set(err, ERR_INVALID, "stream '%s': not a valid name", stream);
@@ -154,8 +155,8 @@ static int check_names(const char *stream, const char *name, struct err *err)
     return 0;
 }
 
-static struct op *new_op(const struct nats_js *js, const char *stream, const char *name,
-                         nats_consumer_fn *fn, void *self)
+static struct op *new_consumer_op(const struct nats_js *js, const char *stream, const char *name,
+                                  nats_consumer_fn *fn, void *self)
 {
     struct arena arena = ARENA_INIT;
     struct op *op = ARENA_NEW(&arena, struct op);
@@ -167,7 +168,7 @@ static struct op *new_op(const struct nats_js *js, const char *stream, const cha
     return op;
 }
 
-static int give_up(struct op *op, struct err *err)
+static int drop_consumer_op(struct op *op, struct err *err)
 {
     struct arena arena = op->arena;
 
@@ -188,23 +189,23 @@ static int send_create(struct op *op, bool durable, struct err *err)
     buf_add_text(&body, ",\"config\":");
     buf_add_str(&body, op->config);
     buf_add_char(&body, '}');
-    return nats_js_call(&op->js, verb, buf_view(&body), on_answer, op, err);
+    return nats_js_call(&op->js, verb, buf_view(&body), on_consumer_answer, op, err);
 }
 
-static void on_found(void *self, const struct nats_error *error, const struct value *reply)
+static void on_consumer_found(void *self, const struct nats_error *error, const struct value *reply)
 {
     struct op *op = self;
     struct nats_error why;
     struct err err;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
-        fail_op(op, error);
+        fail_consumer_op(op, error);
     } else if (!error &&
                nats_fields_compare(fields, &op->asked, value_get(reply, "config"), &why) == 0) {
-        on_answer(op, NULL, reply);
+        on_consumer_answer(op, NULL, reply);
     } else if (send_create(op, true, &err) < 0) {
         nats_error_set(&why, NATS_FAULT_SLOW, 0, "%s", err.text);
-        fail_op(op, &why);
+        fail_consumer_op(op, &why);
     }
 }
 
@@ -213,8 +214,8 @@ static void on_found(void *self, const struct nats_error *error, const struct va
 static int send_ensure(struct op *op, bool durable, struct err *err)
 {
     if (op->js.only_compare)
-        return send_info(op, on_answer, err);
-    return durable ? send_info(op, on_found, err) : send_create(op, false, err);
+        return send_info(op, on_consumer_answer, err);
+    return durable ? send_info(op, on_consumer_found, err) : send_create(op, false, err);
 }
 
 int nats_consumer_ensure(const struct nats_js *js, const char *stream,
@@ -225,15 +226,15 @@ int nats_consumer_ensure(const struct nats_js *js, const char *stream,
     AUTO_BUF struct buf text = BUF_INIT(NATS_JS_BODY_MAX);
     struct op *op;
 
-    if (check_names(stream, config->name, err) < 0)
+    if (check_consumer_names(stream, config->name, err) < 0)
         return -1;
-    op = new_op(js, stream, config->name, fn, self);
+    op = new_consumer_op(js, stream, config->name, fn, self);
     if (nats_fields_print(fields, &whole, nats_conn_version(js->conn), &text, err) < 0)
-        return give_up(op, err);
+        return drop_consumer_op(op, err);
     op->config = buf_copy(&text, &op->arena);
     if (json_decode(&op->arena, op->config, &op->asked, err) < 0 ||
         send_ensure(op, config->durable, err) < 0)
-        return give_up(op, err);
+        return drop_consumer_op(op, err);
     return 0;
 }
 
@@ -242,11 +243,11 @@ int nats_consumer_info(const struct nats_js *js, const char *stream, const char 
 {
     struct op *op;
 
-    if (check_names(stream, name, err) < 0)
+    if (check_consumer_names(stream, name, err) < 0)
         return -1;
-    op = new_op(js, stream, name, fn, self);
-    if (send_info(op, on_answer, err) < 0)
-        return give_up(op, err);
+    op = new_consumer_op(js, stream, name, fn, self);
+    if (send_info(op, on_consumer_answer, err) < 0)
+        return drop_consumer_op(op, err);
     return 0;
 }
 
@@ -255,7 +256,7 @@ int nats_consumer_delete(const struct nats_js *js, const char *stream, const cha
 {
     AUTO_BUF struct buf verb = BUF_INIT(NATS_SUBJECT_MAX);
 
-    if (check_names(stream, name, err) < 0)
+    if (check_consumer_names(stream, name, err) < 0)
         return -1;
     buf_printf(&verb, "CONSUMER.DELETE.%s.%s", stream, name);
     return nats_js_do(js, buf_text(&verb), STR(""), fn, self, err);

@@ -26,7 +26,7 @@ static bool is_mark(struct str line, const char *word, const char *name)
 }
 
 /* The one line between the marks; a NULL view when there is none. */
-static struct str find_section(struct str text, const char *name)
+static struct str find_creds_section(struct str text, const char *name)
 {
     struct str found = { NULL, 0 };
     bool inside = false;
@@ -46,7 +46,7 @@ static struct str find_section(struct str text, const char *name)
 
 int nats_creds_parse(struct str text, struct nats_creds *ret_creds, struct err *err)
 {
-    struct str jwt = find_section(text, JWT_NAME), seed = find_section(text, SEED_NAME);
+    struct str jwt = find_creds_section(text, JWT_NAME), seed = find_creds_section(text, SEED_NAME);
     struct nats_nkey key;
 
     if (text.n > NATS_CREDS_MAX)

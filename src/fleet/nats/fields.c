@@ -13,7 +13,7 @@
 
 /* --- writing ------------------------------------------------------------------------ */
 
-static bool is_set(const struct nats_field *field, const void *at)
+static bool is_field_set(const struct nats_field *field, const void *at)
 {
     switch (field->kind) {
     case NATS_FIELD_TEXT: return *(const char *const *)at != NULL;
@@ -26,7 +26,7 @@ static bool is_set(const struct nats_field *field, const void *at)
     return false;
 }
 
-static void print_texts(const struct nats_texts *texts, struct buf *out)
+static void print_field_texts(const struct nats_texts *texts, struct buf *out)
 {
     for (size_t i = 0; i < texts->n; i++) {
         buf_add_char(out, i ? ',' : '[');
@@ -44,13 +44,13 @@ static void print_ints(const struct nats_ints *ints, struct buf *out)
     buf_add_char(out, ']');
 }
 
-static void print_value(const struct nats_field *field, const void *at, struct buf *out)
+static void print_field_value(const struct nats_field *field, const void *at, struct buf *out)
 {
     switch (field->kind) {
     case NATS_FIELD_TEXT:
         json_print_text(out, str_from(*(const char *const *)at), JSON_STYLE_COMPACT);
         break;
-    case NATS_FIELD_TEXTS: print_texts(at, out); break;
+    case NATS_FIELD_TEXTS: print_field_texts(at, out); break;
     case NATS_FIELD_INT: number_print_int(*(const int64_t *)at, out); break;
     case NATS_FIELD_INTS: print_ints(at, out); break;
     case NATS_FIELD_BOOL: buf_add_text(out, *(const bool *)at ? "true" : "false"); break;
@@ -61,7 +61,7 @@ static void print_value(const struct nats_field *field, const void *at, struct b
 }
 
 /* "republish" of "republish.src"; an empty view for a field of its own. */
-static struct str find_group(const char *name)
+static struct str find_field_group(const char *name)
 {
     const char *dot = strchr(name, '.');
 
@@ -71,7 +71,7 @@ static struct str find_group(const char *name)
 /* Close the group before, open that of `name`. */
 static void change_group(struct str *group, const char *name, struct buf *out)
 {
-    struct str next = name ? find_group(name) : STR("");
+    struct str next = name ? find_field_group(name) : STR("");
 
     if (str_eq(*group, next))
         return;
@@ -91,7 +91,7 @@ int nats_fields_print(const struct nats_field *table, const void *config, int ve
     for (const struct nats_field *field = table; field->name; field++) {
         const void *at = (const char *)config + field->offset;
 
-        if (!is_set(field, at))
+        if (!is_field_set(field, at))
             continue;
         if (version != 0 && version < field->since)
             return err_set(err, ERR_UNSUPPORTED, "'%s' requires a server of version %d.%d",
@@ -99,7 +99,7 @@ int nats_fields_print(const struct nats_field *table, const void *config, int ve
         change_group(&group, field->name, out);
         buf_printf(out, "%s\"%s\":", out->p[out->n - 1] == '{' ? "" : ",",
                    field->name + (group.n ? group.n + 1 : 0));
-        print_value(field, at, out);
+        print_field_value(field, at, out);
     }
     change_group(&group, NULL, out);
     buf_add_char(out, '}');
@@ -111,7 +111,7 @@ int nats_fields_print(const struct nats_field *table, const void *config, int ve
 /* --- comparing ---------------------------------------------------------------------- */
 
 /* What the server leaves out. */
-static bool is_zero(const struct value *v)
+static bool is_zero_value(const struct value *v)
 {
     return !v || !value_is_true(v);
 }
@@ -120,17 +120,17 @@ static bool is_as_asked(const struct nats_field *field, const struct value *aske
                         const struct value *got)
 {
     if (asked)
-        return (is_zero(asked) && is_zero(got)) || (got && value_equal(asked, got));
-    if (field->any || (field->kind == NATS_FIELD_CHOICE && is_zero(got)))
+        return (is_zero_value(asked) && is_zero_value(got)) || (got && value_equal(asked, got));
+    if (field->any || (field->kind == NATS_FIELD_CHOICE && is_zero_value(got)))
         return true;
     if (field->kind == NATS_FIELD_CHOICE)
         return value_is(got, VALUE_STR) && str_is(got->s, field->choices[0]);
     if (value_is(got, VALUE_INT))
         return got->i == field->default_int || got->i == 0;
-    return is_zero(got);
+    return is_zero_value(got);
 }
 
-static void show(const struct value *v, struct buf *out)
+static void print_json_value(const struct value *v, struct buf *out)
 {
     const struct value null = value_null();
     struct err err;
@@ -150,8 +150,8 @@ int nats_fields_compare(const struct nats_field *table, const struct value *aske
 
         if (is_as_asked(field, want, have))
             continue;
-        show(want, &want_text);
-        show(have, &have_text);
+        print_json_value(want, &want_text);
+        print_json_value(have, &have_text);
         buf_printf(&text, "%s'%s': asked for %s, the server has %s", text.n > 0 ? ", " : "",
                    field->name, want ? buf_text(&want_text) : "the default", buf_text(&have_text));
     }

@@ -10,7 +10,7 @@ static const struct str version = { "NATS/1.0", 8 };
 #define STATUS_DIGITS 3
 
 /* Up to the line end, which is \r\n or \n; moves `at` past it. */
-static struct str next_line(struct str block, size_t *at)
+static struct str next_header_line(struct str block, size_t *at)
 {
     size_t end = str_find_char(block, '\n', *at);
     struct str line = str_slice(block, *at, end == STR_NONE ? block.n : end - *at);
@@ -24,7 +24,7 @@ static struct str next_line(struct str block, size_t *at)
 int nats_header_status(struct str block, struct str *ret_text)
 {
     size_t at = 0;
-    struct str line = next_line(block, &at);
+    struct str line = next_header_line(block, &at);
     int status = 0;
 
     if (ret_text)
@@ -47,9 +47,9 @@ int nats_header_status(struct str block, struct str *ret_text)
 bool nats_header_next(struct str block, size_t *at, struct str *ret_name, struct str *ret_value)
 {
     if (*at == 0)
-        (void)next_line(block, at); /* the version */
+        (void)next_header_line(block, at); /* the version */
     while (*at < block.n) {
-        struct str line = next_line(block, at);
+        struct str line = next_header_line(block, at);
         size_t colon = str_find_char(line, ':', 0);
 
         if (colon == STR_NONE || colon == 0)
@@ -74,7 +74,7 @@ bool nats_header_find(struct str block, const char *name, struct str *ret_value)
     return false;
 }
 
-static bool is_name(const char *name)
+static bool is_header_name(const char *name)
 {
     for (const char *p = name; *p; p++)
         if (*p <= ' ' || *p == ':' || (unsigned char)*p >= 0x7f)
@@ -84,7 +84,7 @@ static bool is_name(const char *name)
 
 int nats_header_add(struct buf *out, const char *name, struct str value, struct err *err)
 {
-    if (!is_name(name))
+    if (!is_header_name(name))
         return err_set(err, ERR_INVALID, "'%s' is not a valid header name", name);
     if (value.n > 0 && (memchr(value.p, '\n', value.n) || memchr(value.p, '\r', value.n)))
         return err_set(err, ERR_INVALID, "the value of header '%s' has more than one line", name);

@@ -17,7 +17,7 @@ static void bury_all(struct nats_hub *hub)
 }
 
 /* A flush may close its connection, and others: begin at the head each time. */
-static void on_step(void *self)
+static void on_hub_step(void *self)
 {
     struct nats_hub *hub = self;
 
@@ -32,7 +32,7 @@ struct nats_hub *nats_hub_new(struct loop *loop)
 
     hub->loop = loop;
     hub->in = mem_alloc(NATS_HUB_READ);
-    loop_on_step(loop, on_step, hub);
+    loop_on_step(loop, on_hub_step, hub);
     return hub;
 }
 

@@ -12,7 +12,7 @@
 #define VERSION_PART_MAX    999
 
 /* "2.10.1-beta.3" is 2010001. */
-static int read_version(struct str text)
+static int parse_server_version(struct str text)
 {
     int parts[VERSION_PARTS] = { 0 };
     size_t at = 0;
@@ -74,7 +74,7 @@ int nats_info_decode(struct arena *arena, struct str json, struct nats_info *ret
         .tls_available = value_get_bool(&info, "tls_available"),
         .lame_duck = value_get_bool(&info, "ldm"),
     };
-    ret_info->version = read_version(ret_info->version_text);
+    ret_info->version = parse_server_version(ret_info->version_text);
     read_urls(arena, value_get(&info, "connect_urls"), ret_info);
     return 0;
 }

@@ -62,7 +62,7 @@ bool nats_js_read_error(const struct value *reply, struct nats_error *ret_error)
     return true;
 }
 
-static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_js_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct call call = *(struct call *)self;
@@ -94,7 +94,7 @@ int nats_js_call(const struct nats_js *js, const char *verb, struct str body, na
     *call = (struct call){ fn, self };
     buf_printf(&subject, "%s.%s", nats_js_prefix(js), verb);
     if (nats_request(js->conn, &(struct nats_pub){ .subject = buf_view(&subject), .payload = body },
-                     nats_js_timeout(js), on_reply, call, NULL, err) == 0)
+                     nats_js_timeout(js), on_js_reply, call, NULL, err) == 0)
         return 0;
     free(call);
     return -1;
@@ -105,7 +105,7 @@ struct done_call {
     void *self;
 };
 
-static void on_done(void *self, const struct nats_error *error, const struct value *reply)
+static void on_js_answer(void *self, const struct nats_error *error, const struct value *reply)
 {
     struct done_call call = *(struct done_call *)self;
 
@@ -120,7 +120,7 @@ int nats_js_do(const struct nats_js *js, const char *verb, struct str body, nats
     struct done_call *call = mem_alloc(sizeof(*call));
 
     *call = (struct done_call){ fn, self };
-    if (nats_js_call(js, verb, body, on_done, call, err) == 0)
+    if (nats_js_call(js, verb, body, on_js_answer, call, err) == 0)
         return 0;
     free(call);
     return -1;

@@ -15,7 +15,7 @@ struct parts {
     struct str header, claims, signature, is_signed;
 };
 
-static int split(struct str text, struct parts *ret, struct err *err)
+static int split_jwt(struct str text, struct parts *ret, struct err *err)
 {
     struct str rest = text;
 
@@ -79,7 +79,7 @@ int nats_jwt_decode(struct arena *arena, struct str text, struct value *ret_clai
     struct value claims;
     struct parts parts;
 
-    if (split(text, &parts, err) < 0 || check_header(arena, parts.header, err) < 0 ||
+    if (split_jwt(text, &parts, err) < 0 || check_header(arena, parts.header, err) < 0 ||
         decode_json(arena, parts.claims, "claims", &claims, err) < 0 ||
         check_signature(&parts, &claims, err) < 0)
         return -1;
@@ -88,8 +88,8 @@ int nats_jwt_decode(struct arena *arena, struct str text, struct value *ret_clai
 }
 
 /* The claims with issuer and id; the id is a fingerprint of the rest. */
-static int complete(struct arena *arena, const struct value *claims, const struct nats_nkey *issuer,
-                    struct buf *out, struct err *err)
+static int complete_claims(struct arena *arena, const struct value *claims,
+                           const struct nats_nkey *issuer, struct buf *out, struct err *err)
 {
     struct value_map *map = value_map_new(arena, claims->map->count + 2);
     AUTO_BUF struct buf id = BUF_INIT(NATS_JWT_MAX);
@@ -122,7 +122,7 @@ int nats_jwt_encode(struct arena *arena, const struct value *claims, const struc
 
     if (!value_is(claims, VALUE_MAP))
         return err_set(err, ERR_INVALID, "claims of a JWT: expected an object");
-    if (complete(arena, claims, issuer, &json, err) < 0)
+    if (complete_claims(arena, claims, issuer, &json, err) < 0)
         return -1;
     base64_encode(STR(HEADER), BASE64_URL, out);
     buf_add_char(out, '.');

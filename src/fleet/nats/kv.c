@@ -58,7 +58,7 @@ struct str nats_kv_layout_key(const struct nats_kv *kv, struct str subject)
     return str_from_offset(subject, sizeof("$KV.") + strlen(kv->bucket));
 }
 
-static enum nats_kv_change read_change(struct str header)
+static enum nats_kv_change read_kv_change(struct str header)
 {
     struct str value;
 
@@ -81,7 +81,7 @@ static bool is_copy(struct str header, bool is_direct)
 }
 
 /* How answers of JetStream begin: that a message is stored, or not, and all others. */
-static bool is_reply(struct str value)
+static bool is_js_reply(struct str value)
 {
     static const char *const begins[] = { "{\"stream\":\"", "{\"error\":{",
                                           "{\"type\":\"io.nats." };
@@ -96,14 +96,14 @@ struct nats_kv_entry nats_kv_layout_entry(const struct nats_kv *kv,
                                           const struct nats_stored *stored, bool is_direct)
 {
     const bool is_answer = nats_header_status(stored->header, NULL) != 0 ||
-                           is_copy(stored->header, is_direct) || is_reply(stored->payload);
+                           is_copy(stored->header, is_direct) || is_js_reply(stored->payload);
 
     return (struct nats_kv_entry){
         .key = nats_kv_layout_key(kv, stored->subject),
         .value = is_answer ? STR("") : stored->payload,
         .revision = stored->seq,
         .time = stored->time,
-        .change = is_answer ? NATS_KV_PUT : read_change(stored->header),
+        .change = is_answer ? NATS_KV_PUT : read_kv_change(stored->header),
         .is_answer = is_answer,
     };
 }
@@ -186,7 +186,7 @@ static void finish_get(struct get_call *call, const struct nats_error *error,
     fn(self, error, entry);
 }
 
-static void fail_get(struct get_call *call, const struct nats_error *why)
+static void fail_kv_get(struct get_call *call, const struct nats_error *why)
 {
     struct nats_error error;
 
@@ -198,24 +198,25 @@ static void fail_get(struct get_call *call, const struct nats_error *why)
     finish_get(call, &error, NULL);
 }
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored)
+static void on_kv_entry(void *self, const struct nats_error *error,
+                        const struct nats_stored *stored)
 {
     struct get_call *call = self;
     struct nats_kv_entry entry;
 
     if (error) {
-        fail_get(call, error);
+        fail_kv_get(call, error);
         return;
     }
     entry = nats_kv_layout_entry(&call->kv, stored, !call->kv.indirect);
     if (!str_eq_text(entry.key, call->key) || (entry.change != NATS_KV_PUT && !call->marks))
-        fail_get(call, NULL);
+        fail_kv_get(call, NULL);
     else
         finish_get(call, NULL, &entry);
 }
 
-static int begin_get(const struct nats_kv *kv, const char *key, uint64_t revision, bool marks,
-                     nats_kv_entry_fn *fn, void *self, struct err *err)
+static int begin_kv_get(const struct nats_kv *kv, const char *key, uint64_t revision, bool marks,
+                        nats_kv_entry_fn *fn, void *self, struct err *err)
 {
     AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), subject = BUF_INIT(NATS_SUBJECT_MAX);
     struct nats_which which = { .seq = revision, .direct = !kv->indirect };
@@ -229,7 +230,7 @@ static int begin_get(const struct nats_kv *kv, const char *key, uint64_t revisio
         which.last_of = buf_text(&subject);
     call = mem_alloc(sizeof(*call));
     *call = (struct get_call){ *kv, mem_strdup(key), marks, fn, self };
-    if (nats_stream_get(&kv->js, buf_text(&stream), &which, on_stored, call, err) == 0)
+    if (nats_stream_get(&kv->js, buf_text(&stream), &which, on_kv_entry, call, err) == 0)
         return 0;
     free(call->key);
     free(call);
@@ -239,7 +240,7 @@ static int begin_get(const struct nats_kv *kv, const char *key, uint64_t revisio
 int nats_kv_get(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,
                 struct err *err)
 {
-    return begin_get(kv, key, 0, false, fn, self, err);
+    return begin_kv_get(kv, key, 0, false, fn, self, err);
 }
 
 int nats_kv_get_revision(const struct nats_kv *kv, const char *key, uint64_t revision,
@@ -247,7 +248,7 @@ int nats_kv_get_revision(const struct nats_kv *kv, const char *key, uint64_t rev
 {
     if (revision == 0)
         return err_set(err, ERR_INVALID, "revisions begin at 1");
-    return begin_get(kv, key, revision, false, fn, self, err);
+    return begin_kv_get(kv, key, revision, false, fn, self, err);
 }
 
 /* --- writing ------------------------------------------------------------------------ */
@@ -297,7 +298,7 @@ static int read_ack(const struct put_call *call, const struct nats_msg *msg,
 static void settle_put(struct put_call *call, uint64_t revision);
 static void mark_again(struct put_call *call, uint64_t revision);
 
-static void on_put(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_kv_put(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct put_call *call = self;
     struct nats_stored_ack ack;
@@ -366,7 +367,7 @@ static int begin_put(const struct nats_kv *kv, const char *key, const struct wri
     };
     if (write->change == NATS_KV_PURGE && kv->history > 1)
         call->marks = kv->history - 1;
-    if (reply != on_put)
+    if (reply != on_kv_put)
         buf_add_str(&call->value, write->value);
     if (send_put(call, write, reply, err) == 0)
         return 0;
@@ -379,7 +380,7 @@ static int begin_put(const struct nats_kv *kv, const char *key, const struct wri
 int nats_kv_put(const struct nats_kv *kv, const char *key, struct str value,
                 nats_kv_revision_fn *fn, void *self, struct err *err)
 {
-    return begin_put(kv, key, &(struct write){ .value = value }, on_put, fn, self, err);
+    return begin_put(kv, key, &(struct write){ .value = value }, on_kv_put, fn, self, err);
 }
 
 int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, uint64_t revision,
@@ -387,7 +388,7 @@ int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, 
 {
     const struct write write = { .value = value, .expect = revision ? (int64_t)revision : -1 };
 
-    return begin_put(kv, key, &write, on_put, fn, self, err);
+    return begin_put(kv, key, &write, on_kv_put, fn, self, err);
 }
 
 int nats_kv_publish(const struct nats_kv *kv, struct nats_publisher *publisher, const char *key,
@@ -413,7 +414,7 @@ int nats_kv_delete(const struct nats_kv *kv, const char *key, uint64_t revision,
                                  .expect = (int64_t)revision,
                                  .change = NATS_KV_DELETE };
 
-    return begin_put(kv, key, &write, on_put, fn, self, err);
+    return begin_put(kv, key, &write, on_kv_put, fn, self, err);
 }
 
 int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
@@ -423,12 +424,12 @@ int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
                                  .expect = (int64_t)revision,
                                  .change = NATS_KV_PURGE };
 
-    return begin_put(kv, key, &write, on_put, fn, self, err);
+    return begin_put(kv, key, &write, on_kv_put, fn, self, err);
 }
 
 /* --- purging ------------------------------------------------------------------------ */
 
-static void fail_put(struct put_call *call, enum nats_fault fault, const char *text)
+static void fail_kv_put(struct put_call *call, enum nats_fault fault, const char *text)
 {
     struct nats_error error;
 
@@ -437,7 +438,7 @@ static void fail_put(struct put_call *call, enum nats_fault fault, const char *t
     finish_put(call, &error, 0);
 }
 
-static void on_mark(void *self, const struct nats_error *error, const struct nats_msg *msg);
+static void on_kv_mark(void *self, const struct nats_error *error, const struct nats_msg *msg);
 
 /* As many marks as the bucket keeps of a key leave nothing else of it. A roll-up would do it at
  * once, but nats-server 2.9 then skips, for everybody who watches the bucket, what it has not sent
@@ -451,12 +452,12 @@ static void mark_again(struct put_call *call, uint64_t revision)
 
     call->marks--;
     call->revision = revision;
-    if (send_write(call, call->key, &mark, on_mark, &err) < 0)
-        fail_put(call, NATS_FAULT_SLOW, err.text);
+    if (send_write(call, call->key, &mark, on_kv_mark, &err) < 0)
+        fail_kv_put(call, NATS_FAULT_SLOW, err.text);
 }
 
 /* Whoever has put a value meanwhile is not deprived of it. */
-static void on_mark(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_kv_mark(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct put_call *call = self;
     struct nats_stored_ack ack;
@@ -465,20 +466,20 @@ static void on_mark(void *self, const struct nats_error *error, const struct nat
     if (!error && read_ack(call, msg, &ack, &refused) < 0 && refused.fault == NATS_FAULT_CONFLICT)
         finish_put(call, NULL, call->revision);
     else
-        on_put(call, error, msg);
+        on_kv_put(call, error, msg);
 }
 
 /* --- settling ----------------------------------------------------------------------- */
 
-static void on_settled(void *self, const struct nats_error *error,
-                       const struct nats_kv_entry *entry)
+static void on_put_settled(void *self, const struct nats_error *error,
+                           const struct nats_kv_entry *entry)
 {
     struct put_call *call = self;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
         finish_put(call, error, 0);
     else if (error || entry->revision != call->revision)
-        fail_put(call, NATS_FAULT_CONFLICT, "another update was accepted beside it");
+        fail_kv_put(call, NATS_FAULT_CONFLICT, "another update was accepted beside it");
     else
         finish_put(call, NULL, call->revision);
 }
@@ -497,8 +498,8 @@ static void on_fence(void *self, const struct nats_error *error, const struct na
         finish_put(call, error, 0);
     else if (read_ack(call, msg, &ack, &refused) < 0)
         finish_put(call, &refused, 0);
-    else if (begin_get(&leader, call->key, 0, true, on_settled, call, &err) < 0)
-        fail_put(call, NATS_FAULT_SLOW, err.text);
+    else if (begin_kv_get(&leader, call->key, 0, true, on_put_settled, call, &err) < 0)
+        fail_kv_put(call, NATS_FAULT_SLOW, err.text);
 }
 
 static void settle_put(struct put_call *call, uint64_t revision)
@@ -508,7 +509,7 @@ static void settle_put(struct put_call *call, uint64_t revision)
 
     call->revision = revision;
     if (send_write(call, NATS_KV_FENCE, &fence, on_fence, &err) < 0)
-        fail_put(call, NATS_FAULT_SLOW, err.text);
+        fail_kv_put(call, NATS_FAULT_SLOW, err.text);
 }
 
 /* --- create ------------------------------------------------------------------------- */
@@ -526,15 +527,15 @@ static void on_blocker(void *self, const struct nats_error *error,
         return;
     }
     if (entry->change == NATS_KV_PUT) {
-        fail_put(call, NATS_FAULT_CONFLICT, "exists already");
+        fail_kv_put(call, NATS_FAULT_CONFLICT, "exists already");
         return;
     }
     if (send_put(
             call,
             &(struct write){ .value = buf_view(&call->value), .expect = (int64_t)entry->revision },
-            on_put, &err) == 0)
+            on_kv_put, &err) == 0)
         return;
-    fail_put(call, NATS_FAULT_SLOW, err.text);
+    fail_kv_put(call, NATS_FAULT_SLOW, err.text);
 }
 
 static void on_create(void *self, const struct nats_error *error, const struct nats_msg *msg)
@@ -551,7 +552,7 @@ static void on_create(void *self, const struct nats_error *error, const struct n
     }
     leader.indirect = true; /* which tells a copy of a mark from one */
     if (refused.fault == NATS_FAULT_CONFLICT &&
-        begin_get(&leader, call->key, 0, true, on_blocker, call, &err) == 0)
+        begin_kv_get(&leader, call->key, 0, true, on_blocker, call, &err) == 0)
         return;
     finish_put(call, &refused, 0);
 }

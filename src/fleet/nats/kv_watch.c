@@ -24,7 +24,7 @@ struct nats_kv_watch {
 };
 
 /* Was this key reported? It is from now on. */
-static bool was_seen(struct nats_kv_watch *watch, struct str key)
+static bool mark_key_seen(struct nats_kv_watch *watch, struct str key)
 {
     if (map_has(&watch->seen, key))
         return true;
@@ -32,7 +32,8 @@ static bool was_seen(struct nats_kv_watch *watch, struct str key)
     return false;
 }
 
-static void on_message(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+static void on_watch_message(void *self, const struct nats_msg *msg,
+                             const struct nats_delivery *delivery)
 {
     struct nats_kv_watch *watch = self;
     const struct nats_kv_entry entry = nats_kv_layout_entry(
@@ -46,13 +47,13 @@ static void on_message(void *self, const struct nats_msg *msg, const struct nats
 
     if (str_is(entry.key, NATS_KV_FENCE))
         return;
-    if (watch->options.once && was_seen(watch, entry.key))
+    if (watch->options.once && mark_key_seen(watch, entry.key))
         return;
     if (entry.change == NATS_KV_PUT || !watch->options.without_deletes)
         watch->options.entry(watch->options.self, &entry);
 }
 
-static void on_caught_up(void *self)
+static void on_watch_caught_up(void *self)
 {
     struct nats_kv_watch *watch = self;
 
@@ -60,7 +61,7 @@ static void on_caught_up(void *self)
         watch->options.caught_up(watch->options.self);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_watch_failure(void *self, const struct nats_error *error)
 {
     struct nats_kv_watch *watch = self;
 
@@ -68,7 +69,7 @@ static void on_failed(void *self, const struct nats_error *error)
         watch->options.failed(watch->options.self, error);
 }
 
-static void bury(struct nats_grave *grave)
+static void bury_kv_watch(struct nats_grave *grave)
 {
     struct nats_kv_watch *watch = container_of(grave, struct nats_kv_watch, grave);
 
@@ -78,7 +79,8 @@ static void bury(struct nats_grave *grave)
     free(watch);
 }
 
-static struct nats_ordered *start(struct nats_kv_watch *watch, const char *pattern, struct err *err)
+static struct nats_ordered *start_kv_watch(struct nats_kv_watch *watch, const char *pattern,
+                                           struct err *err)
 {
     AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), filter = BUF_INIT(NATS_SUBJECT_MAX);
     const struct nats_kv_watch_options *options = &watch->options;
@@ -93,9 +95,9 @@ static struct nats_ordered *start(struct nats_kv_watch *watch, const char *patte
                                            : options->history ? NATS_DELIVER_ALL
                                                               : NATS_DELIVER_LAST_PER_SUBJECT,
                                 .headers_only = options->without_values,
-                                .message = on_message,
-                                .caught_up = on_caught_up,
-                                .failed = on_failed,
+                                .message = on_watch_message,
+                                .caught_up = on_watch_caught_up,
+                                .failed = on_watch_failure,
                                 .self = watch,
                             },
                             err);
@@ -115,10 +117,10 @@ struct nats_kv_watch *nats_kv_watch_new(const struct nats_kv *kv,
     watch->kv = *kv;
     watch->kv.bucket = watch->bucket = mem_strdup(kv->bucket);
     watch->options = *options;
-    watch->ordered = start(watch, pattern, err);
+    watch->ordered = start_kv_watch(watch, pattern, err);
     if (watch->ordered)
         return watch;
-    bury(&watch->grave);
+    bury_kv_watch(&watch->grave);
     return NULL;
 }
 
@@ -127,7 +129,7 @@ void nats_kv_watch_free(struct nats_kv_watch *watch)
     if (!watch)
         return;
     nats_ordered_free(watch->ordered);
-    nats_hub_bury(watch->hub, &watch->grave, bury);
+    nats_hub_bury(watch->hub, &watch->grave, bury_kv_watch);
 }
 
 /* --- lists -------------------------------------------------------------------------- */
@@ -138,14 +140,14 @@ struct list {
     void *self;
 };
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_list_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct list *list = self;
 
     list->fn(list->self, NULL, entry);
 }
 
-static void finish_list(struct list *list, const struct nats_error *error)
+static void finish_kv_list(struct list *list, const struct nats_error *error)
 {
     nats_kv_entry_fn *fn = list->fn;
     void *self = list->self;
@@ -155,14 +157,14 @@ static void finish_list(struct list *list, const struct nats_error *error)
     fn(self, error, NULL);
 }
 
-static void on_list_end(void *self)
+static void on_kv_list_end(void *self)
 {
-    finish_list(self, NULL);
+    finish_kv_list(self, NULL);
 }
 
-static void on_list_failed(void *self, const struct nats_error *error)
+static void on_kv_list_failed(void *self, const struct nats_error *error)
 {
-    finish_list(self, error);
+    finish_kv_list(self, error);
 }
 
 static int begin_list(const struct nats_kv *kv, struct nats_kv_watch_options *options,
@@ -172,9 +174,9 @@ static int begin_list(const struct nats_kv *kv, struct nats_kv_watch_options *op
 
     *list = (struct list){ NULL, fn, self };
     options->once = !options->history;
-    options->entry = on_entry;
-    options->caught_up = on_list_end;
-    options->failed = on_list_failed;
+    options->entry = on_list_entry;
+    options->caught_up = on_kv_list_end;
+    options->failed = on_kv_list_failed;
     options->self = list;
     list->watch = nats_kv_watch_new(kv, options, err);
     if (list->watch)

@@ -1,6 +1,6 @@
 #include "fleet/nats/core.h"
 
-static void tell_all(struct nats_conn *conn, const struct nats_event *event)
+static void notify_listeners(struct nats_conn *conn, const struct nats_event *event)
 {
     struct nats_walk walk = { conn->listeners, conn->walk };
 
@@ -16,19 +16,19 @@ static void tell_all(struct nats_conn *conn, const struct nats_event *event)
 
 void nats_tell(struct nats_conn *conn, enum nats_event_kind kind, const struct nats_error *error)
 {
-    tell_all(conn, &(struct nats_event){ .kind = kind, .error = error });
+    notify_listeners(conn, &(struct nats_event){ .kind = kind, .error = error });
 }
 
 bool nats_tell_denied(struct nats_conn *conn, struct str subject, const struct nats_error *error)
 {
     bool handled = false;
 
-    tell_all(conn, &(struct nats_event){
-                       .kind = NATS_EVENT_DENIED,
-                       .error = error,
-                       .subject = subject,
-                       .handled = &handled,
-                   });
+    notify_listeners(conn, &(struct nats_event){
+                               .kind = NATS_EVENT_DENIED,
+                               .error = error,
+                               .subject = subject,
+                               .handled = &handled,
+                           });
     return handled;
 }
 

@@ -24,7 +24,7 @@ static const struct {
 };
 _Static_assert(ARRAY_LEN(kinds) == NATS_NKEY_KINDS, "every kind has a prefix");
 
-static uint16_t crc16(const unsigned char *bytes, size_t n)
+static uint16_t compute_crc16(const unsigned char *bytes, size_t n)
 {
     uint16_t crc = 0;
 
@@ -37,7 +37,7 @@ static uint16_t crc16(const unsigned char *bytes, size_t n)
 }
 
 /* NATS_NKEY_KINDS: none has this prefix. */
-static size_t find_kind(int prefix)
+static size_t find_nkey_kind(int prefix)
 {
     size_t kind = 0;
 
@@ -47,7 +47,7 @@ static size_t find_kind(int prefix)
 }
 
 /* The bytes of a text without the checksum, which is right; the text is not shown. */
-static int decode(struct str text, unsigned char *raw, size_t want, struct err *err)
+static int decode_nkey(struct str text, unsigned char *raw, size_t want, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(RAW_MAX);
     int result = base32_decode(text, &bytes, err);
@@ -55,7 +55,7 @@ static int decode(struct str text, unsigned char *raw, size_t want, struct err *
 
     if (result < 0 || bytes.n != want + CRC_SIZE)
         result = err_set(err, ERR_INVALID, "not a valid nkey");
-    else if (crc16(p, want) != (uint16_t)(p[want] | p[want + 1] << 8))
+    else if (compute_crc16(p, want) != (uint16_t)(p[want] | p[want + 1] << 8))
         result = err_set(err, ERR_INVALID, "not a valid nkey: the checksum does not match");
     else
         memcpy(raw, p, want);
@@ -64,10 +64,10 @@ static int decode(struct str text, unsigned char *raw, size_t want, struct err *
     return result;
 }
 
-static void encode(unsigned char *raw, size_t n, char *text)
+static void encode_nkey(unsigned char *raw, size_t n, char *text)
 {
     AUTO_BUF struct buf out = BUF_INIT(NATS_NKEY_TEXT_SIZE);
-    uint16_t crc = crc16(raw, n);
+    uint16_t crc = compute_crc16(raw, n);
 
     raw[n] = (unsigned char)(crc & 255);
     raw[n + 1] = (unsigned char)(crc >> 8);
@@ -88,10 +88,10 @@ void nats_nkey_make(enum nats_nkey_kind kind, const unsigned char seed[static ED
 int nats_nkey_parse_seed(struct str text, struct nats_nkey *ret_key, struct err *err)
 {
     unsigned char raw[RAW_MAX];
-    int result = decode(text, raw, 2 + ED25519_SEED_SIZE, err);
+    int result = decode_nkey(text, raw, 2 + ED25519_SEED_SIZE, err);
 
     if (result == 0) {
-        size_t kind = find_kind((raw[0] & 7) << 5 | raw[1] >> 3);
+        size_t kind = find_nkey_kind((raw[0] & 7) << 5 | raw[1] >> 3);
 
         if ((raw[0] & 0xf8) == SEED_MARK && (raw[1] & 7) == 0 && kind < NATS_NKEY_KINDS)
             nats_nkey_make((enum nats_nkey_kind)kind, raw + 2, ret_key);
@@ -107,9 +107,9 @@ int nats_nkey_parse_public(struct str text, struct nats_nkey *ret_key, struct er
     unsigned char raw[RAW_MAX];
     size_t kind;
 
-    if (decode(text, raw, 1 + ED25519_PUBLIC_SIZE, err) < 0)
+    if (decode_nkey(text, raw, 1 + ED25519_PUBLIC_SIZE, err) < 0)
         return -1;
-    kind = find_kind(raw[0]);
+    kind = find_nkey_kind(raw[0]);
     if (kind == NATS_NKEY_KINDS)
         return err_set(err, ERR_INVALID, "not a public nkey");
     *ret_key = (struct nats_nkey){ .kind = (enum nats_nkey_kind)kind };
@@ -123,7 +123,7 @@ void nats_nkey_print_public(const struct nats_nkey *key, char text[static NATS_N
 
     raw[0] = kinds[key->kind].prefix;
     memcpy(raw + 1, key->public_key, ED25519_PUBLIC_SIZE);
-    encode(raw, 1 + ED25519_PUBLIC_SIZE, text);
+    encode_nkey(raw, 1 + ED25519_PUBLIC_SIZE, text);
 }
 
 void nats_nkey_print_seed(const struct nats_nkey *key, char text[static NATS_NKEY_TEXT_SIZE])
@@ -134,7 +134,7 @@ void nats_nkey_print_seed(const struct nats_nkey *key, char text[static NATS_NKE
     raw[0] = (unsigned char)(SEED_MARK | prefix >> 5);
     raw[1] = (unsigned char)((prefix & 31) << 3);
     memcpy(raw + 2, key->seed, ED25519_SEED_SIZE);
-    encode(raw, 2 + ED25519_SEED_SIZE, text);
+    encode_nkey(raw, 2 + ED25519_SEED_SIZE, text);
 }
 
 struct ed25519_pair nats_nkey_pair(const struct nats_nkey *key)
@@ -184,7 +184,7 @@ void nats_nkey_print_bytes(unsigned char prefix,
 
     raw[0] = prefix;
     memcpy(raw + 1, bytes, ED25519_PUBLIC_SIZE);
-    encode(raw, 1 + ED25519_PUBLIC_SIZE, text);
+    encode_nkey(raw, 1 + ED25519_PUBLIC_SIZE, text);
 }
 
 int nats_nkey_parse_bytes(struct str text, unsigned char prefix,
@@ -192,7 +192,7 @@ int nats_nkey_parse_bytes(struct str text, unsigned char prefix,
 {
     unsigned char raw[RAW_MAX];
 
-    if (decode(text, raw, 1 + ED25519_PUBLIC_SIZE, err) < 0)
+    if (decode_nkey(text, raw, 1 + ED25519_PUBLIC_SIZE, err) < 0)
         return -1;
     if (raw[0] != prefix)
         return err_set(err, ERR_INVALID, "not a valid nkey: it is of another kind");

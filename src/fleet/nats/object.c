@@ -84,7 +84,7 @@ void nats_object_layout_print(const struct nats_objects *objects,
     buf_add_char(out, '}');
 }
 
-static bool copy_text(const struct value *v, char *to, size_t size)
+static bool copy_object_text(const struct value *v, char *to, size_t size)
 {
     if (!value_is(v, VALUE_STR) || v->s.n >= size || memchr(v->s.p, '\0', v->s.n))
         return false;
@@ -120,8 +120,8 @@ int nats_object_layout_read(struct str json, int64_t time, struct nats_object_in
     info.deleted = value_is(deleted, VALUE_BOOL) && deleted->b;
     info.size = (uint64_t)nats_js_number(&meta, "size", 0);
     info.chunks = (uint64_t)nats_js_number(&meta, "chunks", 0);
-    if (!copy_text(value_get(&meta, "name"), info.name, sizeof(info.name)) ||
-        !copy_text(value_get(&meta, "nuid"), info.id, sizeof(info.id)) ||
+    if (!copy_object_text(value_get(&meta, "name"), info.name, sizeof(info.name)) ||
+        !copy_object_text(value_get(&meta, "nuid"), info.id, sizeof(info.id)) ||
         !nats_subject_is_token(str_from(info.id)))
         return err_set(err, ERR_INVALID, "description of an object without a name or id");
     if (!info.deleted && !read_digest(value_get(&meta, "digest"), info.digest))
@@ -146,7 +146,7 @@ int nats_object_layout_find(const struct nats_objects *objects, const char *name
         err);
 }
 
-static void on_purged(void *self, const struct nats_error *error)
+static void ignore_purge_answer(void *self, const struct nats_error *error)
 {
     (void)self;
     (void)error; /* chunks that nobody refers to cost room and nothing else */
@@ -162,8 +162,8 @@ void nats_object_layout_purge(const struct nats_objects *objects, const char *id
     nats_object_layout_stream(objects, &stream);
     nats_object_layout_chunks(objects, id, &subject);
     (void)nats_stream_purge(&objects->js, buf_text(&stream),
-                            &(struct nats_purge){ .subject = buf_text(&subject) }, on_purged, NULL,
-                            &err);
+                            &(struct nats_purge){ .subject = buf_text(&subject) },
+                            ignore_purge_answer, NULL, &err);
 }
 
 /* --- buckets ------------------------------------------------------------------------ */
@@ -326,7 +326,8 @@ static void store_deleted(struct info_call *call)
     fail_info(call, &err);
 }
 
-static void on_meta(void *self, const struct nats_error *error, const struct nats_stored *stored)
+static void on_object_meta_stored(void *self, const struct nats_error *error,
+                                  const struct nats_stored *stored)
 {
     struct info_call *call = self;
     struct nats_error why;
@@ -357,7 +358,7 @@ static int begin_info(const struct nats_objects *objects, const char *name, enum
     *call = (struct info_call){
         .objects = *objects, .name = mem_strdup(name), .wish = wish, .fn = fn, .self = self
     };
-    if (nats_object_layout_find(objects, name, on_meta, call, err) == 0)
+    if (nats_object_layout_find(objects, name, on_object_meta_stored, call, err) == 0)
         return 0;
     free(call->name);
     free(call);
@@ -390,7 +391,8 @@ struct list {
     void *self;
 };
 
-static void on_listed(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+static void on_object_listed(void *self, const struct nats_msg *msg,
+                             const struct nats_delivery *delivery)
 {
     struct list *list = self;
     struct nats_object_info info;
@@ -400,7 +402,7 @@ static void on_listed(void *self, const struct nats_msg *msg, const struct nats_
         list->fn(list->self, NULL, &info);
 }
 
-static void finish_list(struct list *list, const struct nats_error *error)
+static void finish_object_list(struct list *list, const struct nats_error *error)
 {
     nats_object_fn *fn = list->fn;
     void *self = list->self;
@@ -410,14 +412,14 @@ static void finish_list(struct list *list, const struct nats_error *error)
     fn(self, error, NULL);
 }
 
-static void on_list_end(void *self)
+static void on_object_list_end(void *self)
 {
-    finish_list(self, NULL);
+    finish_object_list(self, NULL);
 }
 
-static void on_list_failed(void *self, const struct nats_error *error)
+static void on_object_list_failed(void *self, const struct nats_error *error)
 {
-    finish_list(self, error);
+    finish_object_list(self, error);
 }
 
 int nats_object_list(const struct nats_objects *objects, nats_object_fn *fn, void *self,
@@ -434,9 +436,9 @@ int nats_object_list(const struct nats_objects *objects, nats_object_fn *fn, voi
                                          .stream = buf_text(&stream),
                                          .filter_subject = buf_text(&filter),
                                          .deliver = NATS_DELIVER_LAST_PER_SUBJECT,
-                                         .message = on_listed,
-                                         .caught_up = on_list_end,
-                                         .failed = on_list_failed,
+                                         .message = on_object_listed,
+                                         .caught_up = on_object_list_end,
+                                         .failed = on_object_list_failed,
                                          .self = list,
                                      },
                                      err);

@@ -25,7 +25,7 @@ struct nats_object_reading {
     void *self;
 };
 
-static void finish(struct nats_object_reading *get, const struct nats_error *why)
+static void finish_object_get(struct nats_object_reading *get, const struct nats_error *why)
 {
     struct nats_error error;
 
@@ -38,25 +38,25 @@ static void finish(struct nats_object_reading *get, const struct nats_error *why
     free(get);
 }
 
-static void fail_get(struct nats_object_reading *get, const char *text)
+static void fail_object_get(struct nats_object_reading *get, const char *text)
 {
     struct nats_error error;
 
     nats_error_set(&error, NATS_FAULT_PROTOCOL, 0, "%s", text);
-    finish(get, &error);
+    finish_object_get(get, &error);
 }
 
-static void verify(struct nats_object_reading *get)
+static void verify_object_digest(struct nats_object_reading *get)
 {
     unsigned char digest[SHA256_SIZE];
 
     sha256_end(&get->sha, digest);
     if (get->size != get->info.size)
-        fail_get(get, "the size does not match");
+        fail_object_get(get, "the size does not match");
     else if (memcmp(digest, get->info.digest, sizeof(digest)) != 0)
-        fail_get(get, "the digest does not match");
+        fail_object_get(get, "the digest does not match");
     else
-        finish(get, NULL);
+        finish_object_get(get, NULL);
 }
 
 /* False when there is one too many: all is said then. */
@@ -65,14 +65,15 @@ static bool count_chunk(struct nats_object_reading *get, struct str payload)
     get->size += payload.n;
     get->chunks++;
     if (get->size > get->info.size) {
-        fail_get(get, "the size does not match");
+        fail_object_get(get, "the size does not match");
         return false;
     }
     sha256_add(&get->sha, payload.p, payload.n);
     return true;
 }
 
-static void on_chunk(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+static void on_object_chunk(void *self, const struct nats_msg *msg,
+                            const struct nats_delivery *delivery)
 {
     struct nats_object_reading *get = self;
 
@@ -81,23 +82,24 @@ static void on_chunk(void *self, const struct nats_msg *msg, const struct nats_d
         return;
     get->data(get->self, msg->payload);
     if (get->chunks == get->info.chunks)
-        verify(get);
+        verify_object_digest(get);
 }
 
 /* All that is there came, and it was not all of it. */
-static void on_caught_up(void *self)
+static void on_chunks_caught_up(void *self)
 {
-    fail_get(self, "chunks are missing");
+    fail_object_get(self, "chunks are missing");
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_chunks_failed(void *self, const struct nats_error *error)
 {
-    finish(self, error);
+    finish_object_get(self, error);
 }
 
 /* --- one message after the other ---------------------------------------------------- */
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored);
+static void on_last_chunk(void *self, const struct nats_error *error,
+                          const struct nats_stored *stored);
 
 static void ask_chunk(struct nats_object_reading *get)
 {
@@ -109,8 +111,8 @@ static void ask_chunk(struct nats_object_reading *get)
     if (nats_stream_get(
             &get->objects.js, buf_text(&stream),
             &(struct nats_which){ .seq = get->from, .next_of = buf_text(&chunks), .direct = true },
-            on_stored, get, &err) < 0)
-        fail_get(get, err.text);
+            on_last_chunk, get, &err) < 0)
+        fail_object_get(get, err.text);
 }
 
 void nats_object_continue(struct nats_object_reading *reading)
@@ -118,7 +120,7 @@ void nats_object_continue(struct nats_object_reading *reading)
     if (reading->chunks < reading->info.chunks)
         ask_chunk(reading);
     else
-        verify(reading);
+        verify_object_digest(reading);
 }
 
 void nats_object_stop(struct nats_object_reading *reading)
@@ -134,12 +136,13 @@ static bool hand_out(struct nats_object_reading *get, struct str payload)
     return true;
 }
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored)
+static void on_last_chunk(void *self, const struct nats_error *error,
+                          const struct nats_stored *stored)
 {
     struct nats_object_reading *get = self;
 
     if (error) {
-        finish(get, error);
+        finish_object_get(get, error);
         return;
     }
     get->from = stored->seq + 1;
@@ -147,7 +150,8 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         nats_object_continue(get);
 }
 
-static void on_info(void *self, const struct nats_error *error, const struct nats_object_info *info)
+static void on_object_get_info(void *self, const struct nats_error *error,
+                               const struct nats_object_info *info)
 {
     AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), chunks = BUF_INIT(NATS_SUBJECT_MAX);
     struct nats_object_reading *get = self;
@@ -161,7 +165,7 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
     get->info = *info;
     sha256_init(&get->sha);
     if (info->chunks == 0) {
-        verify(get);
+        verify_object_digest(get);
         return;
     }
     if (get->objects.direct) {
@@ -176,22 +180,23 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
                                         .stream = buf_text(&stream),
                                         .filter_subject = buf_text(&chunks),
                                         .batch = BATCH,
-                                        .message = on_chunk,
-                                        .caught_up = on_caught_up,
-                                        .failed = on_failed,
+                                        .message = on_object_chunk,
+                                        .caught_up = on_chunks_caught_up,
+                                        .failed = on_chunks_failed,
                                         .self = get,
                                     },
                                     &err);
     if (!get->ordered)
-        fail_get(get, err.text);
+        fail_object_get(get, err.text);
 }
 
-static int begin_get(const struct nats_object_reading *options, const char *name, struct err *err)
+static int begin_object_get(const struct nats_object_reading *options, const char *name,
+                            struct err *err)
 {
     struct nats_object_reading *get = mem_alloc(sizeof(*get));
 
     *get = *options;
-    if (nats_object_info(&get->objects, name, on_info, get, err) == 0)
+    if (nats_object_info(&get->objects, name, on_object_get_info, get, err) == 0)
         return 0;
     free(get);
     return -1;
@@ -200,7 +205,7 @@ static int begin_get(const struct nats_object_reading *options, const char *name
 int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,
                     nats_object_fn *done, void *self, struct err *err)
 {
-    return begin_get(
+    return begin_object_get(
         &(struct nats_object_reading){
             .objects = *objects, .data = data, .done = done, .self = self },
         name, err);
@@ -214,5 +219,5 @@ int nats_object_read(const struct nats_objects *objects, const char *name,
     };
 
     reading.objects.direct = true;
-    return begin_get(&reading, name, err);
+    return begin_object_get(&reading, name, err);
 }

@@ -43,11 +43,11 @@ struct put {
     void *self;
 };
 
-static void read_more(struct put *put);
+static void read_source_more(struct put *put);
 
 /* --- the end ------------------------------------------------------------------------ */
 
-static void finish(struct put *put)
+static void finish_object_put(struct put *put)
 {
     if (put->failed)
         nats_error_wrap(&put->error, "object '%s' of bucket '%s'", put->info.name,
@@ -61,7 +61,7 @@ static void finish(struct put *put)
 }
 
 /* The first error counts. What is under way ends first. */
-static void fail_put(struct put *put, const struct nats_error *error)
+static void fail_object_put(struct put *put, const struct nats_error *error)
 {
     if (!put->failed)
         put->error = *error;
@@ -73,7 +73,7 @@ static void fail_text(struct put *put, enum nats_fault fault, const char *text)
     struct nats_error error;
 
     nats_error_set(&error, fault, 0, "%s", text);
-    fail_put(put, &error);
+    fail_object_put(put, &error);
 }
 
 /* The publisher did not take it. */
@@ -84,21 +84,22 @@ static void fail_send(struct put *put, const struct err *err)
     fail_text(put, closed ? NATS_FAULT_CANCELED : NATS_FAULT_REFUSED, err->text);
 }
 
-static bool is_idle(const struct put *put)
+static bool is_put_idle(const struct put *put)
 {
     return !put->reading && nats_publisher_count(put->publisher) == 0;
 }
 
 /* --- the description ---------------------------------------------------------------- */
 
-static void on_meta(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_info_stored(void *self, const struct nats_error *error,
+                           const struct nats_stored_ack *ack)
 {
     struct put *put = self;
 
     (void)ack;
     if (error)
-        fail_put(put, error);
-    finish(put);
+        fail_object_put(put, error);
+    finish_object_put(put);
 }
 
 static void send_meta(struct put *put)
@@ -116,33 +117,34 @@ static void send_meta(struct put *put)
                             &(struct nats_store){ .subject = buf_view(&subject),
                                                   .header = buf_view(&header),
                                                   .payload = buf_view(&body) },
-                            on_meta, put, &err) == 0)
+                            on_info_stored, put, &err) == 0)
         return;
     fail_send(put, &err);
-    finish(put);
+    finish_object_put(put);
 }
 
 /* --- chunks ------------------------------------------------------------------------- */
 
-static void go_on(struct put *put)
+static void continue_object_put(struct put *put)
 {
-    if (put->failed && is_idle(put))
-        finish(put);
-    else if (!put->failed && put->at_end && is_idle(put))
+    if (put->failed && is_put_idle(put))
+        finish_object_put(put);
+    else if (!put->failed && put->at_end && is_put_idle(put))
         send_meta(put);
     else if (!put->failed && !put->at_end && !put->reading &&
              nats_publisher_count(put->publisher) < WINDOW)
-        read_more(put);
+        read_source_more(put);
 }
 
-static void on_chunk(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_chunk_stored(void *self, const struct nats_error *error,
+                            const struct nats_stored_ack *ack)
 {
     struct put *put = self;
 
     (void)ack;
     if (error)
-        fail_put(put, error);
-    go_on(put);
+        fail_object_put(put, error);
+    continue_object_put(put);
 }
 
 static void send_chunk(struct put *put)
@@ -160,11 +162,11 @@ static void send_chunk(struct put *put)
                             &(struct nats_store){ .subject = buf_view(&subject),
                                                   .payload = data,
                                                   .id = buf_view(&id) },
-                            on_chunk, put, &err) < 0)
+                            on_chunk_stored, put, &err) < 0)
         fail_send(put, &err);
 }
 
-static void work(struct background_task *background_task)
+static void read_source_block(struct background_task *background_task)
 {
     struct put *put = container_of(background_task, struct put, background_task);
     size_t n = 0;
@@ -184,7 +186,7 @@ static void work(struct background_task *background_task)
     put->got = (ssize_t)n;
 }
 
-static void on_read(struct background_task *background_task)
+static void on_source_read(struct background_task *background_task)
 {
     struct put *put = container_of(background_task, struct put, background_task);
     struct err err;
@@ -198,36 +200,38 @@ static void on_read(struct background_task *background_task)
         if (put->got > 0 && !put->failed)
             send_chunk(put);
     }
-    go_on(put);
+    continue_object_put(put);
 }
 
-static void read_more(struct put *put)
+static void read_source_more(struct put *put)
 {
     struct background_tasks *background_tasks;
     struct err err;
 
     if (nats_hub_chores(put->hub, &background_tasks, &err) < 0) {
         fail_text(put, NATS_FAULT_CANCELED, err.text);
-        go_on(put);
+        continue_object_put(put);
         return;
     }
     put->reading = true;
-    background_task_begin(background_tasks, &put->background_task, work, on_read);
+    background_task_begin(background_tasks, &put->background_task, read_source_block,
+                          on_source_read);
 }
 
 /* --- the beginning ------------------------------------------------------------------ */
 
-static void on_found(void *self, const struct nats_error *error, const struct nats_stored *stored)
+static void on_old_info(void *self, const struct nats_error *error,
+                        const struct nats_stored *stored)
 {
     struct put *put = self;
     struct nats_object_info old;
     struct err err;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
-        fail_put(put, error);
+        fail_object_put(put, error);
     else if (stored && nats_object_layout_read(stored->payload, 0, &old, &err) == 0)
         memcpy(put->old_id, old.id, sizeof(put->old_id));
-    go_on(put);
+    continue_object_put(put);
 }
 
 int nats_object_put(const struct nats_objects *objects, const struct nats_object_put *what,
@@ -250,7 +254,7 @@ int nats_object_put(const struct nats_objects *objects, const struct nats_object
                    (unsigned long long)chance_number());
     put->publisher = nats_publisher_new(
         &objects->js, &(struct nats_publisher_options){ .window = WINDOW, .in_order = true });
-    if (nats_object_layout_find(objects, what->name, on_found, put, err) == 0)
+    if (nats_object_layout_find(objects, what->name, on_old_info, put, err) == 0)
         return 0;
     nats_publisher_free(put->publisher);
     free(put->chunk);

@@ -7,7 +7,7 @@
 #include "fleet/nats/core.h"
 #include "fleet/nats/subject.h"
 
-static char *copy_text(const char *text)
+static char *copy_option_text(const char *text)
 {
     return text ? mem_strdup(text) : NULL;
 }
@@ -22,11 +22,12 @@ void nats_options_copy(struct nats_options *to, const struct nats_options *from)
 {
     *to = *from;
     to->servers = NULL;
-    to->name = copy_text(from->name);
-    to->user = copy_text(from->user);
-    to->password = copy_text(from->password);
-    to->token = copy_text(from->token);
-    to->inbox_prefix = copy_text(from->inbox_prefix ? from->inbox_prefix : NATS_INBOX_PREFIX);
+    to->name = copy_option_text(from->name);
+    to->user = copy_option_text(from->user);
+    to->password = copy_option_text(from->password);
+    to->token = copy_option_text(from->token);
+    to->inbox_prefix =
+        copy_option_text(from->inbox_prefix ? from->inbox_prefix : NATS_INBOX_PREFIX);
     DEFAULT(to->connect_timeout, NATS_CONNECT_TIMEOUT_NS);
     DEFAULT(to->ping_interval, NATS_PING_INTERVAL_NS);
     DEFAULT(to->pings_max, NATS_PINGS_MAX);

@@ -45,12 +45,12 @@ struct pending_create {
 
 static void make_consumer(struct nats_ordered *ordered);
 
-static struct timers *timers_of(struct nats_ordered *ordered)
+static struct timers *find_ordered_timers(struct nats_ordered *ordered)
 {
     return loop_timers(ordered->hub->loop);
 }
 
-static void on_deleted(void *self, const struct nats_error *error)
+static void on_ordered_deleted(void *self, const struct nats_error *error)
 {
     (void)self;
     (void)error; /* the server forgets it by itself, later */
@@ -66,29 +66,29 @@ static void drop_consumer(struct nats_ordered *ordered)
         ordered->making->ordered = NULL;
     ordered->making = NULL;
     if (ordered->name[0] && nats_conn_state(ordered->js.conn) == NATS_CONN_CONNECTED)
-        (void)nats_consumer_delete(&ordered->js, ordered->stream, ordered->name, on_deleted, NULL,
-                                   &err);
+        (void)nats_consumer_delete(&ordered->js, ordered->stream, ordered->name, on_ordered_deleted,
+                                   NULL, &err);
     ordered->name[0] = '\0';
 }
 
-static void stop(struct nats_ordered *ordered)
+static void stop_ordered(struct nats_ordered *ordered)
 {
     if (ordered->stopped)
         return;
     ordered->stopped = true;
-    timer_clear(timers_of(ordered), &ordered->pause);
+    timer_clear(find_ordered_timers(ordered), &ordered->pause);
     nats_unlisten(ordered->js.conn, &ordered->listener);
     drop_consumer(ordered);
 }
 
 static void fail_ordered(struct nats_ordered *ordered, const struct nats_error *error)
 {
-    stop(ordered);
+    stop_ordered(ordered);
     if (ordered->options.failed)
         ordered->options.failed(ordered->options.self, error);
 }
 
-static void on_pause_over(struct timer *timer)
+static void on_ordered_retry(struct timer *timer)
 {
     make_consumer(container_of(timer, struct nats_ordered, pause));
 }
@@ -99,11 +99,12 @@ static void pause_then_make(struct nats_ordered *ordered)
 
     if (ordered->failures < PAUSE_DOUBLES)
         ordered->failures++;
-    timer_set(timers_of(ordered), &ordered->pause, clock_after(clock_now(), pause), on_pause_over);
+    timer_set(find_ordered_timers(ordered), &ordered->pause, clock_after(clock_now(), pause),
+              on_ordered_retry);
 }
 
 /* Make another, soon. */
-static void reset(struct nats_ordered *ordered)
+static void reset_ordered(struct nats_ordered *ordered)
 {
     drop_consumer(ordered);
     pause_then_make(ordered);
@@ -120,7 +121,7 @@ static void tell_caught_up(struct nats_ordered *ordered)
         ordered->options.caught_up(ordered->options.self);
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_ordered_message(void *self, const struct nats_msg *msg)
 {
     struct nats_ordered *ordered = self;
     struct nats_puller *puller = ordered->puller;
@@ -129,7 +130,7 @@ static void on_message(void *self, const struct nats_msg *msg)
     if (!nats_delivery_parse(msg->reply, &delivery) || !str_is(delivery.consumer, ordered->name))
         return;
     if (delivery.consumer_seq != ordered->next_number) {
-        reset(ordered);
+        reset_ordered(ordered);
         return;
     }
     ordered->next_number++;
@@ -153,20 +154,20 @@ static void on_idle(void *self)
     tell_caught_up(ordered);
 }
 
-static void on_trouble(void *self, const struct nats_error *error)
+static void on_ordered_trouble(void *self, const struct nats_error *error)
 {
     (void)error;
-    reset(self);
+    reset_ordered(self);
 }
 
-static void on_pull_failed(void *self, const struct nats_error *error)
+static void on_ordered_pull_failed(void *self, const struct nats_error *error)
 {
     struct nats_ordered *ordered = self;
 
     if (error->fault == NATS_FAULT_DENIED || error->fault == NATS_FAULT_CANCELED)
         fail_ordered(ordered, error);
     else
-        reset(ordered);
+        reset_ordered(ordered);
 }
 
 /* --- the consumer ------------------------------------------------------------------- */
@@ -183,9 +184,9 @@ static void start_puller(struct nats_ordered *ordered)
                                           .batch = ordered->options.batch,
                                           .expires = EXPIRES_NS,
                                           .heartbeat = HEARTBEAT_NS,
-                                          .message = on_message,
-                                          .trouble = on_trouble,
-                                          .failed = on_pull_failed,
+                                          .message = on_ordered_message,
+                                          .trouble = on_ordered_trouble,
+                                          .failed = on_ordered_pull_failed,
                                           .idle = on_idle,
                                           .self = ordered,
                                       },
@@ -215,7 +216,7 @@ static void on_made(void *self, const struct nats_error *error,
                        (error->fault == NATS_FAULT_NOT_FOUND && ordered->last_seq > 0);
 
         if (passing)
-            reset(ordered);
+            reset_ordered(ordered);
         else
             fail_ordered(ordered, error);
         return;
@@ -226,7 +227,7 @@ static void on_made(void *self, const struct nats_error *error,
         tell_caught_up(ordered);
 }
 
-static void choose_name(struct nats_ordered *ordered)
+static void choose_ordered_name(struct nats_ordered *ordered)
 {
     (void)snprintf(ordered->name, sizeof(ordered->name), "o%llx",
                    (unsigned long long)chance_number());
@@ -254,7 +255,7 @@ static void make_consumer(struct nats_ordered *ordered)
     if (ordered->stopped || nats_conn_state(ordered->js.conn) != NATS_CONN_CONNECTED)
         return; /* the connection says when it is time */
     if (!ordered->name[0])
-        choose_name(ordered);
+        choose_ordered_name(ordered);
     ordered->making = mem_alloc(sizeof(*ordered->making));
     ordered->making->ordered = ordered;
     if (nats_consumer_ensure(&ordered->js, ordered->stream, &config, on_made, ordered->making,
@@ -262,16 +263,16 @@ static void make_consumer(struct nats_ordered *ordered)
         return;
     free(ordered->making);
     ordered->making = NULL;
-    reset(ordered); /* too much waits to be sent */
+    reset_ordered(ordered); /* too much waits to be sent */
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_ordered_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct nats_ordered *ordered = container_of(listener, struct nats_ordered, listener);
 
     switch (event->kind) {
     case NATS_EVENT_CONNECTED:
-        timer_clear(timers_of(ordered), &ordered->pause);
+        timer_clear(find_ordered_timers(ordered), &ordered->pause);
         drop_consumer(ordered); /* what was on its way to us is lost */
         make_consumer(ordered);
         break;
@@ -282,7 +283,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void bury(struct nats_grave *grave)
+static void bury_ordered(struct nats_grave *grave)
 {
     struct nats_ordered *ordered = container_of(grave, struct nats_ordered, grave);
 
@@ -313,7 +314,7 @@ struct nats_ordered *nats_ordered_new(const struct nats_js *js,
     ordered->last_seq = options->after_seq;
     ordered->stream = mem_strdup(options->stream);
     ordered->filter = options->filter_subject ? mem_strdup(options->filter_subject) : NULL;
-    nats_listen(js->conn, &ordered->listener, on_event);
+    nats_listen(js->conn, &ordered->listener, on_ordered_event);
     make_consumer(ordered);
     return ordered;
 }
@@ -322,6 +323,6 @@ void nats_ordered_free(struct nats_ordered *ordered)
 {
     if (!ordered)
         return;
-    stop(ordered);
-    nats_hub_bury(ordered->hub, &ordered->grave, bury);
+    stop_ordered(ordered);
+    nats_hub_bury(ordered->hub, &ordered->grave, bury_ordered);
 }

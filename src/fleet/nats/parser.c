@@ -29,7 +29,7 @@ struct line {
 typedef int frame_fn(struct nats_parser *parser, struct str input, const struct line *line,
                      struct nats_frame *ret, size_t *ret_used, struct err *err);
 
-static bool is_blank(char c)
+static bool is_protocol_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -43,10 +43,10 @@ static void split_fields(struct str text, struct line *line)
     while (at < text.n) {
         size_t begin;
 
-        while (at < text.n && is_blank(text.p[at]))
+        while (at < text.n && is_protocol_blank(text.p[at]))
             at++;
         begin = at;
-        while (at < text.n && !is_blank(text.p[at]))
+        while (at < text.n && !is_protocol_blank(text.p[at]))
             at++;
         if (at == begin)
             break;
@@ -56,8 +56,8 @@ static void split_fields(struct str text, struct line *line)
     }
 }
 
-static int read_number(struct str text, uint64_t max, uint64_t *ret, const char *what,
-                       struct err *err)
+static int read_protocol_number(struct str text, uint64_t max, uint64_t *ret, const char *what,
+                                struct err *err)
 {
     uint64_t number = 0;
 
@@ -76,9 +76,9 @@ static int read_number(struct str text, uint64_t max, uint64_t *ret, const char 
 }
 
 /* The payload after the line, once it is all there. */
-static int read_body(struct nats_parser *parser, struct str input, const struct line *line,
-                     uint64_t header, uint64_t total, struct nats_frame *ret, size_t *ret_used,
-                     struct err *err)
+static int read_payload(struct nats_parser *parser, struct str input, const struct line *line,
+                        uint64_t header, uint64_t total, struct nats_frame *ret, size_t *ret_used,
+                        struct err *err)
 {
     size_t whole = line->size + (size_t)total + LINE_END_SIZE;
     const char *body = input.p + line->size;
@@ -105,13 +105,14 @@ static int read_msg(struct nats_parser *parser, struct str input, const struct l
 
     if (line->count < 3 || line->count > 4)
         return err_set(err, ERR_INVALID, "protocol error: MSG with %zu fields", line->count);
-    if (read_number(line->fields[1], INT64_MAX, &frame.sid, "subscription id", err) < 0 ||
-        read_number(line->fields[line->count - 1], parser->payload_max, &total, "payload", err) < 0)
+    if (read_protocol_number(line->fields[1], INT64_MAX, &frame.sid, "subscription id", err) < 0 ||
+        read_protocol_number(line->fields[line->count - 1], parser->payload_max, &total, "payload",
+                             err) < 0)
         return -1;
     frame.subject = line->fields[0];
     frame.reply = line->count == 4 ? line->fields[2] : STR("");
     *ret = frame;
-    return read_body(parser, input, line, 0, total, ret, ret_used, err);
+    return read_payload(parser, input, line, 0, total, ret, ret_used, err);
 }
 
 static int read_hmsg(struct nats_parser *parser, struct str input, const struct line *line,
@@ -122,15 +123,16 @@ static int read_hmsg(struct nats_parser *parser, struct str input, const struct 
 
     if (line->count < 4 || line->count > 5)
         return err_set(err, ERR_INVALID, "protocol error: HMSG with %zu fields", line->count);
-    if (read_number(line->fields[1], INT64_MAX, &frame.sid, "subscription id", err) < 0 ||
-        read_number(line->fields[line->count - 1], parser->payload_max, &total, "payload", err) < 0)
+    if (read_protocol_number(line->fields[1], INT64_MAX, &frame.sid, "subscription id", err) < 0 ||
+        read_protocol_number(line->fields[line->count - 1], parser->payload_max, &total, "payload",
+                             err) < 0)
         return -1;
-    if (read_number(line->fields[line->count - 2], total, &header, "header", err) < 0)
+    if (read_protocol_number(line->fields[line->count - 2], total, &header, "header", err) < 0)
         return -1;
     frame.subject = line->fields[0];
     frame.reply = line->count == 5 ? line->fields[2] : STR("");
     *ret = frame;
-    return read_body(parser, input, line, header, total, ret, ret_used, err);
+    return read_payload(parser, input, line, header, total, ret, ret_used, err);
 }
 
 static const struct word {
@@ -144,7 +146,7 @@ static const struct word {
     { { "INFO", 4 }, NATS_FRAME_INFO, NULL },
 };
 
-static const struct word *find_word(struct str name)
+static const struct word *find_protocol_word(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (words[i].name.n == name.n && strncasecmp(words[i].name.p, name.p, name.n) == 0)
@@ -152,14 +154,14 @@ static const struct word *find_word(struct str name)
     return NULL;
 }
 
-static struct str strip_quotes(struct str text)
+static struct str strip_error_quotes(struct str text)
 {
     if (text.n >= 2 && text.p[0] == '\'' && text.p[text.n - 1] == '\'')
         return str_slice(text, 1, text.n - 2);
     return text;
 }
 
-static int refuse_word(struct str name, struct err *err)
+static int refuse_protocol_word(struct str name, struct err *err)
 {
     char shown[SHOWN_MAX + 1];
     size_t n = name.n < SHOWN_MAX ? name.n : SHOWN_MAX;
@@ -170,25 +172,26 @@ static int refuse_word(struct str name, struct err *err)
     return err_set(err, ERR_INVALID, "protocol error: unknown operation '%s'", shown);
 }
 
-static int read_line(struct nats_parser *parser, struct str input, struct str text, size_t size,
-                     struct nats_frame *ret, size_t *ret_used, struct err *err)
+static int read_protocol_line(struct nats_parser *parser, struct str input, struct str text,
+                              size_t size, struct nats_frame *ret, size_t *ret_used,
+                              struct err *err)
 {
     struct str name = text, rest;
     const struct word *word;
     struct line line = { .size = size };
 
     name.n = 0;
-    while (name.n < text.n && !is_blank(text.p[name.n]))
+    while (name.n < text.n && !is_protocol_blank(text.p[name.n]))
         name.n++;
     rest = str_from_offset(text, name.n);
-    word = find_word(name);
+    word = find_protocol_word(name);
     if (!word)
-        return refuse_word(name, err);
+        return refuse_protocol_word(name, err);
     if (word->read) {
         split_fields(rest, &line);
         return word->read(parser, input, &line, ret, ret_used, err);
     }
-    *ret = (struct nats_frame){ .kind = word->kind, .text = strip_quotes(str_trim(rest)) };
+    *ret = (struct nats_frame){ .kind = word->kind, .text = strip_error_quotes(str_trim(rest)) };
     *ret_used = size;
     return 0;
 }
@@ -223,5 +226,6 @@ int nats_parser_next(struct nats_parser *parser, struct str input, struct nats_f
     text = (struct str){ input.p, (size_t)(end - input.p) };
     if (text.n > 0 && text.p[text.n - 1] == '\r')
         text.n--;
-    return read_line(parser, input, text, (size_t)(end - input.p) + 1, ret_frame, ret_used, err);
+    return read_protocol_line(parser, input, text, (size_t)(end - input.p) + 1, ret_frame, ret_used,
+                              err);
 }

@@ -9,13 +9,13 @@
 #define OVERHEAD   64
 #define DIGITS_MAX 20
 
-static char *put_text(char *to, struct str text)
+static char *put_frame_text(char *to, struct str text)
 {
     memcpy(to, text.p, text.n);
     return to + text.n;
 }
 
-static char *put_number(char *to, size_t number)
+static char *put_frame_number(char *to, size_t number)
 {
     char digits[DIGITS_MAX];
     size_t n = 0;
@@ -40,22 +40,22 @@ static char *put_pub(char *to, const struct nats_pub *pub)
 {
     size_t header = pub->header.n > 0 ? pub->header.n + 2 : 0;
 
-    to = put_text(to, header > 0 ? STR("HPUB ") : STR("PUB "));
-    to = put_text(to, pub->subject);
+    to = put_frame_text(to, header > 0 ? STR("HPUB ") : STR("PUB "));
+    to = put_frame_text(to, pub->subject);
     *to++ = ' ';
     if (pub->reply.n > 0) {
-        to = put_text(to, pub->reply);
+        to = put_frame_text(to, pub->reply);
         *to++ = ' ';
     }
     if (header > 0) {
-        to = put_number(to, header);
+        to = put_frame_number(to, header);
         *to++ = ' ';
     }
-    to = put_line_end(put_number(to, header + pub->payload.n));
+    to = put_line_end(put_frame_number(to, header + pub->payload.n));
     if (header > 0)
-        to = put_line_end(put_text(to, pub->header));
+        to = put_line_end(put_frame_text(to, pub->header));
     if (pub->payload.n > 0)
-        to = put_text(to, pub->payload);
+        to = put_frame_text(to, pub->payload);
     return put_line_end(to);
 }
 

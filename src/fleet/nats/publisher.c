@@ -66,7 +66,7 @@ struct nats_publisher {
     bool has_backlog;
 };
 
-static void pump(struct nats_publisher *publisher);
+static void pump_publisher(struct nats_publisher *publisher);
 
 /* --- acks --------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ int nats_stored_ack_decode(struct str payload, const char *stream, struct nats_s
 
 /* --- the list ----------------------------------------------------------------------- */
 
-static void append(struct nats_publisher *publisher, struct entry *entry)
+static void append_pending(struct nats_publisher *publisher, struct entry *entry)
 {
     entry->prev = publisher->last;
     *(publisher->last ? &publisher->last->next : &publisher->first) = entry;
@@ -192,7 +192,7 @@ static void free_follower(struct entry *entry)
     }
 }
 
-static void unlink_entry(struct nats_publisher *publisher, struct entry *entry)
+static void unlink_pending(struct nats_publisher *publisher, struct entry *entry)
 {
     take_from_again(entry);
     free_follower(entry);
@@ -204,13 +204,13 @@ static void unlink_entry(struct nats_publisher *publisher, struct entry *entry)
     publisher->bytes -= entry->size;
 }
 
-static void finish(struct nats_publisher *publisher, struct entry *entry,
-                   const struct nats_error *error, const struct nats_stored_ack *ack)
+static void finish_publish(struct nats_publisher *publisher, struct entry *entry,
+                           const struct nats_error *error, const struct nats_stored_ack *ack)
 {
     nats_stored_ack_fn *fn = entry->fn;
     void *self = entry->self;
 
-    unlink_entry(publisher, entry);
+    unlink_pending(publisher, entry);
     free(entry);
     fn(self, error, ack);
 }
@@ -241,20 +241,20 @@ static void tell_ready(struct nats_publisher *publisher)
 
 /* --- sending ------------------------------------------------------------------------ */
 
-static void on_pause_over(struct timer *timer)
+static void on_publish_retry(struct timer *timer)
 {
-    pump(container_of(timer, struct nats_publisher, pause));
+    pump_publisher(container_of(timer, struct nats_publisher, pause));
 }
 
 static void pause_sending(struct nats_publisher *publisher)
 {
     if (!timer_is_set(&publisher->pause))
         timer_set(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->pause,
-                  clock_after(clock_now(), NATS_PUBLISHER_PAUSE_NS), on_pause_over);
+                  clock_after(clock_now(), NATS_PUBLISHER_PAUSE_NS), on_publish_retry);
 }
 
 /* For now, or for good. */
-static bool is_passing(const struct nats_error *error)
+static bool is_publish_retried(const struct nats_error *error)
 {
     return error->fault == NATS_FAULT_TIMEOUT || error->fault == NATS_FAULT_NO_RESPONDERS ||
            error->fault == NATS_FAULT_DISCONNECTED ||
@@ -265,8 +265,8 @@ static void refuse_entry(struct entry *entry, const struct nats_error *error)
 {
     struct nats_publisher *publisher = entry->publisher;
 
-    if (!is_passing(error) || publisher->closed || clock_now() >= entry->deadline) {
-        finish(publisher, entry, error, NULL);
+    if (!is_publish_retried(error) || publisher->closed || clock_now() >= entry->deadline) {
+        finish_publish(publisher, entry, error, NULL);
         return;
     }
     if (error->fault == NATS_FAULT_DISCONNECTED)
@@ -276,7 +276,7 @@ static void refuse_entry(struct entry *entry, const struct nats_error *error)
         pause_sending(publisher);
 }
 
-static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_publish_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct entry *entry = self;
     struct nats_publisher *publisher = entry->publisher;
@@ -290,12 +290,12 @@ static void on_reply(void *self, const struct nats_error *error, const struct na
     else if (nats_stored_ack_decode(msg->payload, publisher->options.stream, &ack, &refused) < 0)
         refuse_entry(entry, &refused);
     else
-        finish(publisher, entry, NULL, &ack);
+        finish_publish(publisher, entry, NULL, &ack);
     if (publisher->closed)
         return;
     tell_ready(publisher);
     if (publisher->unsent || publisher->again)
-        pump(publisher);
+        pump_publisher(publisher);
 }
 
 /* False: not now. */
@@ -308,7 +308,7 @@ static bool send_entry(struct entry *entry)
     struct nats_error error;
     struct err err;
 
-    if (nats_request(publisher->js.conn, &pub, publisher->options.ack_wait, on_reply, entry,
+    if (nats_request(publisher->js.conn, &pub, publisher->options.ack_wait, on_publish_reply, entry,
                      &entry->request, &err) == 0) {
         entry->sent = true;
         publisher->under_way++;
@@ -317,7 +317,7 @@ static bool send_entry(struct entry *entry)
     if (err.code == ERR_BUSY)
         return false;
     nats_error_set(&error, NATS_FAULT_REFUSED, 0, "%s", err.text);
-    finish(publisher, entry, &error, NULL);
+    finish_publish(publisher, entry, &error, NULL);
     return true;
 }
 
@@ -328,7 +328,7 @@ static bool can_send(const struct nats_publisher *publisher)
            !timer_is_set(&publisher->pause);
 }
 
-static void send_waiting(struct nats_publisher *publisher)
+static void send_waiting_entries(struct nats_publisher *publisher)
 {
     while (publisher->again && can_send(publisher)) {
         struct entry *entry = publisher->again;
@@ -352,11 +352,11 @@ static void send_waiting(struct nats_publisher *publisher)
     }
 }
 
-static void pump(struct nats_publisher *publisher)
+static void pump_publisher(struct nats_publisher *publisher)
 {
     if (publisher->under_way <= publisher->options.window / 2)
         publisher->holds = false;
-    send_waiting(publisher);
+    send_waiting_entries(publisher);
     if (publisher->under_way == publisher->options.window)
         publisher->holds = true;
     note_backlog(publisher);
@@ -364,7 +364,7 @@ static void pump(struct nats_publisher *publisher)
 
 /* --- giving up ---------------------------------------------------------------------- */
 
-static void expire(struct timer *timer);
+static void expire_entries(struct timer *timer);
 
 /* Messages end in the order in which they came: all may take the same time. */
 static void watch_expiry(struct nats_publisher *publisher, int64_t earliest)
@@ -373,12 +373,12 @@ static void watch_expiry(struct nats_publisher *publisher, int64_t earliest)
 
     if (first && first->deadline != CLOCK_NEVER && !publisher->closed)
         timer_set(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->expiry,
-                  first->deadline > earliest ? first->deadline : earliest, expire);
+                  first->deadline > earliest ? first->deadline : earliest, expire_entries);
 }
 
 /* Without a connection nobody answers what waits for one; else the answer, or that there is none,
  * ends it. */
-static void expire(struct timer *timer)
+static void expire_entries(struct timer *timer)
 {
     struct nats_publisher *publisher = container_of(timer, struct nats_publisher, expiry);
     const int64_t now = clock_now();
@@ -387,12 +387,12 @@ static void expire(struct timer *timer)
     nats_error_set(&error, NATS_FAULT_DISCONNECTED, 0, "there is no connection to the server");
     while (publisher->first && !publisher->first->sent && publisher->first->deadline <= now &&
            nats_conn_state(publisher->js.conn) != NATS_CONN_CONNECTED)
-        finish(publisher, publisher->first, &error, NULL);
+        finish_publish(publisher, publisher->first, &error, NULL);
     tell_ready(publisher);
     watch_expiry(publisher, clock_after(now, NATS_PUBLISHER_PAUSE_NS));
 }
 
-static void clear_timers(struct nats_publisher *publisher)
+static void clear_publisher_timers(struct nats_publisher *publisher)
 {
     struct timers *timers = loop_timers(nats_conn_loop(publisher->js.conn));
 
@@ -403,18 +403,18 @@ static void clear_timers(struct nats_publisher *publisher)
 
 /* --- the connection ----------------------------------------------------------------- */
 
-static void fail_all(struct nats_publisher *publisher, const struct nats_error *error)
+static void fail_all_entries(struct nats_publisher *publisher, const struct nats_error *error)
 {
     while (publisher->first) {
         struct entry *entry = publisher->first;
 
         if (entry->sent)
             nats_request_cancel(publisher->js.conn, entry->request);
-        finish(publisher, entry, error, NULL);
+        finish_publish(publisher, entry, error, NULL);
     }
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_publisher_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct nats_publisher *publisher = container_of(listener, struct nats_publisher, listener);
 
@@ -422,14 +422,14 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     case NATS_EVENT_CONNECTED:
         drop_again(publisher);
         publisher->unsent = publisher->first;
-        pump(publisher);
+        pump_publisher(publisher);
         break;
-    case NATS_EVENT_WRITABLE: pump(publisher); break;
+    case NATS_EVENT_WRITABLE: pump_publisher(publisher); break;
     case NATS_EVENT_CLOSED:
         publisher->closed = true;
-        clear_timers(publisher);
+        clear_publisher_timers(publisher);
         note_backlog(publisher);
-        fail_all(publisher, event->error);
+        fail_all_entries(publisher, event->error);
         break;
     default: break;
     }
@@ -451,11 +451,11 @@ struct nats_publisher *nats_publisher_new(const struct nats_js *js,
     own->bytes_max = own->bytes_max ? own->bytes_max : NATS_PUBLISHER_BYTES_MAX;
     own->ack_wait = own->ack_wait ? own->ack_wait : NATS_PUBLISHER_ACK_WAIT_NS;
     publisher->again_end = &publisher->again;
-    nats_listen(js->conn, &publisher->listener, on_event);
+    nats_listen(js->conn, &publisher->listener, on_publisher_event);
     return publisher;
 }
 
-static void bury(struct nats_grave *grave)
+static void bury_publisher(struct nats_grave *grave)
 {
     struct nats_publisher *publisher = container_of(grave, struct nats_publisher, grave);
 
@@ -471,13 +471,13 @@ void nats_publisher_free(struct nats_publisher *publisher)
         return;
     if (!publisher->closed) {
         publisher->closed = true;
-        clear_timers(publisher);
+        clear_publisher_timers(publisher);
         note_backlog(publisher);
         nats_unlisten(publisher->js.conn, &publisher->listener);
         nats_error_set(&error, NATS_FAULT_CANCELED, 0, "the publisher is closed");
-        fail_all(publisher, &error);
+        fail_all_entries(publisher, &error);
     }
-    nats_hub_bury(publisher->hub, &publisher->grave, bury);
+    nats_hub_bury(publisher->hub, &publisher->grave, bury_publisher);
 }
 
 size_t nats_publisher_count(const struct nats_publisher *publisher)
@@ -518,8 +518,8 @@ static int add_id(const struct nats_js *js, struct buf *header, const char *name
     return nats_header_add(header, name, str_from(text), err);
 }
 
-static int make_header(const struct nats_js *js, const struct nats_store *store, struct buf *header,
-                       struct err *err)
+static int make_publish_header(const struct nats_js *js, const struct nats_store *store,
+                               struct buf *header, struct err *err)
 {
     buf_add_str(header, store->header);
     if (store->id.n > 0 && add_id(js, header, "Nats-Msg-Id", store->id, err) < 0)
@@ -562,9 +562,9 @@ static struct entry *new_entry(struct nats_publisher *publisher, const struct na
     return entry;
 }
 
-static void on_gathered(struct timer *timer)
+static void on_publish_gathered(struct timer *timer)
 {
-    pump(container_of(timer, struct nats_publisher, gather));
+    pump_publisher(container_of(timer, struct nats_publisher, gather));
 }
 
 /* The first that waits sets the time for all that come meanwhile. */
@@ -572,7 +572,7 @@ static void begin_gathering(struct nats_publisher *publisher)
 {
     if (!timer_is_set(&publisher->gather))
         timer_set(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->gather,
-                  clock_after(clock_now(), publisher->options.linger), on_gathered);
+                  clock_after(clock_now(), publisher->options.linger), on_publish_gathered);
 }
 
 void nats_publisher_hurry(struct nats_publisher *publisher)
@@ -580,11 +580,11 @@ void nats_publisher_hurry(struct nats_publisher *publisher)
     if (publisher->closed || !timer_is_set(&publisher->gather))
         return;
     timer_clear(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->gather);
-    pump(publisher);
+    pump_publisher(publisher);
 }
 
 /* The entry waits for the last one of its subject, and is the last now. */
-static void follow(struct entry *entry)
+static void follow_subject(struct entry *entry)
 {
     struct map *tails = &entry->publisher->tails;
     struct entry *before = map_remove(tails, entry->subject);
@@ -596,8 +596,8 @@ static void follow(struct entry *entry)
     (void)map_set(tails, entry->subject, entry);
 }
 
-static int check_room(struct nats_publisher *publisher, const struct nats_store *store,
-                      struct err *err)
+static int check_publisher_room(struct nats_publisher *publisher, const struct nats_store *store,
+                                struct err *err)
 {
     size_t size = store->subject.n + store->header.n + store->payload.n;
 
@@ -619,19 +619,19 @@ int nats_publisher_send(struct nats_publisher *publisher, const struct nats_stor
     AUTO_BUF struct buf header = BUF_INIT(NATS_HEADER_MAX);
     struct entry *entry;
 
-    if (check_room(publisher, store, err) < 0 ||
-        make_header(&publisher->js, store, &header, err) < 0)
+    if (check_publisher_room(publisher, store, err) < 0 ||
+        make_publish_header(&publisher->js, store, &header, err) < 0)
         return -1;
     entry = new_entry(publisher, store, buf_view(&header));
     entry->fn = fn;
     entry->self = self;
-    append(publisher, entry);
+    append_pending(publisher, entry);
     if (publisher->options.in_order)
-        follow(entry);
+        follow_subject(entry);
     if (!timer_is_set(&publisher->expiry))
         watch_expiry(publisher, 0);
     if (publisher->options.linger > 0 && publisher->unsent == entry)
         begin_gathering(publisher);
-    pump(publisher);
+    pump_publisher(publisher);
     return 0;
 }

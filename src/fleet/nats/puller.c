@@ -62,7 +62,7 @@ struct nats_puller {
     bool stopped;        /* for good */
 };
 
-static size_t count_asked(const struct nats_puller *puller)
+static size_t count_asked_messages(const struct nats_puller *puller)
 {
     size_t asked = 0;
 
@@ -80,7 +80,7 @@ static void forget_ask(struct nats_puller *puller, size_t at)
 
 /* --- asking ------------------------------------------------------------------------- */
 
-static struct timers *timers_of(struct nats_puller *puller)
+static struct timers *find_puller_timers(struct nats_puller *puller)
 {
     return loop_timers(puller->hub->loop);
 }
@@ -95,18 +95,19 @@ static void print_ask(const struct nats_puller *puller, size_t count, struct buf
 }
 
 static void on_watchdog(struct timer *timer);
-static void on_pause_over(struct timer *timer);
+static void on_puller_retry(struct timer *timer);
 
 static void arm_watchdog(struct nats_puller *puller)
 {
     puller->heard = false;
-    timer_set(timers_of(puller), &puller->watchdog,
+    timer_set(find_puller_timers(puller), &puller->watchdog,
               clock_after(clock_now(), 2 * puller->options.heartbeat), on_watchdog);
 }
 
 static void pause_asking(struct nats_puller *puller, int64_t pause)
 {
-    timer_set(timers_of(puller), &puller->pause, clock_after(clock_now(), pause), on_pause_over);
+    timer_set(find_puller_timers(puller), &puller->pause, clock_after(clock_now(), pause),
+              on_puller_retry);
 }
 
 static void send_ask(struct nats_puller *puller, size_t count)
@@ -148,9 +149,9 @@ static bool yield_turn(struct nats_puller *puller)
 }
 
 /* For what is free, when that is half of the batch. */
-static void refill(struct nats_puller *puller)
+static void refill_puller(struct nats_puller *puller)
 {
-    const size_t taken = puller->held + count_asked(puller);
+    const size_t taken = puller->held + count_asked_messages(puller);
 
     if (puller->stopped || puller->ask_count == (puller->options.is_busy ? ASKS_MAX : 1) ||
         taken > puller->options.batch / 2 || timer_is_set(&puller->pause) ||
@@ -159,9 +160,9 @@ static void refill(struct nats_puller *puller)
     send_ask(puller, puller->options.batch - taken);
 }
 
-static void on_pause_over(struct timer *timer)
+static void on_puller_retry(struct timer *timer)
 {
-    refill(container_of(timer, struct nats_puller, pause));
+    refill_puller(container_of(timer, struct nats_puller, pause));
 }
 
 /* --- what is wrong ------------------------------------------------------------------ */
@@ -177,13 +178,13 @@ static void tell_fault(nats_done_fn *fn, struct nats_puller *puller, enum nats_f
     fn(puller->options.self, &error);
 }
 
-static void stop(struct nats_puller *puller)
+static void stop_puller(struct nats_puller *puller)
 {
     if (puller->stopped)
         return;
     puller->stopped = true;
-    timer_clear(timers_of(puller), &puller->watchdog);
-    timer_clear(timers_of(puller), &puller->pause);
+    timer_clear(find_puller_timers(puller), &puller->watchdog);
+    timer_clear(find_puller_timers(puller), &puller->pause);
     nats_unlisten(puller->js.conn, &puller->listener);
     nats_sub_free(puller->sub);
     puller->sub = NULL;
@@ -192,7 +193,7 @@ static void stop(struct nats_puller *puller)
 static void fail_puller(struct nats_puller *puller, enum nats_fault fault, int code,
                         struct str text)
 {
-    stop(puller);
+    stop_puller(puller);
     tell_fault(puller->options.failed, puller, fault, code, text);
 }
 
@@ -209,11 +210,11 @@ static void on_watchdog(struct timer *timer)
     puller->ask_count = 0;
     tell_fault(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
                STR("no heartbeat: it is gone, or permission to pull from it is missing"));
-    refill(puller);
+    refill_puller(puller);
 }
 
 /* The number of the request whose inbox it is; 0: none. */
-static uint64_t read_number(const struct nats_puller *puller, struct str subject)
+static uint64_t read_pull_number(const struct nats_puller *puller, struct str subject)
 {
     uint64_t number = 0;
 
@@ -230,7 +231,7 @@ static uint64_t read_number(const struct nats_puller *puller, struct str subject
 /* The place of the request whose inbox it is; ask_count: it is no longer waited for. */
 static size_t find_ask(const struct nats_puller *puller, struct str subject)
 {
-    const uint64_t number = read_number(puller, subject);
+    const uint64_t number = read_pull_number(puller, subject);
     size_t i = 0;
 
     while (i < puller->ask_count && puller->asks[i].number != number)
@@ -261,8 +262,8 @@ static const struct {
     { 0, "", IS_TROUBLE, NATS_FAULT_PROTOCOL }, /* of a server that knows more than we do */
 };
 
-static void take_status(struct nats_puller *puller, const struct nats_msg *msg, int status,
-                        struct str text)
+static void take_pull_status(struct nats_puller *puller, const struct nats_msg *msg, int status,
+                             struct str text)
 {
     const size_t ask = find_ask(puller, msg->subject);
     size_t i = 0;
@@ -286,12 +287,12 @@ static void take_status(struct nats_puller *puller, const struct nats_msg *msg, 
         pause_asking(puller, NATS_PULLER_PAUSE_NS);
         tell_fault(puller->options.trouble, puller, verdicts[i].fault, status, text);
     }
-    refill(puller);
+    refill_puller(puller);
 }
 
 /* --- messages ----------------------------------------------------------------------- */
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_puller_message(void *self, const struct nats_msg *msg)
 {
     struct nats_puller *puller = self;
     struct str text;
@@ -301,7 +302,7 @@ static void on_message(void *self, const struct nats_msg *msg)
     if (msg->header.n > 0 && msg->reply.n == 0)
         status = nats_header_status(msg->header, &text);
     if (status != 0) {
-        take_status(puller, msg, status, text);
+        take_pull_status(puller, msg, status, text);
         return;
     }
     if (msg->reply.n == 0)
@@ -311,26 +312,26 @@ static void on_message(void *self, const struct nats_msg *msg)
     puller->held++;
     puller->came++;
     puller->options.message(puller->options.self, msg);
-    refill(puller);
+    refill_puller(puller);
 }
 
 void nats_puller_done(struct nats_puller *puller, size_t count)
 {
     puller->held -= count < puller->held ? count : puller->held;
-    refill(puller);
+    refill_puller(puller);
 }
 
-static void on_sub_failed(void *self, const struct nats_error *error)
+static void on_puller_sub_failed(void *self, const struct nats_error *error)
 {
     fail_puller(self, error->fault, error->code, str_from(error->text));
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_puller_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct nats_puller *puller = container_of(listener, struct nats_puller, listener);
 
     switch (event->kind) {
-    case NATS_EVENT_CONNECTED: refill(puller); break;
+    case NATS_EVENT_CONNECTED: refill_puller(puller); break;
     case NATS_EVENT_DISCONNECTED: puller->ask_count = 0; break;
     case NATS_EVENT_DENIED:
         if (!str_is(event->subject, puller->subject))
@@ -348,7 +349,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
 /* --- life --------------------------------------------------------------------------- */
 
-static int check_options(const struct nats_puller_options *options, struct err *err)
+static int check_puller_options(const struct nats_puller_options *options, struct err *err)
 {
     if (!options->stream || !nats_subject_is_token(str_from(options->stream)))
         return err_set(err, ERR_INVALID, "not a valid name of a stream");
@@ -357,7 +358,8 @@ static int check_options(const struct nats_puller_options *options, struct err *
     return 0;
 }
 
-static void set_options(struct nats_puller *puller, const struct nats_puller_options *options)
+static void set_puller_options(struct nats_puller *puller,
+                               const struct nats_puller_options *options)
 {
     struct nats_puller_options *own = &puller->options;
     struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -380,7 +382,7 @@ static void set_options(struct nats_puller *puller, const struct nats_puller_opt
     puller->inbox = buf_take(&text);
 }
 
-static void bury(struct nats_grave *grave)
+static void bury_puller(struct nats_grave *grave)
 {
     struct nats_puller *puller = container_of(grave, struct nats_puller, grave);
 
@@ -396,25 +398,25 @@ struct nats_puller *nats_puller_new(const struct nats_js *js,
     AUTO_BUF struct buf pattern = BUF_INIT(NATS_SUBJECT_MAX);
     struct nats_puller *puller;
 
-    if (check_options(options, err) < 0)
+    if (check_puller_options(options, err) < 0)
         return NULL;
     puller = mem_zalloc(sizeof(*puller));
     puller->js = *js;
     puller->hub = nats_conn_hub(js->conn);
-    set_options(puller, options);
+    set_puller_options(puller, options);
     buf_printf(&pattern, "%s*", puller->inbox);
     puller->sub = nats_sub_new(js->conn,
                                &(struct nats_sub_options){ .subject = buf_text(&pattern),
-                                                           .message = on_message,
-                                                           .failed = on_sub_failed,
+                                                           .message = on_puller_message,
+                                                           .failed = on_puller_sub_failed,
                                                            .self = puller },
                                err);
     if (!puller->sub) {
-        bury(&puller->grave);
+        bury_puller(&puller->grave);
         return NULL;
     }
-    nats_listen(js->conn, &puller->listener, on_event);
-    refill(puller);
+    nats_listen(js->conn, &puller->listener, on_puller_event);
+    refill_puller(puller);
     return puller;
 }
 
@@ -422,6 +424,6 @@ void nats_puller_free(struct nats_puller *puller)
 {
     if (!puller)
         return;
-    stop(puller);
-    nats_hub_bury(puller->hub, &puller->grave, bury);
+    stop_puller(puller);
+    nats_hub_bury(puller->hub, &puller->grave, bury_puller);
 }

@@ -46,7 +46,7 @@ struct nats_requests {
 
 /* --- one ---------------------------------------------------------------------------- */
 
-static void forget(struct nats_requests *requests, struct pending *pending)
+static void forget_request(struct nats_requests *requests, struct pending *pending)
 {
     (void)idmap_remove(&requests->pending, pending->id);
     *(pending == requests->first ? &requests->first : &pending->prev->next) = pending->next;
@@ -55,17 +55,17 @@ static void forget(struct nats_requests *requests, struct pending *pending)
 }
 
 /* It is gone before its callback comes. */
-static void finish(struct nats_requests *requests, struct pending *pending,
-                   const struct nats_error *error, const struct nats_msg *msg)
+static void finish_request(struct nats_requests *requests, struct pending *pending,
+                           const struct nats_error *error, const struct nats_msg *msg)
 {
     nats_reply_fn *fn = pending->fn;
     void *self = pending->self;
 
-    forget(requests, pending);
+    forget_request(requests, pending);
     fn(self, error, msg);
 }
 
-static void on_due(struct timer *timer);
+static void on_request_timeout(struct timer *timer);
 
 /* Most requests are answered long before their deadline, so a timer for each would be set and
  * cleared for nothing. */
@@ -73,7 +73,8 @@ static void expect_deadline(struct nats_requests *requests, int64_t deadline)
 {
     if (timer_is_set(&requests->timer) && requests->timer.deadline <= deadline)
         return;
-    timer_set(loop_timers(requests->conn->hub->loop), &requests->timer, deadline, on_due);
+    timer_set(loop_timers(requests->conn->hub->loop), &requests->timer, deadline,
+              on_request_timeout);
 }
 
 static struct pending *find_late(struct nats_requests *requests, int64_t now, uint64_t last)
@@ -86,7 +87,7 @@ static struct pending *find_late(struct nats_requests *requests, int64_t now, ui
 }
 
 /* A callback may end others, and add some: begin at the oldest each time. */
-static void on_due(struct timer *timer)
+static void on_request_timeout(struct timer *timer)
 {
     struct nats_requests *requests = container_of(timer, struct nats_requests, timer);
     const int64_t now = clock_now();
@@ -97,7 +98,7 @@ static void on_due(struct timer *timer)
     while ((pending = find_late(requests, now, last))) {
         nats_error_set(&error, NATS_FAULT_TIMEOUT, 0, "no answer from '%.*s' in time",
                        STR_ARG(pending->subject));
-        finish(requests, pending, &error, NULL);
+        finish_request(requests, pending, &error, NULL);
     }
     for (pending = requests->first; pending; pending = pending->next)
         expect_deadline(requests, pending->deadline);
@@ -151,7 +152,7 @@ static struct pending *find_request(const struct nats_requests *requests, struct
                                                                                     : NULL;
 }
 
-static void on_reply(void *self, const struct nats_msg *msg)
+static void on_request_reply(void *self, const struct nats_msg *msg)
 {
     struct nats_requests *requests = self;
     struct pending *pending = find_request(requests, msg->subject);
@@ -163,26 +164,26 @@ static void on_reply(void *self, const struct nats_msg *msg)
         nats_header_status(msg->header, NULL) == NATS_HEADER_NO_RESPONDERS) {
         nats_error_set(&error, NATS_FAULT_NO_RESPONDERS, NATS_HEADER_NO_RESPONDERS,
                        "nobody listens on '%.*s'", STR_ARG(pending->subject));
-        finish(requests, pending, &error, NULL);
+        finish_request(requests, pending, &error, NULL);
         return;
     }
-    finish(requests, pending, NULL, msg);
+    finish_request(requests, pending, NULL, msg);
 }
 
 /* Those that a callback adds are left alone. */
-static void fail_all(struct nats_requests *requests, const struct nats_error *error)
+static void fail_all_requests(struct nats_requests *requests, const struct nats_error *error)
 {
     uint64_t last = requests->next_id;
 
     while (requests->first && requests->first->id <= last)
-        finish(requests, requests->first, error, NULL);
+        finish_request(requests, requests->first, error, NULL);
     if (!requests->first)
         timer_clear(loop_timers(requests->conn->hub->loop), &requests->timer);
 }
 
-static void on_sub_failed(void *self, const struct nats_error *error)
+static void on_inbox_failed(void *self, const struct nats_error *error)
 {
-    fail_all(self, error);
+    fail_all_requests(self, error);
 }
 
 /* By the subject, or by the reply when that is what the server names. */
@@ -198,20 +199,20 @@ static struct pending *find_denied(struct nats_requests *requests, struct str su
     return pending;
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_requests_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct nats_requests *requests = container_of(listener, struct nats_requests, listener);
     struct pending *pending;
 
     if (event->kind == NATS_EVENT_DISCONNECTED || event->kind == NATS_EVENT_CLOSED)
-        fail_all(requests, event->error);
+        fail_all_requests(requests, event->error);
     if (event->kind != NATS_EVENT_DENIED)
         return;
     pending = find_denied(requests, event->subject);
     if (!pending)
         return;
     *event->handled = true;
-    finish(requests, pending, event->error, NULL);
+    finish_request(requests, pending, event->error, NULL);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -221,7 +222,7 @@ struct nats_requests *nats_requests_new(struct nats_conn *conn)
     struct nats_requests *requests = mem_zalloc(sizeof(*requests));
 
     requests->conn = conn;
-    nats_listen(conn, &requests->listener, on_event);
+    nats_listen(conn, &requests->listener, on_requests_event);
     return requests;
 }
 
@@ -233,7 +234,7 @@ void nats_requests_free(struct nats_requests *requests)
     free(requests);
 }
 
-static int subscribe(struct nats_requests *requests, struct err *err)
+static int subscribe_inbox(struct nats_requests *requests, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
 
@@ -243,8 +244,8 @@ static int subscribe(struct nats_requests *requests, struct err *err)
     buf_add_text(&subject, ".*");
     requests->sub = nats_sub_new(requests->conn,
                                  &(struct nats_sub_options){ .subject = buf_text(&subject),
-                                                             .message = on_reply,
-                                                             .failed = on_sub_failed,
+                                                             .message = on_request_reply,
+                                                             .failed = on_inbox_failed,
                                                              .self = requests },
                                  err);
     if (!requests->sub)
@@ -297,7 +298,7 @@ int nats_request(struct nats_conn *conn, const struct nats_pub *pub, int64_t tim
     struct nats_pub with_reply = *pub;
     char reply[REPLY_MAX];
 
-    if (subscribe(requests, err) < 0)
+    if (subscribe_inbox(requests, err) < 0)
         return -1;
     with_reply.reply = make_reply(requests, reply);
     if (nats_publish(conn, &with_reply, err) < 0)
@@ -313,5 +314,5 @@ void nats_request_cancel(struct nats_conn *conn, uint64_t id)
     struct pending *pending = idmap_find(&conn->requests->pending, id);
 
     if (pending)
-        forget(conn->requests, pending);
+        forget_request(conn->requests, pending);
 }

@@ -31,7 +31,7 @@ static int find_addresses(const char *host, uint16_t port, int flags, struct add
     return getaddrinfo(host, service, &hints, ret_list);
 }
 
-static void work(struct background_task *background_task)
+static void resolve_host(struct background_task *background_task)
 {
     struct nats_resolve *resolve =
         container_of(background_task, struct nats_resolve, background_task);
@@ -39,7 +39,7 @@ static void work(struct background_task *background_task)
     resolve->error = find_addresses(resolve->host, resolve->port, AI_ADDRCONFIG, &resolve->list);
 }
 
-static void done(struct background_task *background_task)
+static void finish_resolve(struct background_task *background_task)
 {
     struct nats_resolve *resolve =
         container_of(background_task, struct nats_resolve, background_task);
@@ -68,7 +68,8 @@ struct nats_resolve *nats_resolve_begin(struct nats_hub *hub, const char *host, 
     resolve = mem_zalloc(sizeof(*resolve));
     *resolve =
         (struct nats_resolve){ .host = mem_strdup(host), .port = port, .fn = fn, .self = self };
-    background_task_begin(background_tasks, &resolve->background_task, work, done);
+    background_task_begin(background_tasks, &resolve->background_task, resolve_host,
+                          finish_resolve);
     return resolve;
 }
 

@@ -18,7 +18,7 @@ static const struct {
     { { "tls://", 6 }, true },
 };
 
-static char *copy_text(struct str text)
+static char *copy_server_text(struct str text)
 {
     char *copy = mem_alloc(text.n + 1);
 
@@ -91,7 +91,7 @@ static bool is_host(struct str host)
     return true;
 }
 
-static int parse_address(struct str text, struct address *ret, struct err *err)
+static int parse_server_address(struct str text, struct address *ret, struct err *err)
 {
     struct str rest = text;
 
@@ -114,7 +114,8 @@ static int parse_address(struct str text, struct address *ret, struct err *err)
     return 0;
 }
 
-static struct nats_server *find_server(struct nats_servers *servers, const struct address *address)
+static struct nats_server *find_server_address(struct nats_servers *servers,
+                                               const struct address *address)
 {
     VEC_EACH (&servers->list, server)
         if (server->port == address->port && str_is(address->host, server->host))
@@ -126,13 +127,13 @@ int nats_servers_add(struct nats_servers *servers, struct str address, struct er
 {
     struct address parsed;
 
-    if (parse_address(address, &parsed, err) < 0)
+    if (parse_server_address(address, &parsed, err) < 0)
         return err_wrap(err, "server '%.*s'", STR_ARG(address));
-    if (find_server(servers, &parsed))
+    if (find_server_address(servers, &parsed))
         return 0;
     if (servers->list.n >= NATS_SERVERS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d servers", NATS_SERVERS_MAX);
-    VEC_PUSH(&servers->list, (struct nats_server){ .host = copy_text(parsed.host),
+    VEC_PUSH(&servers->list, (struct nats_server){ .host = copy_server_text(parsed.host),
                                                    .port = parsed.port,
                                                    .tls = parsed.tls });
     return 0;
@@ -160,13 +161,14 @@ static bool is_ip(const char *host)
     return inet_pton(AF_INET, host, room) == 1 || inet_pton(AF_INET6, host, room) == 1;
 }
 
-static bool is_listed(const struct nats_server *server, const struct str *addresses, size_t count)
+static bool is_server_listed(const struct nats_server *server, const struct str *addresses,
+                             size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct address parsed;
         struct err err;
 
-        if (parse_address(addresses[i], &parsed, &err) == 0 && parsed.port == server->port &&
+        if (parse_server_address(addresses[i], &parsed, &err) == 0 && parsed.port == server->port &&
             str_is(parsed.host, server->host))
             return true;
     }
@@ -180,7 +182,7 @@ static void forget_unlisted(struct nats_servers *servers, const struct str *addr
     for (size_t i = 0; i < servers->list.n; i++) {
         struct nats_server *server = &servers->list.p[i];
 
-        if (server->discovered && i != current && !is_listed(server, addresses, count)) {
+        if (server->discovered && i != current && !is_server_listed(server, addresses, count)) {
             free_server(server);
             continue;
         }

@@ -80,8 +80,8 @@ struct op {
     void *self;
 };
 
-static void finish(struct op *op, const struct nats_error *error,
-                   const struct nats_stream_info *info)
+static void finish_stream_op(struct op *op, const struct nats_error *error,
+                             const struct nats_stream_info *info)
 {
     struct arena arena = op->arena;
 
@@ -89,13 +89,13 @@ static void finish(struct op *op, const struct nats_error *error,
     arena_done(&arena); /* the operation is in it */
 }
 
-static void on_answer(void *self, const struct nats_error *error, const struct value *reply);
+static void on_stream_answer(void *self, const struct nats_error *error, const struct value *reply);
 
-static int send(struct op *op, const char *verb, struct str body, struct err *err)
+static int send_stream_op(struct op *op, const char *verb, struct str body, struct err *err)
 {
     const char *subject = arena_printf(&op->arena, "STREAM.%s.%s", verb, op->name);
 
-    return nats_js_call(&op->js, subject, body, on_answer, op, err);
+    return nats_js_call(&op->js, subject, body, on_stream_answer, op, err);
 }
 
 static void send_change(struct op *op, const char *verb, struct str body)
@@ -103,10 +103,10 @@ static void send_change(struct op *op, const char *verb, struct str body)
     struct nats_error error;
     struct err err;
 
-    if (send(op, verb, body, &err) == 0)
+    if (send_stream_op(op, verb, body, &err) == 0)
         return;
     nats_error_set(&error, NATS_FAULT_SLOW, 0, "stream '%s': %s", op->name, err.text);
-    finish(op, &error, NULL);
+    finish_stream_op(op, &error, NULL);
 }
 
 static void read_info(const struct value *reply, struct nats_stream_info *ret)
@@ -155,7 +155,7 @@ static void fit_to_content(struct op *op, const struct nats_stream_info *info)
         ask_for_max_bytes(op, fitting);
 }
 
-static void on_answer(void *self, const struct nats_error *error, const struct value *reply)
+static void on_stream_answer(void *self, const struct nats_error *error, const struct value *reply)
 {
     struct op *op = self;
     struct nats_stream_info info;
@@ -171,7 +171,7 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
         if (op->difference && error->fault == NATS_FAULT_REFUSED)
             nats_error_wrap(&why, "%s", op->difference);
         nats_error_wrap(&why, "stream '%s'", op->name);
-        finish(op, &why, NULL);
+        finish_stream_op(op, &why, NULL);
         return;
     }
     read_info(reply, &info);
@@ -184,14 +184,14 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
             return;
         }
         nats_error_wrap(&why, "stream '%s'", op->name);
-        finish(op, &why, NULL);
+        finish_stream_op(op, &why, NULL);
         return;
     }
-    finish(op, NULL, &info);
+    finish_stream_op(op, NULL, &info);
 }
 
-static struct op *new_op(const struct nats_js *js, enum plan plan, const char *name,
-                         nats_stream_fn *fn, void *self)
+static struct op *new_stream_op(const struct nats_js *js, enum plan plan, const char *name,
+                                nats_stream_fn *fn, void *self)
 {
     struct arena arena = ARENA_INIT;
     struct op *op = ARENA_NEW(&arena, struct op);
@@ -202,7 +202,7 @@ static struct op *new_op(const struct nats_js *js, enum plan plan, const char *n
     return op;
 }
 
-static int give_up(struct op *op, struct err *err)
+static int drop_stream_op(struct op *op, struct err *err)
 {
     struct arena arena = op->arena;
 
@@ -211,7 +211,8 @@ static int give_up(struct op *op, struct err *err)
     return -1;
 }
 
-static int prepare(struct op *op, const struct nats_stream_config *config, struct err *err)
+static int prepare_stream_op(struct op *op, const struct nats_stream_config *config,
+                             struct err *err)
 {
     AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX), bare = BUF_INIT(NATS_JS_BODY_MAX);
     struct nats_stream_config without;
@@ -240,11 +241,12 @@ static int begin_call(const struct nats_js *js, enum plan plan, const char *name
                                          [PLAN_ENSURE] = "INFO",
                                          [PLAN_COMPARE] = "INFO",
                                          [PLAN_INFO] = "INFO" };
-    struct op *op = new_op(js, plan, name, fn, self);
+    struct op *op = new_stream_op(js, plan, name, fn, self);
     bool change = plan == PLAN_CREATE || plan == PLAN_UPDATE;
 
-    if (prepare(op, config, err) < 0 || send(op, verbs[plan], change ? op->body : STR(""), err) < 0)
-        return give_up(op, err);
+    if (prepare_stream_op(op, config, err) < 0 ||
+        send_stream_op(op, verbs[plan], change ? op->body : STR(""), err) < 0)
+        return drop_stream_op(op, err);
     return 0;
 }
 
@@ -272,8 +274,8 @@ struct ensure_call {
     void *self;
 };
 
-static void on_ensured(void *self, const struct nats_error *error,
-                       const struct nats_stream_info *info)
+static void on_stream_settled(void *self, const struct nats_error *error,
+                              const struct nats_stream_info *info)
 {
     struct ensure_call call = *(struct ensure_call *)self;
 
@@ -288,7 +290,7 @@ int nats_stream_ensure_done(const struct nats_js *js, const struct nats_stream_c
     struct ensure_call *call = mem_alloc(sizeof(*call));
 
     *call = (struct ensure_call){ fn, self };
-    if (nats_stream_ensure(js, config, on_ensured, call, err) == 0)
+    if (nats_stream_ensure(js, config, on_stream_settled, call, err) == 0)
         return 0;
     free(call);
     return -1;
@@ -344,7 +346,7 @@ struct get_call {
     void *self;
 };
 
-static int64_t read_time(struct str text)
+static int64_t parse_message_time(struct str text)
 {
     struct value v;
 
@@ -353,7 +355,8 @@ static int64_t read_time(struct str text)
     return v.t.seconds * NUMBER_NS_PER_S + v.t.nanoseconds;
 }
 
-static void fail_get(const struct get_call *call, enum nats_fault fault, int code, struct str text)
+static void fail_message_get(const struct get_call *call, enum nats_fault fault, int code,
+                             struct str text)
 {
     struct nats_error error;
 
@@ -377,24 +380,25 @@ static void on_direct(void *self, const struct nats_error *error, const struct n
     }
     status = nats_header_status(msg->header, &text);
     if (status != 0) {
-        fail_get(&call, status == NATS_HEADER_NOT_FOUND ? NATS_FAULT_NOT_FOUND : NATS_FAULT_REFUSED,
-                 status == NATS_HEADER_NOT_FOUND ? NATS_JS_MESSAGE_NOT_FOUND : status, text);
+        fail_message_get(
+            &call, status == NATS_HEADER_NOT_FOUND ? NATS_FAULT_NOT_FOUND : NATS_FAULT_REFUSED,
+            status == NATS_HEADER_NOT_FOUND ? NATS_JS_MESSAGE_NOT_FOUND : status, text);
         return;
     }
     if (!nats_header_find(msg->header, "Nats-Subject", &stored.subject) ||
         !nats_header_find(msg->header, "Nats-Sequence", &seq) ||
         number_parse_uint(seq, &stored.seq, &err) < 0) {
-        fail_get(&call, NATS_FAULT_PROTOCOL, 0, STR("a message without its sequence"));
+        fail_message_get(&call, NATS_FAULT_PROTOCOL, 0, STR("a message without its sequence"));
         return;
     }
     if (nats_header_find(msg->header, "Nats-Time-Stamp", &text))
-        stored.time = read_time(text);
+        stored.time = parse_message_time(text);
     stored.header = msg->header;
     stored.payload = msg->payload;
     call.fn(call.self, NULL, &stored);
 }
 
-static void on_message(void *self, const struct nats_error *error, const struct value *reply)
+static void on_stream_message(void *self, const struct nats_error *error, const struct value *reply)
 {
     AUTO_BUF struct buf header = BUF_INIT(NATS_JS_BODY_MAX), data = BUF_INIT(JSON_SIZE_MAX);
     struct get_call call = *(struct get_call *)self;
@@ -409,12 +413,12 @@ static void on_message(void *self, const struct nats_error *error, const struct 
     message = value_get(reply, "message");
     if (base64_decode(value_get_view(message, "hdrs"), BASE64_STANDARD, &header, &err) < 0 ||
         base64_decode(value_get_view(message, "data"), BASE64_STANDARD, &data, &err) < 0) {
-        fail_get(&call, NATS_FAULT_PROTOCOL, 0, str_from(err.text));
+        fail_message_get(&call, NATS_FAULT_PROTOCOL, 0, str_from(err.text));
         return;
     }
     call.fn(call.self, NULL,
             &(struct nats_stored){ .seq = (uint64_t)nats_js_number(message, "seq", 0),
-                                   .time = read_time(value_get_view(message, "time")),
+                                   .time = parse_message_time(value_get_view(message, "time")),
                                    .subject = value_get_view(message, "subject"),
                                    .header = buf_view(&header),
                                    .payload = buf_view(&data) });
@@ -468,7 +472,8 @@ int nats_stream_get(const struct nats_js *js, const char *name, const struct nat
     } else {
         buf_printf(&subject, "STREAM.MSG.GET.%s", name);
         print_which(which, &body);
-        result = nats_js_call(js, buf_text(&subject), buf_view(&body), on_message, call, err);
+        result =
+            nats_js_call(js, buf_text(&subject), buf_view(&body), on_stream_message, call, err);
     }
     if (result < 0)
         free(call);

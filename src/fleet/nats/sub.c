@@ -36,7 +36,7 @@ static void print_unsub(const struct nats_sub *sub, struct buf *out)
     buf_add_text(out, "\r\n");
 }
 
-static int check_options(const struct nats_sub_options *options, struct err *err)
+static int check_sub_options(const struct nats_sub_options *options, struct err *err)
 {
     if (!nats_subject_is_pattern(str_from(options->subject)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid subject", options->subject);
@@ -52,7 +52,7 @@ struct nats_sub *nats_sub_new(struct nats_conn *conn, const struct nats_sub_opti
     size_t subject, queue;
     char *texts;
 
-    if (check_options(options, err) < 0)
+    if (check_sub_options(options, err) < 0)
         return NULL;
     if (conn->state == NATS_CONN_CLOSED) {
         err_set(err, ERR_CANCELED, "the connection is closed");

@@ -16,7 +16,7 @@ struct nats_tls {
 };
 
 /* The first reason in the queue of the library, which is empty then. */
-static int fail_tls(struct err *err, const char *what, const char *name)
+static int fail_tls_setup(struct err *err, const char *what, const char *name)
 {
     unsigned long code = ERR_get_error();
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
@@ -51,17 +51,18 @@ static int add_authorities(SSL_CTX *context, struct str pem, struct err *err)
     return 0;
 }
 
-static int trust(SSL_CTX *context, const struct nats_tls_options *options, struct err *err)
+static int load_trusted_cas(SSL_CTX *context, const struct nats_tls_options *options,
+                            struct err *err)
 {
     if (options->ca_file && SSL_CTX_load_verify_file(context, options->ca_file) != 1)
-        return fail_tls(err, "CA file", options->ca_file);
+        return fail_tls_setup(err, "CA file", options->ca_file);
     if (options->ca_dir && SSL_CTX_load_verify_dir(context, options->ca_dir) != 1)
-        return fail_tls(err, "CA folder", options->ca_dir);
+        return fail_tls_setup(err, "CA folder", options->ca_dir);
     if (options->ca_pem.n > 0 && add_authorities(context, options->ca_pem, err) < 0)
         return -1;
     if (!options->ca_file && !options->ca_dir && options->ca_pem.n == 0 &&
         SSL_CTX_set_default_verify_paths(context) != 1)
-        return fail_tls(err, "CAs of the system", NULL);
+        return fail_tls_setup(err, "CAs of the system", NULL);
     return 0;
 }
 
@@ -79,7 +80,7 @@ static int use_chain(SSL_CTX *context, struct str pem, struct err *err)
         }
     BIO_free(bio);
     if (!ok)
-        return fail_tls(err, "certificate", NULL);
+        return fail_tls_setup(err, "certificate", NULL);
     ERR_clear_error();
     return 0;
 }
@@ -92,31 +93,32 @@ static int use_key(SSL_CTX *context, struct str pem, struct err *err)
 
     EVP_PKEY_free(key);
     BIO_free(bio);
-    return ok ? 0 : fail_tls(err, "key of the certificate", NULL);
+    return ok ? 0 : fail_tls_setup(err, "key of the certificate", NULL);
 }
 
-static int identify(SSL_CTX *context, const struct nats_tls_options *options, struct err *err)
+static int load_client_certificate(SSL_CTX *context, const struct nats_tls_options *options,
+                                   struct err *err)
 {
     if (options->cert_file && SSL_CTX_use_certificate_chain_file(context, options->cert_file) != 1)
-        return fail_tls(err, "certificate", options->cert_file);
+        return fail_tls_setup(err, "certificate", options->cert_file);
     if (options->cert_pem.n > 0 && use_chain(context, options->cert_pem, err) < 0)
         return -1;
     if (options->key_file &&
         SSL_CTX_use_PrivateKey_file(context, options->key_file, SSL_FILETYPE_PEM) != 1)
-        return fail_tls(err, "key", options->key_file);
+        return fail_tls_setup(err, "key", options->key_file);
     if (options->key_pem.n > 0 && use_key(context, options->key_pem, err) < 0)
         return -1;
     if ((options->cert_file || options->cert_pem.n > 0) && SSL_CTX_check_private_key(context) != 1)
-        return fail_tls(err, "certificate and key", NULL);
+        return fail_tls_setup(err, "certificate and key", NULL);
     return 0;
 }
 
-static SSL_CTX *new_context(const struct nats_tls_options *options, struct err *err)
+static SSL_CTX *new_tls_context(const struct nats_tls_options *options, struct err *err)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
 
     if (!context || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
-        fail_tls(err, "TLS", NULL);
+        fail_tls_setup(err, "TLS", NULL);
         SSL_CTX_free(context);
         return NULL;
     }
@@ -125,7 +127,8 @@ static SSL_CTX *new_context(const struct nats_tls_options *options, struct err *
      */
     (void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
     (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    if (trust(context, options, err) < 0 || identify(context, options, err) < 0) {
+    if (load_trusted_cas(context, options, err) < 0 ||
+        load_client_certificate(context, options, err) < 0) {
         SSL_CTX_free(context);
         return NULL;
     }
@@ -134,7 +137,7 @@ static SSL_CTX *new_context(const struct nats_tls_options *options, struct err *
 
 struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err *err)
 {
-    SSL_CTX *context = new_context(options, err);
+    SSL_CTX *context = new_tls_context(options, err);
     struct nats_tls *tls;
 
     if (!context)
@@ -146,7 +149,7 @@ struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err
 
 int nats_tls_change(struct nats_tls *tls, const struct nats_tls_options *options, struct err *err)
 {
-    SSL_CTX *context = new_context(options, err);
+    SSL_CTX *context = new_tls_context(options, err);
 
     if (!context)
         return -1;

@@ -111,7 +111,7 @@ static void fail_closed(struct nats_transport *transport)
 }
 
 /* The certificate's mistake when it has one, else what the library says. */
-static void fail_tls(struct nats_transport *transport, const char *what)
+static void fail_transport_tls(struct nats_transport *transport, const char *what)
 {
     long verdict = SSL_get_verify_result(transport->ssl);
     unsigned long code = ERR_peek_error();
@@ -187,7 +187,7 @@ static int encrypt_slice(struct nats_transport *transport)
         nats_hub_lend(transport->hub, &transport->cipher);
     ERR_clear_error();
     if (SSL_write(transport->ssl, transport->out.p + transport->out_at, (int)n) != (int)n) {
-        fail_tls(transport, "TLS");
+        fail_transport_tls(transport, "TLS");
         return -1;
     }
     transport->out_at += n;
@@ -199,7 +199,7 @@ static int encrypt_slice(struct nats_transport *transport)
 }
 
 /* As send_buf, for all that waits. */
-static int send_all(struct nats_transport *transport)
+static int send_all_output(struct nats_transport *transport)
 {
     int result;
 
@@ -233,7 +233,7 @@ void nats_transport_flush(struct nats_transport *transport)
     unlink_dirty(transport);
     if (transport->state < NATS_TRANSPORT_PLAIN)
         return;
-    result = send_all(transport);
+    result = send_all_output(transport);
     if (result < 0)
         return;
     want_room(transport, result == 0);
@@ -253,7 +253,7 @@ struct room {
     size_t have, size;
 };
 
-static struct room find_room(struct nats_transport *transport)
+static struct room find_input_room(struct nats_transport *transport)
 {
     struct buf *in = &transport->in;
     char *hub = transport->hub->in;
@@ -269,7 +269,7 @@ static struct room find_room(struct nats_transport *transport)
 }
 
 /* Hand over what there is and keep the rest. False: the transport is closed now. */
-static bool deliver(struct nats_transport *transport, const struct room *room)
+static bool deliver_input(struct nats_transport *transport, const struct room *room)
 {
     unsigned epoch = transport->epoch;
     size_t used = transport->events->input(transport->self, (struct str){ room->p, room->have });
@@ -288,7 +288,7 @@ static bool deliver(struct nats_transport *transport, const struct room *room)
     return true;
 }
 
-static void fail_large(struct nats_transport *transport)
+static void fail_large_input(struct nats_transport *transport)
 {
     struct err err;
 
@@ -297,7 +297,7 @@ static void fail_large(struct nats_transport *transport)
 }
 
 /* Bytes, 0: nothing now, -1: the transport is closed. */
-static ssize_t receive(struct nats_transport *transport, char *to, size_t size)
+static ssize_t receive_bytes(struct nats_transport *transport, char *to, size_t size)
 {
     ssize_t n = recv(transport->fd, to, size, MSG_DONTWAIT);
 
@@ -312,22 +312,22 @@ static ssize_t receive(struct nats_transport *transport, char *to, size_t size)
     return -1;
 }
 
-static void read_plain(struct nats_transport *transport)
+static void read_plain_input(struct nats_transport *transport)
 {
     for (int i = 0; i < ROUNDS_MAX && transport->state == NATS_TRANSPORT_PLAIN; i++) {
-        struct room room = find_room(transport);
+        struct room room = find_input_room(transport);
         size_t space = room.size - room.have;
         ssize_t n;
 
         if (!room.p) {
-            fail_large(transport);
+            fail_large_input(transport);
             return;
         }
-        n = receive(transport, room.p + room.have, space);
+        n = receive_bytes(transport, room.p + room.have, space);
         if (n <= 0)
             return;
         room.have += (size_t)n;
-        if (!deliver(transport, &room) || (size_t)n < space)
+        if (!deliver_input(transport, &room) || (size_t)n < space)
             return;
     }
 }
@@ -399,7 +399,7 @@ static bool expect_name(SSL *ssl, const char *name)
     return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
-static void shake_hands(struct nats_transport *transport)
+static void shake_transport_hands(struct nats_transport *transport)
 {
     int result, why;
 
@@ -409,7 +409,7 @@ static void shake_hands(struct nats_transport *transport)
     if (why != SSL_ERROR_NONE && why != SSL_ERROR_WANT_READ) {
         (void)send(transport->fd, transport->cipher.p, transport->cipher.n,
                    MSG_NOSIGNAL | MSG_DONTWAIT); /* the alert says why; nothing hangs on it */
-        fail_tls(transport, "TLS handshake");
+        fail_transport_tls(transport, "TLS handshake");
         return;
     }
     if (transport->cipher.n > 0)
@@ -439,14 +439,14 @@ int nats_transport_secure(struct nats_transport *transport, struct nats_tls *tls
         transport->hub->wire = mem_alloc(NATS_HUB_READ);
     transport->state = NATS_TRANSPORT_HANDSHAKE;
     transport->wire = (struct str){ NULL, 0 };
-    shake_hands(transport); /* only speaks: nothing has come yet */
+    shake_transport_hands(transport); /* only speaks: nothing has come yet */
     return 0;
 }
 
 enum decrypted { DECRYPTED_ALL, DECRYPTED_MORE, DECRYPTED_END, DECRYPTED_BAD };
 
 /* As much as fits, or as there is. What came before an end or an error is in the room. */
-static enum decrypted decrypt(struct nats_transport *transport, struct room *room)
+static enum decrypted decrypt_input(struct nats_transport *transport, struct room *room)
 {
     while (room->size - room->have >= RECORD_SIZE) {
         int n;
@@ -472,18 +472,18 @@ static bool decrypt_all(struct nats_transport *transport)
     enum decrypted result;
 
     do {
-        struct room room = find_room(transport);
+        struct room room = find_input_room(transport);
 
         if (!room.p) {
-            fail_large(transport);
+            fail_large_input(transport);
             return false;
         }
-        result = decrypt(transport, &room);
+        result = decrypt_input(transport, &room);
         if (result == DECRYPTED_BAD) {
-            fail_tls(transport, "TLS");
+            fail_transport_tls(transport, "TLS");
             return false;
         }
-        if (!deliver(transport, &room))
+        if (!deliver_input(transport, &room))
             return false;
     } while (result == DECRYPTED_MORE);
     if (result == DECRYPTED_END) {
@@ -499,13 +499,13 @@ static void read_secure(struct nats_transport *transport)
 {
     for (int i = 0; i < ROUNDS_MAX; i++) {
         unsigned epoch = transport->epoch;
-        ssize_t n = receive(transport, transport->hub->wire, NATS_HUB_READ);
+        ssize_t n = receive_bytes(transport, transport->hub->wire, NATS_HUB_READ);
 
         if (n <= 0)
             return;
         transport->wire = (struct str){ transport->hub->wire, (size_t)n };
         if (transport->state == NATS_TRANSPORT_HANDSHAKE)
-            shake_hands(transport);
+            shake_transport_hands(transport);
         if (transport->epoch != epoch)
             return;
         if (transport->state == NATS_TRANSPORT_SECURE && !decrypt_all(transport))
@@ -517,7 +517,7 @@ static void read_secure(struct nats_transport *transport)
 
 /* --- opening ------------------------------------------------------------------------ */
 
-static void finish_connect(struct nats_transport *transport)
+static void finish_transport_connect(struct nats_transport *transport)
 {
     socklen_t size = sizeof(int);
     int errnum = 0;
@@ -537,13 +537,13 @@ static void finish_connect(struct nats_transport *transport)
     transport->events->opened(transport->self);
 }
 
-static void on_ready(struct watch *watch, uint32_t events)
+static void on_transport_ready(struct watch *watch, uint32_t events)
 {
     struct nats_transport *transport = container_of(watch, struct nats_transport, watch);
     unsigned epoch = transport->epoch;
 
     if (transport->state == NATS_TRANSPORT_CONNECTING) {
-        finish_connect(transport);
+        finish_transport_connect(transport);
         return;
     }
     if (events & WATCH_WRITE)
@@ -551,7 +551,7 @@ static void on_ready(struct watch *watch, uint32_t events)
     if (transport->epoch != epoch || !(events & (WATCH_READ | WATCH_HUP | WATCH_ERROR)))
         return;
     if (transport->state == NATS_TRANSPORT_PLAIN)
-        read_plain(transport);
+        read_plain_input(transport);
     else
         read_secure(transport);
 }
@@ -569,7 +569,8 @@ int nats_transport_open(struct nats_transport *transport, const struct sockaddr 
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     if (connect(fd, address, size) < 0 && errno != EINPROGRESS)
         return err_sys(err, errno, "connect");
-    if (watch_start(&transport->watch, transport->hub->loop, fd, WATCH_WRITE, on_ready, err) < 0)
+    if (watch_start(&transport->watch, transport->hub->loop, fd, WATCH_WRITE, on_transport_ready,
+                    err) < 0)
         return -1;
     transport->fd = fd_take(&fd);
     transport->state = NATS_TRANSPORT_CONNECTING;

@@ -77,7 +77,7 @@ struct basket {
 
 /* --- what the settings say ------------------------------------------------------------ */
 
-static struct entry *find_entry(struct basket *basket, const char *name)
+static struct entry *find_basket_entry(struct basket *basket, const char *name)
 {
     VEC_EACH (&basket->entries, entry)
         if (strcmp(entry->name, name) == 0)
@@ -86,8 +86,8 @@ static struct entry *find_entry(struct basket *basket, const char *name)
 }
 
 /* A number or a text alone is the interval. */
-static int read_args(struct arena *arena, const struct value *given, struct entry_args *ret,
-                     struct diags *diags)
+static int read_basket_args(struct arena *arena, const struct value *given, struct entry_args *ret,
+                            struct diags *diags)
 {
     const struct params_policy policy = { .noun = "key" };
     struct value_map *map = value_map_new(arena, 1);
@@ -112,7 +112,7 @@ static void clear_source(struct entry *entry)
     entry->args_value = value_null();
 }
 
-static void set_source(struct entry *entry, const struct entry_args *args)
+static void set_entry_source(struct entry *entry, const struct entry_args *args)
 {
     clear_source(entry);
     entry->fact = mem_strdup(args->fact ? args->fact : entry->name);
@@ -123,7 +123,7 @@ static void set_source(struct entry *entry, const struct entry_args *args)
     entry->args_value = value_copy(entry->args, args->args);
 }
 
-static int check_function(const struct entry_args *args, struct diags *diags)
+static int check_basket_function(const struct entry_args *args, struct diags *diags)
 {
     if (args->function && args->fact)
         return diag_add(diags, (struct place){ 0 }, "'fact' and 'function' are mutually exclusive");
@@ -134,8 +134,8 @@ static int check_function(const struct entry_args *args, struct diags *diags)
                     args->function);
 }
 
-static int read_entry(struct basket *basket, struct arena *arena, const struct value_pair *pair,
-                      struct diags *diags)
+static int read_basket_setting(struct basket *basket, struct arena *arena,
+                               const struct value_pair *pair, struct diags *diags)
 {
     const char *name = pair->key.kind == VALUE_STR ? arena_str(arena, pair->key.s).p : "";
     struct entry_args args = { 0 };
@@ -143,22 +143,23 @@ static int read_entry(struct basket *basket, struct arena *arena, const struct v
 
     if (!nats_kv_is_key(name))
         return diag_add(diags, (struct place){ 0 }, "'%s' is not a valid name", name);
-    if (read_args(arena, &pair->value, &args, diags) < 0 || check_function(&args, diags) < 0)
+    if (read_basket_args(arena, &pair->value, &args, diags) < 0 ||
+        check_basket_function(&args, diags) < 0)
         return -1;
-    entry = find_entry(basket, name);
+    entry = find_basket_entry(basket, name);
     if (!entry) {
         if (basket->entries.n >= NAMES_MAX)
             return diag_add(diags, (struct place){ 0 }, "more than %d names", NAMES_MAX);
         VEC_PUSH(&basket->entries, (struct entry){ .name = mem_strdup(name) });
         entry = &basket->entries.p[basket->entries.n - 1];
     }
-    set_source(entry, &args);
+    set_entry_source(entry, &args);
     entry->interval = args.interval;
     entry->is_wanted = true;
     return 0;
 }
 
-static void report_mistake(struct basket *basket, const struct diags *diags)
+static void report_basket_mistake(struct basket *basket, const struct diags *diags)
 {
     const char *text = diags->list.n ? diags->list.p[0].text : "";
 
@@ -168,7 +169,7 @@ static void report_mistake(struct basket *basket, const struct diags *diags)
     basket->mistake = mem_strdup(text);
 }
 
-static void read_settings(struct basket *basket, const struct value *settings)
+static void read_basket_settings(struct basket *basket, const struct value *settings)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
@@ -179,8 +180,8 @@ static void read_settings(struct basket *basket, const struct value *settings)
     if (names && names->kind != VALUE_MAP && names->kind != VALUE_NULL)
         (void)diag_add(&diags, (struct place){ 0 }, "it is not a map");
     for (size_t i = 0; names && names->kind == VALUE_MAP && i < names->map->count; i++)
-        (void)read_entry(basket, &arena, &names->map->pairs[i], &diags);
-    report_mistake(basket, &diags);
+        (void)read_basket_setting(basket, &arena, &names->map->pairs[i], &diags);
+    report_basket_mistake(basket, &diags);
 }
 
 /* --- sharing -------------------------------------------------------------------------- */
@@ -192,7 +193,7 @@ struct write {
     char name[];
 };
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_basket_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct write *write = self;
 
@@ -200,7 +201,7 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
     if (error && error->fault != NATS_FAULT_CANCELED) {
         log_warning("basket not written name=%s error=%s", write->name, error->text);
         if (write->generation == write->basket->generation) {
-            struct entry *entry = find_entry(write->basket, write->name);
+            struct entry *entry = find_basket_entry(write->basket, write->name);
 
             if (entry)
                 entry->written = 0; /* the next tick tries again */
@@ -222,14 +223,14 @@ static int write_name(struct basket *basket, const char *name, struct str value)
     write->basket = basket;
     write->generation = basket->generation;
     memcpy(write->name, name, strlen(name));
-    result = value.p ? nats_kv_put(&kv, key, value, on_written, write, &err)
-                     : nats_kv_delete(&kv, key, 0, on_written, write, &err);
+    result = value.p ? nats_kv_put(&kv, key, value, on_basket_written, write, &err)
+                     : nats_kv_delete(&kv, key, 0, on_basket_written, write, &err);
     if (result < 0)
         free(write);
     return result;
 }
 
-static bool is_old(const struct entry *entry, int64_t now)
+static bool is_entry_old(const struct entry *entry, int64_t now)
 {
     return !entry->written || now - entry->written >= RENEW_NS;
 }
@@ -247,7 +248,7 @@ static void share_value(struct basket *basket, struct entry *entry, const struct
         return;
     }
     sha256_hex(bytes.p, bytes.n, sum);
-    if (!is_old(entry, now) && strcmp(sum, entry->sum) == 0)
+    if (!is_entry_old(entry, now) && strcmp(sum, entry->sum) == 0)
         return;
     if (write_name(basket, entry->name, buf_view(&bytes)) == 0) {
         memcpy(entry->sum, sum, sizeof(sum));
@@ -262,7 +263,7 @@ struct call {
 };
 
 /* Lists and maps travel as YAML. */
-static struct value read_text(struct arena *arena, const char *text)
+static struct value parse_basket_text(struct arena *arena, const char *text)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct value v;
@@ -287,7 +288,7 @@ static bool read_result(struct arena *arena, struct str response, struct value *
     output = value_get_text(&said.results.list.p[0].details, "stdout");
     if (!result && !output)
         return false;
-    *ret = result ? read_text(arena, result) : value_text(output);
+    *ret = result ? parse_basket_text(arena, result) : value_text(output);
     return true;
 }
 
@@ -295,7 +296,7 @@ static void on_called(void *self, const struct perform_answer *answer, struct st
                       int64_t duration)
 {
     struct call *call = self;
-    struct entry *entry = find_entry(call->basket, call->name);
+    struct entry *entry = find_basket_entry(call->basket, call->name);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value v;
 
@@ -376,7 +377,7 @@ void basket_refresh(struct basket *basket)
     if (!settings)
         return;
     facts = basket->options.facts(basket->options.self);
-    read_settings(basket, &settings->value);
+    read_basket_settings(basket, &settings->value);
     VEC_EACH (&basket->entries, entry)
         if (entry->is_wanted)
             share_entry(basket, entry, &facts->value);
@@ -385,23 +386,24 @@ void basket_refresh(struct basket *basket)
     snapshot_drop(settings);
 }
 
-static void on_tick(struct timer *timer)
+static void on_basket_tick(struct timer *timer)
 {
     struct basket *basket = container_of(timer, struct basket, tick);
 
-    timer_set(loop_timers(basket->options.loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+    timer_set(loop_timers(basket->options.loop), timer, clock_after(clock_now(), TICK_NS),
+              on_basket_tick);
     basket_refresh(basket);
 }
 
 /* --- asking --------------------------------------------------------------------------- */
 
-static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_basket_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     blocking_query_answer(self, error ? (struct str){ NULL, 0 } : msg->payload,
                           error ? error->text : "");
 }
 
-static void on_inquiry(struct blocking_query *blocking_query, void *self, struct str request)
+static void on_basket_query(struct blocking_query *blocking_query, void *self, struct str request)
 {
     const struct basket *basket = self;
     struct err err;
@@ -412,7 +414,7 @@ static void on_inquiry(struct blocking_query *blocking_query, void *self, struct
                  basket->js.conn,
                  &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
                                      .payload = request },
-                 BASKET_ASK_NS, on_reply, blocking_query, NULL, &err) == 0)
+                 BASKET_ASK_NS, on_basket_reply, blocking_query, NULL, &err) == 0)
         return;
     blocking_query_answer(blocking_query, (struct str){ NULL, 0 }, err.text);
 }
@@ -425,7 +427,7 @@ int basket_ask(struct basket *basket, const struct basket_question *question, st
                                           .basket = question->name,
                                           .scope = question->scope };
     AUTO_BUF struct buf request = BUF_INIT(VALUE_MAX);
-    struct blocking_query_question blocking_query = { .fn = on_inquiry,
+    struct blocking_query_question blocking_query = { .fn = on_basket_query,
                                                       .self = basket,
                                                       .timeout = BASKET_ASK_NS + CLOCK_SECOND,
                                                       .cancel = question->cancel };
@@ -477,7 +479,7 @@ void basket_connect(struct basket *basket, const struct nats_js *js)
     VEC_EACH (&basket->entries, entry)
         entry->written = entry->ran = 0;
     if (js)
-        timer_set(loop_timers(basket->options.loop), &basket->tick, clock_now(), on_tick);
+        timer_set(loop_timers(basket->options.loop), &basket->tick, clock_now(), on_basket_tick);
     else
         timer_clear(loop_timers(basket->options.loop), &basket->tick);
 }

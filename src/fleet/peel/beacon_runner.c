@@ -91,7 +91,8 @@ static void lose_signal(struct signal *signal, const char *why)
     free_signal(signal);
 }
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_beacon_stored(void *self, const struct nats_error *error,
+                             const struct nats_stored_ack *ack)
 {
     struct signal *signal = self;
     const struct beacon_runner_options *options = &signal->beacon_runner->options;
@@ -107,7 +108,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
 }
 
 /* What the publisher has it keeps across connections, so order holds. */
-static void send_waiting(struct beacon_runner *beacon_runner)
+static void send_beacon_events(struct beacon_runner *beacon_runner)
 {
     struct signal *signal;
 
@@ -119,7 +120,8 @@ static void send_waiting(struct beacon_runner *beacon_runner)
                                           .id = str_from(signal->own.id) };
         struct err err;
 
-        if (nats_publisher_send(beacon_runner->publisher, &store, on_stored, signal, &err) < 0) {
+        if (nats_publisher_send(beacon_runner->publisher, &store, on_beacon_stored, signal, &err) <
+            0) {
             if (err.code == ERR_BUSY)
                 return; /* `ready` follows */
             (void)backlog_take(&beacon_runner->backlog);
@@ -130,9 +132,9 @@ static void send_waiting(struct beacon_runner *beacon_runner)
     }
 }
 
-static void on_ready(void *self)
+static void on_publisher_ready(void *self)
 {
-    send_waiting(self);
+    send_beacon_events(self);
 }
 
 static int make_signal(struct beacon *beacon, const struct beacon_change *change,
@@ -165,7 +167,7 @@ static int make_signal(struct beacon *beacon, const struct beacon_change *change
     return 0;
 }
 
-static void report_change(struct beacon *beacon, const struct beacon_change *change)
+static void report_beacon_change(struct beacon *beacon, const struct beacon_change *change)
 {
     struct signal *signal = mem_zalloc(sizeof(*signal)), *gone;
     struct err err;
@@ -185,13 +187,13 @@ static void report_change(struct beacon *beacon, const struct beacon_change *cha
 
 /* --- looks ------------------------------------------------------------------------ */
 
-static void on_timer(struct timer *timer);
+static void on_beacon_timer(struct timer *timer);
 
 static void look_after(struct beacon *beacon, int64_t ns)
 {
     if (!beacon->is_gone && !beacon->beacon_runner->is_stopped)
         timer_set(loop_timers(beacon->beacon_runner->options.loop), &beacon->timer,
-                  clock_after(clock_now(), ns), on_timer);
+                  clock_after(clock_now(), ns), on_beacon_timer);
 }
 
 static void forget_job(struct beacon *beacon)
@@ -220,7 +222,7 @@ static void free_beacon(struct beacon *beacon)
     free(beacon);
 }
 
-static void observe(struct background_task *background_task)
+static void observe_beacon(struct background_task *background_task)
 {
     struct beacon *beacon = container_of(background_task, struct beacon, background_task);
     struct beacon_look look = { .arena = &beacon->look_arena, .memory = beacon->memory };
@@ -230,7 +232,7 @@ static void observe(struct background_task *background_task)
 }
 
 /* Once for each kind of trouble. */
-static void note_problem(struct beacon *beacon, const char *text)
+static void note_beacon_problem(struct beacon *beacon, const char *text)
 {
     const struct str part = str_slice(str_from(text), 0, sizeof(beacon->problem) - 1);
 
@@ -261,10 +263,10 @@ static void take_readings(struct beacon *beacon)
             log_info("change of our own ignored beacon=%s key=%s job=%s", beacon->kind->name,
                      change->key, beacon->job);
         else
-            report_change(beacon, change);
+            report_beacon_change(beacon, change);
     if (is_settled)
         forget_job(beacon);
-    send_waiting(beacon->beacon_runner);
+    send_beacon_events(beacon->beacon_runner);
 }
 
 static bool is_any_awaited(const struct beacon_runner *beacon_runner)
@@ -307,7 +309,7 @@ static void on_observed(struct background_task *background_task)
         free_beacon(beacon);
         return;
     }
-    note_problem(beacon, beacon->has_failed ? beacon->err.text : "");
+    note_beacon_problem(beacon, beacon->has_failed ? beacon->err.text : "");
     if (!beacon->has_failed && (!beacon->was_disturbed || beacon->kind->memory_size > 0))
         take_readings(beacon);
     arena_clear(&beacon->look_arena);
@@ -316,7 +318,7 @@ static void on_observed(struct background_task *background_task)
     note_awaited(beacon);
 }
 
-static void on_timer(struct timer *timer)
+static void on_beacon_timer(struct timer *timer)
 {
     struct beacon *beacon = container_of(timer, struct beacon, timer);
     const struct beacon_runner_options *options = &beacon->beacon_runner->options;
@@ -328,7 +330,7 @@ static void on_timer(struct timer *timer)
     beacon->is_looking = true;
     beacon->was_disturbed = beacon->was_woken = false;
     background_task_begin(&beacon->beacon_runner->background_tasks, &beacon->background_task,
-                          observe, on_observed);
+                          observe_beacon, on_observed);
 }
 
 static void wake_beacon(struct beacon *beacon)
@@ -338,13 +340,13 @@ static void wake_beacon(struct beacon *beacon)
         look_after(beacon, 0);
 }
 
-static void on_files_changed(struct filewatch *watch, const char *path)
+static void on_beacon_files_changed(struct filewatch *watch, const char *path)
 {
     (void)path;
     wake_beacon(container_of(watch, struct beacon, watch));
 }
 
-static void on_watch_failed(struct filewatch *watch, const struct err *err)
+static void on_beacon_watch_failed(struct filewatch *watch, const struct err *err)
 {
     const struct beacon *beacon = container_of(watch, struct beacon, watch);
 
@@ -391,7 +393,7 @@ void beacon_runner_acted(struct beacon_runner *beacon_runner)
 
 /* --- sections --------------------------------------------------------------------- */
 
-static void watch_files(struct beacon *beacon)
+static void watch_beacon_files(struct beacon *beacon)
 {
     struct beacon_paths paths = { 0 };
     struct err err;
@@ -403,10 +405,10 @@ static void watch_files(struct beacon *beacon)
                         &(struct filewatch_wish){ .folder = "/",
                                                   .patterns = paths.list.p,
                                                   .count = paths.list.n,
-                                                  .fn = on_files_changed,
-                                                  .fail = on_watch_failed },
+                                                  .fn = on_beacon_files_changed,
+                                                  .fail = on_beacon_watch_failed },
                         &err) < 0)
-        on_watch_failed(&beacon->watch, &err);
+        on_beacon_watch_failed(&beacon->watch, &err);
 }
 
 /* NULL when it has a mistake, which is logged. */
@@ -431,8 +433,8 @@ static struct beacon *make_beacon(struct beacon_runner *beacon_runner,
     return NULL;
 }
 
-static struct beacon **find_place(struct beacon_runner *beacon_runner,
-                                  const struct beacon_kind *kind)
+static struct beacon **find_beacon_place(struct beacon_runner *beacon_runner,
+                                         const struct beacon_kind *kind)
 {
     struct beacon **at = &beacon_runner->beacons;
 
@@ -444,7 +446,7 @@ static struct beacon **find_place(struct beacon_runner *beacon_runner,
 static void take_section(struct beacon_runner *beacon_runner, const struct beacon_kind *kind,
                          const struct value *section)
 {
-    struct beacon **at = find_place(beacon_runner, kind), *known = *at, *beacon;
+    struct beacon **at = find_beacon_place(beacon_runner, kind), *known = *at, *beacon;
 
     if (known)
         known->is_seen = true;
@@ -461,7 +463,7 @@ static void take_section(struct beacon_runner *beacon_runner, const struct beaco
              beacon->args->enabled ? "true" : "false");
     if (!beacon->args->enabled)
         return;
-    watch_files(beacon);
+    watch_beacon_files(beacon);
     look_after(beacon, 0);
 }
 
@@ -539,16 +541,17 @@ void beacon_runner_connect(struct beacon_runner *beacon_runner, const struct nat
     nats_publisher_free(old);
     if (!js)
         return;
-    beacon_runner->publisher = nats_publisher_new(
-        js,
-        &(struct nats_publisher_options){
-            .queue_max = BACKLOG_MAX, .in_order = true, .ready = on_ready, .self = beacon_runner });
-    send_waiting(beacon_runner);
+    beacon_runner->publisher =
+        nats_publisher_new(js, &(struct nats_publisher_options){ .queue_max = BACKLOG_MAX,
+                                                                 .in_order = true,
+                                                                 .ready = on_publisher_ready,
+                                                                 .self = beacon_runner });
+    send_beacon_events(beacon_runner);
 }
 
 void beacon_runner_resume(struct beacon_runner *beacon_runner)
 {
-    send_waiting(beacon_runner);
+    send_beacon_events(beacon_runner);
 }
 
 void beacon_runner_free(struct beacon_runner *beacon_runner)

@@ -5,13 +5,13 @@
 #include "fleet/peel/peel_settings.h"
 #include "core/sys/clock.h"
 
-static bool is_busy(const struct catchup *catchup)
+static bool is_catchup_busy(const struct catchup *catchup)
 {
     return mirror_is_busy(catchup->states) || mirror_is_busy(catchup->settings) ||
            peel_settings_is_busy(catchup->peel_settings);
 }
 
-static void on_timer(struct timer *timer)
+static void on_catchup_timer(struct timer *timer)
 {
     struct catchup *catchup = container_of(timer, struct catchup, timer);
 
@@ -23,16 +23,16 @@ bool catchup_begin(struct catchup *catchup)
 {
     mirror_hasten(catchup->states);
     mirror_hasten(catchup->settings);
-    if (!is_busy(catchup))
+    if (!is_catchup_busy(catchup))
         return true;
     timer_set(loop_timers(catchup->loop), &catchup->timer, clock_after(clock_now(), CATCHUP_MAX),
-              on_timer);
+              on_catchup_timer);
     return false;
 }
 
 void catchup_check(struct catchup *catchup)
 {
-    if (!timer_is_set(&catchup->timer) || is_busy(catchup))
+    if (!timer_is_set(&catchup->timer) || is_catchup_busy(catchup))
         return;
     catchup_stop(catchup);
     catchup->fn(catchup->self);

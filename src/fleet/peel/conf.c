@@ -51,16 +51,16 @@ static void check_id(const struct peel_conf *conf, const struct value *given, st
         (void)value_diag(diags, value_point(given, "id"), "%s", err.text);
 }
 
-static void check_environment(const struct peel_conf *conf, const struct value *given,
-                              struct diags *diags)
+static void check_conf_environment(const struct peel_conf *conf, const struct value *given,
+                                   struct diags *diags)
 {
     if (conf->environment && !conf->environment[0])
         (void)value_diag(diags, value_point(given, "environment"),
                          "expected the name of an environment of the top files");
 }
 
-static void check_url(const char *url, const char *key, const struct value *given,
-                      struct diags *diags)
+static void check_conf_url(const char *url, const char *key, const struct value *given,
+                           struct diags *diags)
 {
     if (strncmp(url, "https://", strlen("https://")) != 0)
         (void)value_diag(diags, value_point(given, key), "'%s': expected 'https://HOST:PORT'", url);
@@ -68,8 +68,8 @@ static void check_url(const char *url, const char *key, const struct value *give
 
 /* The servers of the bus are checked when the connection is made; that they are encrypted, at
  * once. */
-static void check_servers(const struct peel_conf *conf, const struct value *given,
-                          struct diags *diags)
+static void check_conf_servers(const struct peel_conf *conf, const struct value *given,
+                               struct diags *diags)
 {
     struct str rest = str_from(conf->nats_url ? conf->nats_url : "");
 
@@ -96,21 +96,21 @@ static void check_windows(const struct peel_conf *conf, const struct value *give
     maintenance_window_done(&maintenance_window);
 }
 
-static void check_conf(struct arena *arena, void *values, const struct value *given,
-                       struct diags *diags)
+static void check_peel_conf(struct arena *arena, void *values, const struct value *given,
+                            struct diags *diags)
 {
     const struct peel_conf *conf = values;
     struct err err;
 
     (void)arena;
     check_id(conf, given, diags);
-    check_environment(conf, given, diags);
-    check_servers(conf, given, diags);
+    check_conf_environment(conf, given, diags);
+    check_conf_servers(conf, given, diags);
     check_windows(conf, given, diags);
     if (conf->master_url)
-        check_url(conf->master_url, "master_url", given, diags);
+        check_conf_url(conf->master_url, "master_url", given, diags);
     for (size_t i = 0; i < conf->master_urls.n; i++)
-        check_url(conf->master_urls.p[i], "master_urls", given, diags);
+        check_conf_url(conf->master_urls.p[i], "master_urls", given, diags);
     for (size_t i = 0; i < conf->enroll_ca_pin.n; i++)
         if (!certificate_is_pin(conf->enroll_ca_pin.p[i]))
             (void)value_diag(diags, value_point(given, "enroll_ca_pin"),
@@ -135,5 +135,5 @@ const struct daemon_conf peel_conf_daemon = {
     .file = PEEL_CONF_FILE,
     .rows = rows,
     .size = sizeof(struct peel_conf),
-    .check = check_conf,
+    .check = check_peel_conf,
 };

@@ -39,7 +39,7 @@ static const struct {
 
 /* --- reading ---------------------------------------------------------------------- */
 
-static bool read_number(const struct field *field, struct str text, unsigned *ret)
+static bool read_cron_number(const struct field *field, struct str text, unsigned *ret)
 {
     unsigned value = 0;
 
@@ -60,19 +60,20 @@ static bool read_number(const struct field *field, struct str text, unsigned *re
 }
 
 /* "5", "1-5", a star, each perhaps with "/2". */
-static bool read_range(const struct field *field, struct str text, uint64_t *bits)
+static bool read_cron_range(const struct field *field, struct str text, uint64_t *bits)
 {
     struct str step_text = text, range = str_cut(&step_text, '/'), to = range,
                from = str_cut(&to, '-');
     unsigned first = field->min, last = field->max, step = 1;
 
-    if (step_text.p && (!read_number(&(struct field){ "step", 1, 99, NULL, 0 }, step_text, &step)))
+    if (step_text.p &&
+        (!read_cron_number(&(struct field){ "step", 1, 99, NULL, 0 }, step_text, &step)))
         return false;
     if (!str_eq_text(range, "*")) {
-        if (!read_number(field, from, &first))
+        if (!read_cron_number(field, from, &first))
             return false;
         last = step_text.p ? field->max : first;
-        if (to.p && (!read_number(field, to, &last) || last < first))
+        if (to.p && (!read_cron_number(field, to, &last) || last < first))
             return false;
     }
     for (unsigned i = first; i <= last; i += step)
@@ -80,13 +81,14 @@ static bool read_range(const struct field *field, struct str text, uint64_t *bit
     return true;
 }
 
-static int read_field(const struct field *field, struct str text, uint64_t *ret, struct err *err)
+static int read_cron_field(const struct field *field, struct str text, uint64_t *ret,
+                           struct err *err)
 {
     struct str rest = text;
 
     *ret = 0;
     while (rest.p)
-        if (!read_range(field, str_cut(&rest, ','), ret))
+        if (!read_cron_range(field, str_cut(&rest, ','), ret))
             return err_set(err, ERR_INVALID, "cron: '%.*s' is not a valid %s", STR_ARG(text),
                            field->name);
     return 0;
@@ -114,7 +116,7 @@ int cron_parse(const char *text, struct cron *ret_cron, struct err *err)
     if (count != FIELDS)
         return err_set(err, ERR_INVALID, "cron: '%s' does not have five fields", text);
     for (size_t i = 0; i < FIELDS; i++)
-        if (read_field(&fields[i], words[i], &bits[i], err) < 0)
+        if (read_cron_field(&fields[i], words[i], &bits[i], err) < 0)
             return -1;
     if (bits[WEEKDAY] & (UINT64_C(1) << 7))
         bits[WEEKDAY] |= 1;
@@ -130,14 +132,15 @@ int cron_parse(const char *text, struct cron *ret_cron, struct err *err)
 
 /* --- the next time ---------------------------------------------------------------- */
 
-static bool has(uint64_t bits, int n)
+static bool has_cron_bit(uint64_t bits, int n)
 {
     return bits >> (unsigned)n & 1;
 }
 
 static bool is_day(const struct cron *cron, const struct tm *tm)
 {
-    const bool day = has(cron->days, tm->tm_mday), weekday = has(cron->weekdays, tm->tm_wday);
+    const bool day = has_cron_bit(cron->days, tm->tm_mday),
+               weekday = has_cron_bit(cron->weekdays, tm->tm_wday);
 
     if (cron->any_day || cron->any_weekday)
         return day && weekday;
@@ -145,18 +148,18 @@ static bool is_day(const struct cron *cron, const struct tm *tm)
 }
 
 /* The beginning of the next month, day, hour or minute, normalised. */
-static time_t advance(struct tm *tm, const struct cron *cron)
+static time_t advance_cron(struct tm *tm, const struct cron *cron)
 {
     tm->tm_sec = 0;
     tm->tm_isdst = -1;
-    if (!has(cron->months, tm->tm_mon + 1)) {
+    if (!has_cron_bit(cron->months, tm->tm_mon + 1)) {
         tm->tm_mon++;
         tm->tm_mday = 1;
         tm->tm_hour = tm->tm_min = 0;
     } else if (!is_day(cron, tm)) {
         tm->tm_mday++;
         tm->tm_hour = tm->tm_min = 0;
-    } else if (!has(cron->hours, tm->tm_hour)) {
+    } else if (!has_cron_bit(cron->hours, tm->tm_hour)) {
         tm->tm_hour++;
         tm->tm_min = 0;
     } else {
@@ -175,10 +178,10 @@ time_t cron_next(const struct cron *cron, time_t now)
         return -1;
     last_year = tm.tm_year + YEARS_MAX;
     while (tm.tm_year <= last_year) {
-        if (has(cron->months, tm.tm_mon + 1) && is_day(cron, &tm) && has(cron->hours, tm.tm_hour) &&
-            has(cron->minutes, tm.tm_min))
+        if (has_cron_bit(cron->months, tm.tm_mon + 1) && is_day(cron, &tm) &&
+            has_cron_bit(cron->hours, tm.tm_hour) && has_cron_bit(cron->minutes, tm.tm_min))
             return mktime(&tm);
-        if (advance(&tm, cron) == (time_t)-1)
+        if (advance_cron(&tm, cron) == (time_t)-1)
             return -1;
     }
     return -1;

@@ -20,13 +20,13 @@
 #define LOCK_FILE     "peel.lock"
 #define FOLDER_MODE   0700
 
-static void on_stored(void *self, const char *about)
+static void on_data_stored(void *self, const char *about)
 {
     (void)self;
     log_debug("return stored jid=%s", about);
 }
 
-static void on_dropped(void *self, const char *about, const char *why)
+static void on_data_dropped(void *self, const char *about, const char *why)
 {
     (void)self;
     log_error("return lost jid=%s error=%s", about, why);
@@ -46,10 +46,10 @@ static int open_ledger(struct data_store *data_store, struct arena *arena,
     return 0;
 }
 
-static int open_outbox(struct data_store *data_store, struct arena *arena,
-                       const struct peel_conf *conf, struct err *err)
+static int open_data_outbox(struct data_store *data_store, struct arena *arena,
+                            const struct peel_conf *conf, struct err *err)
 {
-    const struct outbox_listener listener = { on_stored, on_dropped, NULL };
+    const struct outbox_listener listener = { on_data_stored, on_data_dropped, NULL };
     size_t damaged;
 
     data_store->outbox =
@@ -104,7 +104,7 @@ int data_store_open(struct data_store *data_store, struct arena *arena,
     if (open_folders(data_store, arena, conf, err) < 0 ||
         open_ledger(data_store, arena, conf, err) < 0)
         return -1;
-    return open_outbox(data_store, arena, conf, err) < 0
+    return open_data_outbox(data_store, arena, conf, err) < 0
                ? -1
                : end_orphans(data_store, arena, conf, err);
 }

@@ -60,7 +60,7 @@ enum step { STEP_DONE, STEP_AGAIN, STEP_NEXT_MASTER, STEP_UNTRUSTED, STEP_REFUSE
 /* --- calls ------------------------------------------------------------------------ */
 
 /* False when canceled. */
-static bool pause_for(struct enroll_client *enroll_client, int64_t ns)
+static bool pause_enrollment(struct enroll_client *enroll_client, int64_t ns)
 {
     /* a little longer or shorter, so that a fleet does not come at once */
     const int64_t jitter = (int64_t)(chance_number() % (uint64_t)(ns / 4 + 1));
@@ -79,8 +79,8 @@ static struct https_server server_of(const struct attempt *attempt)
                                   attempt->bootstrap.anchor_pem };
 }
 
-static int call(struct attempt *attempt, struct https_request *request,
-                struct https_response *response, struct value *body, struct err *err)
+static int call_enroll_server(struct attempt *attempt, struct https_request *request,
+                              struct https_response *response, struct value *body, struct err *err)
 {
     const struct https_server server = server_of(attempt);
     struct err ignored;
@@ -116,7 +116,8 @@ static enum step judge_response(const struct enroll_client *enroll_client,
 
 /* --- signatures ------------------------------------------------------------------- */
 
-static const char *sign(const struct attempt *attempt, struct str text, enum base64_form form)
+static const char *sign_enroll_text(const struct attempt *attempt, struct str text,
+                                    enum base64_form form)
 {
     unsigned char signature[ED25519_SIGNATURE_SIZE];
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -126,13 +127,14 @@ static const char *sign(const struct attempt *attempt, struct str text, enum bas
     return buf_copy(&out, attempt->arena).p;
 }
 
-static void put_text(struct attempt *attempt, struct value *map, const char *key, const char *text)
+static void put_enroll_text(struct attempt *attempt, struct value *map, const char *key,
+                            const char *text)
 {
     value_map_set(attempt->arena, map->map, value_text(key), value_text(text));
 }
 
-static int make_body(struct attempt *attempt, const struct value *nonce, struct buf *out,
-                     struct err *err)
+static int make_enroll_body(struct attempt *attempt, const struct value *nonce, struct buf *out,
+                            struct err *err)
 {
     const struct enroll_client_options *options = &attempt->enroll_client->options;
     const char *challenge_id = value_get_text(nonce, "challenge_id");
@@ -147,25 +149,26 @@ static int make_body(struct attempt *attempt, const struct value *nonce, struct 
     nats_nkey_print_public(&options->identity->key, public_key);
     nats_xkey_of(&options->identity->key, &xkey);
     nats_xkey_print(&xkey, curve);
-    put_text(attempt, &body, "peel_id", options->identity->id);
-    put_text(attempt, &body, "public_key", public_key);
-    put_text(attempt, &body, "curve_public_key", curve);
-    put_text(attempt, &body, "hostname", options->hostname ? options->hostname : "");
-    put_text(attempt, &body, "challenge_id", challenge_id);
+    put_enroll_text(attempt, &body, "peel_id", options->identity->id);
+    put_enroll_text(attempt, &body, "public_key", public_key);
+    put_enroll_text(attempt, &body, "curve_public_key", curve);
+    put_enroll_text(attempt, &body, "hostname", options->hostname ? options->hostname : "");
+    put_enroll_text(attempt, &body, "challenge_id", challenge_id);
     buf_add_str(&text, buf_view(&challenge));
     buf_add_text(&text, curve);
-    put_text(attempt, &body, "signature", sign(attempt, buf_view(&text), BASE64_STANDARD));
+    put_enroll_text(attempt, &body, "signature",
+                    sign_enroll_text(attempt, buf_view(&text), BASE64_STANDARD));
     if (attempt->bootstrap.pin[0]) {
         buf_clear(&text);
         buf_add_str(&text, buf_view(&challenge));
         buf_add_str(&text, STR(TRUST_LABEL));
         buf_add_text(&text, attempt->bootstrap.pin);
-        put_text(attempt, &body, "trusted_ca_spki", attempt->bootstrap.pin);
-        put_text(attempt, &body, "trust_signature",
-                 sign(attempt, buf_view(&text), BASE64_STANDARD));
+        put_enroll_text(attempt, &body, "trusted_ca_spki", attempt->bootstrap.pin);
+        put_enroll_text(attempt, &body, "trust_signature",
+                        sign_enroll_text(attempt, buf_view(&text), BASE64_STANDARD));
     }
     if (options->token)
-        put_text(attempt, &body, TOKEN_FIELD, options->token);
+        put_enroll_text(attempt, &body, TOKEN_FIELD, options->token);
     if (options->renew)
         value_map_set(attempt->arena, body.map, value_text("renew"), value_bool(true));
     if (options->only_renew)
@@ -175,7 +178,7 @@ static int make_body(struct attempt *attempt, const struct value *nonce, struct 
 
 /* --- steps ------------------------------------------------------------------------ */
 
-static enum step submit(struct attempt *attempt, struct err *err)
+static enum step submit_enrollment(struct attempt *attempt, struct err *err)
 {
     const struct enroll_client_options *options = &attempt->enroll_client->options;
     AUTO_BUF struct buf text = BUF_INIT(ANSWER_MAX);
@@ -187,15 +190,15 @@ static enum step submit(struct attempt *attempt, struct err *err)
     nats_nkey_print_public(&options->identity->key, public_key);
     request.path = arena_printf(attempt->arena, BOOTSTRAP_PATH "/nonce?peel_id=%s&public_key=%s",
                                 options->identity->id, public_key);
-    if (call(attempt, &request, &response, &body, err) < 0)
+    if (call_enroll_server(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status != 200)
         return judge_response(attempt->enroll_client, &response, &body, "nonce", err);
-    if (make_body(attempt, &body, &text, err) < 0)
+    if (make_enroll_body(attempt, &body, &text, err) < 0)
         return STEP_NEXT_MASTER;
     request =
         (struct https_request){ .method = "POST", .path = BOOTSTRAP_PATH, .body = buf_view(&text) };
-    if (call(attempt, &request, &response, &body, err) < 0)
+    if (call_enroll_server(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status != 200 && response.status != 201)
         return judge_response(attempt->enroll_client, &response, &body, "enroll", err);
@@ -239,7 +242,7 @@ static enum step ask_status(struct attempt *attempt, struct err *err)
     struct https_response response;
     struct value body;
 
-    if (call(attempt, &request, &response, &body, err) < 0)
+    if (call_enroll_server(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status == 404) {
         (void)err_set(err, ERR_NOT_FOUND, "the enrollment is no longer known");
@@ -268,7 +271,8 @@ static enum step wait_for_decision(struct attempt *attempt, struct err *err)
         struct value body;
         enum step step;
 
-        if (call(attempt, &request, &response, &body, err) == 0 && response.status == 200) {
+        if (call_enroll_server(attempt, &request, &response, &body, err) == 0 &&
+            response.status == 200) {
             pause = POLL_MIN;
             if (is_decided(attempt->state))
                 break;
@@ -278,7 +282,7 @@ static enum step wait_for_decision(struct attempt *attempt, struct err *err)
             return step;
         if (is_decided(attempt->state))
             break;
-        if (response.status != 200 && !pause_for(attempt->enroll_client, pause))
+        if (response.status != 200 && !pause_enrollment(attempt->enroll_client, pause))
             return STEP_AGAIN;
         if (cancel_is_raised(&attempt->enroll_client->cancel))
             return STEP_AGAIN;
@@ -287,7 +291,7 @@ static enum step wait_for_decision(struct attempt *attempt, struct err *err)
     return STEP_DONE;
 }
 
-static int write_creds(struct attempt *attempt, const struct value *body, struct err *err)
+static int write_enroll_creds(struct attempt *attempt, const struct value *body, struct err *err)
 {
     const struct peel_identity *identity = attempt->enroll_client->options.identity;
     const struct fs_replace_options options = { .attr = { CREDS_MODE, FS_KEEP, FS_KEEP } };
@@ -322,9 +326,10 @@ static enum step fetch_creds(struct attempt *attempt, struct err *err)
 
     nats_nkey_print_public(&identity->key, public_key);
     request.path = arena_printf(attempt->arena, BOOTSTRAP_PATH "/%s/creds", attempt->id);
-    request.authorization = arena_printf(attempt->arena, "Nkey %s:%s", public_key,
-                                         sign(attempt, str_from(attempt->id), BASE64_URL));
-    if (call(attempt, &request, &response, &body, err) < 0)
+    request.authorization =
+        arena_printf(attempt->arena, "Nkey %s:%s", public_key,
+                     sign_enroll_text(attempt, str_from(attempt->id), BASE64_URL));
+    if (call_enroll_server(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status == 403 || response.status == 404) {
         (void)judge_response(attempt->enroll_client, &response, &body, "credentials", err);
@@ -332,14 +337,14 @@ static enum step fetch_creds(struct attempt *attempt, struct err *err)
     }
     if (response.status != 200)
         return judge_response(attempt->enroll_client, &response, &body, "credentials", err);
-    return write_creds(attempt, &body, err) < 0 ? STEP_AGAIN : STEP_DONE;
+    return write_enroll_creds(attempt, &body, err) < 0 ? STEP_AGAIN : STEP_DONE;
 }
 
 /* --- one attempt ------------------------------------------------------------------ */
 
-static enum step follow(struct attempt *attempt, struct err *err)
+static enum step follow_enrollment(struct attempt *attempt, struct err *err)
 {
-    enum step step = submit(attempt, err);
+    enum step step = submit_enrollment(attempt, err);
 
     if (step != STEP_DONE)
         return step;
@@ -360,8 +365,8 @@ static enum step follow(struct attempt *attempt, struct err *err)
 }
 
 /* A peel with credentials goes on with them, and asks again. */
-static enum step judge_trust(const struct enroll_client *enroll_client, bool is_other,
-                             const struct err *err)
+static enum step judge_server_trust(const struct enroll_client *enroll_client, bool is_other,
+                                    const struct err *err)
 {
     if (err->code != ERR_UNSAFE || enroll_client->options.renew)
         return STEP_NEXT_MASTER;
@@ -378,13 +383,13 @@ static enum step try_master(struct enroll_client *enroll_client, const char *url
 
     if (bootstrap_ask(&arena, enroll_client->options.conf, url, enroll_client->options.renew,
                       &enroll_client->cancel, &attempt.bootstrap, &is_other, err) < 0)
-        return judge_trust(enroll_client, is_other, err);
+        return judge_server_trust(enroll_client, is_other, err);
     if (bootstrap_keep(enroll_client->options.conf, &attempt.bootstrap, err) < 0)
         return STEP_AGAIN;
-    return follow(&attempt, err);
+    return follow_enrollment(&attempt, err);
 }
 
-static void work(struct background_task *background_task)
+static void run_enrollment(struct background_task *background_task)
 {
     struct enroll_client *enroll_client =
         container_of(background_task, struct enroll_client, background_task);
@@ -414,13 +419,13 @@ static void work(struct background_task *background_task)
             return;
         if (step != STEP_AGAIN && ++i % masters.n > 0)
             continue; /* all of them before a pause */
-        if (!pause_for(enroll_client, pause))
+        if (!pause_enrollment(enroll_client, pause))
             return;
         pause = pause * 2 < PAUSE_MAX ? pause * 2 : PAUSE_MAX;
     }
 }
 
-static void on_done(struct background_task *background_task)
+static void on_enroll_done(struct background_task *background_task)
 {
     struct enroll_client *enroll_client =
         container_of(background_task, struct enroll_client, background_task);
@@ -431,12 +436,12 @@ static void on_done(struct background_task *background_task)
                                     enroll_client->problem[0] ? enroll_client->problem : NULL);
 }
 
-static const char *copy_text(struct arena *arena, const char *text)
+static const char *copy_enroll_text(struct arena *arena, const char *text)
 {
     return text ? arena_strdup(arena, text) : NULL;
 }
 
-static struct param_strs copy_texts(struct arena *arena, struct param_strs texts)
+static struct param_strs copy_enroll_texts(struct arena *arena, struct param_strs texts)
 {
     const char **list = ARENA_ARRAY(arena, const char *, texts.n + 1);
 
@@ -452,13 +457,13 @@ static void copy_conf(struct enroll_client *enroll_client)
     struct arena *arena = &enroll_client->arena;
 
     enroll_client->conf = (struct peel_conf){
-        .master_url = copy_text(arena, conf->master_url),
-        .master_urls = copy_texts(arena, conf->master_urls),
-        .enroll_ca = copy_text(arena, conf->enroll_ca),
-        .enroll_ca_pin = copy_texts(arena, conf->enroll_ca_pin),
+        .master_url = copy_enroll_text(arena, conf->master_url),
+        .master_urls = copy_enroll_texts(arena, conf->master_urls),
+        .enroll_ca = copy_enroll_text(arena, conf->enroll_ca),
+        .enroll_ca_pin = copy_enroll_texts(arena, conf->enroll_ca_pin),
         .enroll_trust = conf->enroll_trust,
-        .auth_dir = copy_text(arena, conf->auth_dir),
-        .data_dir = copy_text(arena, conf->data_dir),
+        .auth_dir = copy_enroll_text(arena, conf->auth_dir),
+        .data_dir = copy_enroll_text(arena, conf->data_dir),
     };
     enroll_client->options.conf = &enroll_client->conf;
 }
@@ -481,8 +486,8 @@ struct enroll_client *enroll_client_begin(const struct enroll_client_options *op
         enroll_client_free(enroll_client);
         return NULL;
     }
-    background_task_begin(&enroll_client->background_tasks, &enroll_client->background_task, work,
-                          on_done);
+    background_task_begin(&enroll_client->background_tasks, &enroll_client->background_task,
+                          run_enrollment, on_enroll_done);
     return enroll_client;
 }
 

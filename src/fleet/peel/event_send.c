@@ -20,7 +20,8 @@ struct sending {
     struct own_event own;
 };
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_sent_event_stored(void *self, const struct nats_error *error,
+                                 const struct nats_stored_ack *ack)
 {
     struct sending *sending = self;
     const struct value id = value_text(sending->own.id);
@@ -45,8 +46,8 @@ static struct value take_data(struct peel_job *job, const struct value *given)
     return data;
 }
 
-static int make_event(struct peel_job *job, const struct value *given, struct own_event *ret,
-                      struct err *err)
+static int make_sent_event(struct peel_job *job, const struct value *given, struct own_event *ret,
+                           struct err *err)
 {
     const char *tag = job->request.id[0] && strcmp(job->request.id, "ad-hoc") != 0
                           ? job->request.id
@@ -65,8 +66,8 @@ static int make_event(struct peel_job *job, const struct value *given, struct ow
         ret, err);
 }
 
-static int publish(struct peel_job *job, struct nats_publisher *publisher, struct sending *sending,
-                   struct err *err)
+static int publish_event(struct peel_job *job, struct nats_publisher *publisher,
+                         struct sending *sending, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(job->reply_max);
     struct nats_store store = { .subject = str_from(sending->own.subject),
@@ -77,7 +78,7 @@ static int publish(struct peel_job *job, struct nats_publisher *publisher, struc
     if (own_event_encode(&sending->own, &bytes, err) < 0)
         return -1;
     store.payload = buf_view(&bytes);
-    return nats_publisher_send(publisher, &store, on_stored, sending, err);
+    return nats_publisher_send(publisher, &store, on_sent_event_stored, sending, err);
 }
 
 /* What would be sent: the key that rules match, and the data. */
@@ -116,8 +117,8 @@ void event_send(struct peel_job *job, struct nats_publisher *publisher,
     }
     if (wish_take_test(&given, &test, &diags) < 0)
         (void)diags_to_err(&diags, &err);
-    else if (make_event(job, &given, &sending->own, &err) == 0 && !test &&
-             publish(job, publisher, sending, &err) == 0)
+    else if (make_sent_event(job, &given, &sending->own, &err) == 0 && !test &&
+             publish_event(job, publisher, sending, &err) == 0)
         return;
     job->answer.test = test;
     wish = value_text(describe_wish(job, &sending->own));

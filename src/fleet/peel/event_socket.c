@@ -85,7 +85,7 @@ static void forget_client(struct client *client)
     free(client);
 }
 
-static void send_answer(int fd, const struct local_event_answer *answer)
+static void send_event_answer(int fd, const struct local_event_answer *answer)
 {
     AUTO_BUF struct buf packet = BUF_INIT(AGENT_PACKET_MAX);
     struct err err;
@@ -98,10 +98,10 @@ static void send_refusal(int fd, const char *why)
 {
     const struct local_event_answer answer = { .status = LOCAL_EVENT_REFUSED, .error = why };
 
-    send_answer(fd, &answer);
+    send_event_answer(fd, &answer);
 }
 
-static void refuse_client(struct client *client, const char *why)
+static void refuse_event_client(struct client *client, const char *why)
 {
     log_warning("local event refused uid=%d pid=%d error=%s", (int)client->peer.uid,
                 (int)client->peer.pid, why);
@@ -121,7 +121,7 @@ static void answer_client(struct client *client, enum local_event_status status)
 
     log_info("local event %s id=%s tag=%s uid=%d", local_event_status_name(status), answer.id,
              answer.tag, (int)client->peer.uid);
-    send_answer(client->fd, &answer);
+    send_event_answer(client->fd, &answer);
     forget_client(client);
 }
 
@@ -136,7 +136,7 @@ static struct client *find_client(const struct event_socket *door, const char *i
     return NULL;
 }
 
-static void on_stored(void *self, const char *id)
+static void on_socket_event_stored(void *self, const char *id)
 {
     struct client *client = find_client(self, id);
 
@@ -146,21 +146,21 @@ static void on_stored(void *self, const char *id)
         log_info("local event stored id=%s", id);
 }
 
-static void on_dropped(void *self, const char *id, const char *why)
+static void on_event_dropped(void *self, const char *id, const char *why)
 {
     struct client *client = find_client(self, id);
 
     log_error("local event lost id=%s error=%s", id, why);
     if (client)
-        refuse_client(client, why);
+        refuse_event_client(client, why);
 }
 
-static void on_late(struct timer *timer)
+static void on_client_late(struct timer *timer)
 {
     answer_client(container_of(timer, struct client, timer), LOCAL_EVENT_BUFFERED);
 }
 
-static void keep_event(struct background_task *background_task)
+static void keep_client_event(struct background_task *background_task)
 {
     struct client *client = container_of(background_task, struct client, background_task);
     AUTO_BUF struct buf payload = BUF_INIT(2 * AGENT_PACKET_MAX);
@@ -177,7 +177,7 @@ static void keep_event(struct background_task *background_task)
 }
 
 /* It may leave now. The client waits for the stream only when there is a connection to it. */
-static void on_kept(struct background_task *background_task)
+static void on_event_kept(struct background_task *background_task)
 {
     struct client *client = container_of(background_task, struct client, background_task);
     struct event_socket *door = client->door;
@@ -197,13 +197,13 @@ static void on_kept(struct background_task *background_task)
         answer_client(client, LOCAL_EVENT_BUFFERED);
     else
         timer_set(loop_timers(door->options.loop), &client->timer,
-                  clock_after(clock_now(), LOCAL_EVENT_STORE_NS), on_late);
+                  clock_after(clock_now(), LOCAL_EVENT_STORE_NS), on_client_late);
     outbox_send(door->outbox, letter);
 }
 
 /* --- questions about states ------------------------------------------------------- */
 
-static void find_standing(struct background_task *background_task)
+static void find_client_standing(struct background_task *background_task)
 {
     struct client *client = container_of(background_task, struct client, background_task);
 
@@ -237,7 +237,7 @@ static bool is_our_child(pid_t pid)
     return false;
 }
 
-static int32_t find_depth(const struct client *client)
+static int32_t find_client_depth(const struct client *client)
 {
     const struct event_socket_options *options = &client->door->options;
     const int32_t depth = options->depth(options->self);
@@ -245,7 +245,7 @@ static int32_t find_depth(const struct client *client)
     return depth > 0 && is_our_child(client->peer.pid) ? depth : 0;
 }
 
-static int check_room(struct event_socket *door, struct err *err)
+static int check_event_room(struct event_socket *door, struct err *err)
 {
     if (rate_take(&door->rate, SOURCE, clock_now()) > 0)
         return err_set(err, ERR_LIMIT, "too many events: the limit is %d a minute, %d at once",
@@ -256,7 +256,7 @@ static int check_room(struct event_socket *door, struct err *err)
     return 0;
 }
 
-static int take_event(struct client *client, const struct value *packet, struct err *err)
+static int take_client_event(struct client *client, const struct value *packet, struct err *err)
 {
     const struct event_socket_options *options = &client->door->options;
     struct local_event event = { 0 };
@@ -265,7 +265,7 @@ static int take_event(struct client *client, const struct value *packet, struct 
     int result;
 
     if (record_read(&client->arena, &local_event_type, 0, packet, &event, err) < 0 ||
-        check_room(client->door, err) < 0)
+        check_event_room(client->door, err) < 0)
         return -1;
     settings = options->settings(options->self, &why);
     result =
@@ -275,7 +275,7 @@ static int take_event(struct client *client, const struct value *packet, struct 
                                                  .tag = event.tag,
                                                  .data = value_copy(&client->arena, &event.data),
                                                  .settings = settings ? &settings->value : NULL,
-                                                 .depth = find_depth(client) },
+                                                 .depth = find_client_depth(client) },
                        &client->own, err);
     snapshot_drop(settings);
     return result;
@@ -287,7 +287,8 @@ static void on_hangup(struct watch *watch, uint32_t events)
     forget_client(container_of(watch, struct client, watch));
 }
 
-static void begin_work(struct client *client, background_task_fn *work, background_task_fn *done)
+static void begin_client_work(struct client *client, background_task_fn *work,
+                              background_task_fn *done)
 {
     struct err err;
 
@@ -295,7 +296,7 @@ static void begin_work(struct client *client, background_task_fn *work, backgrou
     timer_clear(loop_timers(client->door->options.loop), &client->timer);
     if (watch_start(&client->watch, client->door->options.loop, client->fd, WATCH_READ, on_hangup,
                     &err) < 0) {
-        refuse_client(client, err.text);
+        refuse_event_client(client, err.text);
         return;
     }
     client->is_keeping = true;
@@ -311,15 +312,15 @@ static int take_packet(struct client *client, struct str bytes, struct err *err)
     if (msgpack_decode(&client->arena, bytes, &packet, err) < 0)
         return -1;
     if (!standing_is_question(&packet)) {
-        if (take_event(client, &packet, err) < 0)
+        if (take_client_event(client, &packet, err) < 0)
             return -1;
-        begin_work(client, keep_event, on_kept);
+        begin_client_work(client, keep_client_event, on_event_kept);
         return 0;
     }
     if (record_read(&client->arena, &standing_question_type, 0, &packet, &question, err) < 0)
         return -1;
     client->names = question.names;
-    begin_work(client, find_standing, on_standing);
+    begin_client_work(client, find_client_standing, on_standing);
     return 0;
 }
 
@@ -343,17 +344,18 @@ static void on_packet(struct watch *watch, uint32_t events)
     else if (take_packet(client, arena_str(&client->arena, (struct str){ room, (size_t)n }),
                          &err) == 0)
         return;
-    refuse_client(client, err.text);
+    refuse_event_client(client, err.text);
 }
 
 static void on_silence(struct timer *timer)
 {
-    refuse_client(container_of(timer, struct client, timer), "no event was sent in time");
+    refuse_event_client(container_of(timer, struct client, timer), "no event was sent in time");
 }
 
 /* --- clients ---------------------------------------------------------------------- */
 
-static const char *find_refusal(const struct event_socket *door, const struct unixsock_peer *peer)
+static const char *find_client_refusal(const struct event_socket *door,
+                                       const struct unixsock_peer *peer)
 {
     if (peer->uid != 0 && peer->uid != geteuid())
         return "permission denied: only root and the user of the agent may raise events";
@@ -375,14 +377,14 @@ static void add_client(struct event_socket *door, int fd, const struct unixsock_
     door->clients = client;
     door->count++;
     if (watch_start(&client->watch, door->options.loop, fd, WATCH_READ, on_packet, &err) < 0) {
-        refuse_client(client, err.text);
+        refuse_event_client(client, err.text);
         return;
     }
     timer_set(loop_timers(door->options.loop), &client->timer,
               clock_after(clock_now(), LOCAL_EVENT_SILENCE_NS), on_silence);
 }
 
-static void on_client(struct watch *watch, uint32_t events)
+static void on_client_readable(struct watch *watch, uint32_t events)
 {
     struct event_socket *door = container_of(watch, struct event_socket, watch);
     AUTO_FD int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -393,7 +395,7 @@ static void on_client(struct watch *watch, uint32_t events)
     (void)events;
     if (fd < 0 || unixsock_peer(fd, &peer, &err) < 0)
         return; /* it has left again */
-    refusal = find_refusal(door, &peer);
+    refusal = find_client_refusal(door, &peer);
     if (refusal) {
         log_warning("local event refused uid=%d pid=%d error=%s", (int)peer.uid, (int)peer.pid,
                     refusal);
@@ -405,9 +407,9 @@ static void on_client(struct watch *watch, uint32_t events)
 
 /* --- life ------------------------------------------------------------------------- */
 
-static int open_outbox(struct event_socket *door, struct err *err)
+static int open_event_outbox(struct event_socket *door, struct err *err)
 {
-    const struct outbox_listener listener = { on_stored, on_dropped, door };
+    const struct outbox_listener listener = { on_socket_event_stored, on_event_dropped, door };
     size_t damaged;
 
     door->outbox = outbox_open(path_join(&door->arena, door->options.data_dir, OUTBOX_FOLDER),
@@ -420,13 +422,14 @@ static int open_outbox(struct event_socket *door, struct err *err)
 }
 
 /* Without a socket the agent does everything else. */
-static void open_socket(struct event_socket *door)
+static void open_event_socket(struct event_socket *door)
 {
     struct err err;
 
     door->socket = agent_socket(&door->arena, door->options.data_dir);
     if (unixsock_listen(&door->socket, SOCKET_MODE, &door->fd, &err) < 0 ||
-        watch_start(&door->watch, door->options.loop, door->fd, WATCH_READ, on_client, &err) < 0)
+        watch_start(&door->watch, door->options.loop, door->fd, WATCH_READ, on_client_readable,
+                    &err) < 0)
         log_warning("programs of this machine cannot raise events error=%s", err.text);
 }
 
@@ -437,12 +440,12 @@ struct event_socket *event_socket_new(const struct event_socket_options *options
     door->options = *options;
     door->fd = -1;
     rate_init(&door->rate, EVENT_SOCKET_BURST, EVENT_SOCKET_PER_MINUTE);
-    if (open_outbox(door, err) < 0 ||
+    if (open_event_outbox(door, err) < 0 ||
         background_tasks_open_workers(&door->background_tasks, options->loop, WORKERS, err) < 0) {
         event_socket_free(door);
         return NULL;
     }
-    open_socket(door);
+    open_event_socket(door);
     return door;
 }
 
@@ -460,7 +463,7 @@ void event_socket_free(struct event_socket *door)
         if (client->letter > 0)
             answer_client(client, LOCAL_EVENT_BUFFERED);
         else
-            refuse_client(client, "the agent ends");
+            refuse_event_client(client, "the agent ends");
     }
     if (door->fd >= 0)
         (void)fs_unlink(door->socket.path, &ignored); /* the next one replaces it */

@@ -71,7 +71,7 @@ static struct snapshot *collect_family(const struct facts_publisher_options *opt
 }
 
 /* The file of the administrator; without it when it has mistakes. */
-static void add_custom(struct round *round, struct snapshot *result)
+static void add_custom_facts(struct round *round, struct snapshot *result)
 {
     AUTO_BUF struct buf text = BUF_INIT(FACTS_MAX);
     const struct facts_options how = { .families = FACTS_CUSTOM,
@@ -98,7 +98,7 @@ static void set_own_fact(struct snapshot *result, const char *key, struct value 
         value_map_set(&result->arena, result->value.map, name, value_copy(&result->arena, &v));
 }
 
-static void collect(struct round *round)
+static void collect_facts_round(struct round *round)
 {
     const struct facts_publisher_options *options = &round->facts_publisher->options;
     struct snapshot *result = snapshot_new(), *named;
@@ -114,7 +114,7 @@ static void collect(struct round *round)
     merged = value_merge(&result->arena, &merged, &named->value, VALUE_MERGE_REPLACE);
     result->value = value_copy(&result->arena, &merged);
     snapshot_drop(named);
-    add_custom(round, result);
+    add_custom_facts(round, result);
     if (options->curve_key)
         value_map_set(&result->arena, result->value.map, value_text(FACTS_PUBLISHER_CURVE_KEY),
                       value_text(arena_strdup(&result->arena, options->curve_key)));
@@ -142,11 +142,11 @@ static bool hash_facts(const struct value *facts, char hash[static SHA256_HEX_SI
     return true;
 }
 
-static void publish(struct facts_publisher *facts_publisher);
+static void publish_facts(struct facts_publisher *facts_publisher);
 
-static void on_retry(struct timer *timer)
+static void on_facts_retry(struct timer *timer)
 {
-    publish(container_of(timer, struct facts_publisher, retry));
+    publish_facts(container_of(timer, struct facts_publisher, retry));
 }
 
 /* One write; it outlives its connection by its last callback. */
@@ -157,7 +157,7 @@ struct write {
     char hash[SHA256_HEX_SIZE];
 };
 
-static void on_published(void *self, const struct nats_error *error, uint64_t revision)
+static void on_facts_put(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct write *write = self;
     struct facts_publisher *facts_publisher = write->facts_publisher;
@@ -171,36 +171,36 @@ static void on_published(void *self, const struct nats_error *error, uint64_t re
         facts_publisher->is_publishing = false;
         if (write->is_probe && error && error->fault == NATS_FAULT_CONFLICT) {
             facts_publisher->is_in_doubt = false; /* they are there */
-            publish(facts_publisher);
+            publish_facts(facts_publisher);
         } else if (!error) {
             facts_publisher->is_in_doubt = false;
             memcpy(facts_publisher->published_hash, write->hash, sizeof(write->hash));
             if (facts_publisher->options.published)
                 facts_publisher->options.published(facts_publisher->options.self);
-            publish(facts_publisher); /* they may have changed meanwhile */
+            publish_facts(facts_publisher); /* they may have changed meanwhile */
         } else {
             log_warning("facts not published error=%s", error->text);
             timer_set(loop_timers(facts_publisher->options.loop), &facts_publisher->retry,
-                      clock_after(clock_now(), FACTS_PUBLISHER_RETRY), on_retry);
+                      clock_after(clock_now(), FACTS_PUBLISHER_RETRY), on_facts_retry);
         }
     }
     free(write);
 }
 
 /* What is there stays as it is when it is only a probe. */
-static int begin_write(struct facts_publisher *facts_publisher, struct write *write,
-                       struct str bytes, struct err *err)
+static int begin_facts_write(struct facts_publisher *facts_publisher, struct write *write,
+                             struct str bytes, struct err *err)
 {
     const struct nats_kv kv = { .js = facts_publisher->js,
                                 .bucket = store_bucket_name(STORE_FACTS) };
 
     return write->is_probe ? nats_kv_update(&kv, facts_publisher->options.peel_id, bytes, 0,
-                                            on_published, write, err)
-                           : nats_kv_put(&kv, facts_publisher->options.peel_id, bytes, on_published,
-                                         write, err);
+                                            on_facts_put, write, err)
+                           : nats_kv_put(&kv, facts_publisher->options.peel_id, bytes,
+                                         on_facts_put, write, err);
 }
 
-static void publish(struct facts_publisher *facts_publisher)
+static void publish_facts(struct facts_publisher *facts_publisher)
 {
     AUTO_BUF struct buf bytes = BUF_INIT((size_t)STORE_FACTS_MAX);
     struct write *write;
@@ -219,12 +219,12 @@ static void publish(struct facts_publisher *facts_publisher)
     write->is_probe = facts_publisher_is_published(facts_publisher);
     memcpy(write->hash, facts_publisher->current_hash, sizeof(write->hash));
     facts_publisher->is_publishing = true;
-    if (begin_write(facts_publisher, write, buf_view(&bytes), &err) == 0)
+    if (begin_facts_write(facts_publisher, write, buf_view(&bytes), &err) == 0)
         return;
     free(write);
     facts_publisher->is_publishing = false;
     timer_set(loop_timers(facts_publisher->options.loop), &facts_publisher->retry,
-              clock_after(clock_now(), FACTS_PUBLISHER_RETRY), on_retry);
+              clock_after(clock_now(), FACTS_PUBLISHER_RETRY), on_facts_retry);
 }
 
 bool facts_publisher_is_published(const struct facts_publisher *facts_publisher)
@@ -264,17 +264,17 @@ static void accept_round(struct facts_publisher *facts_publisher, struct round *
     memcpy(facts_publisher->current_hash, hash, sizeof(hash));
     if (facts_publisher->options.changed)
         facts_publisher->options.changed(facts_publisher->options.self);
-    publish(facts_publisher);
+    publish_facts(facts_publisher);
 }
 
-static void work(struct background_task *background_task)
+static void run_facts_round(struct background_task *background_task)
 {
-    collect(container_of(background_task, struct round, background_task));
+    collect_facts_round(container_of(background_task, struct round, background_task));
 }
 
-static void begin_round(struct facts_publisher *facts_publisher);
+static void begin_facts_round(struct facts_publisher *facts_publisher);
 
-static void on_done(struct background_task *background_task)
+static void on_facts_collected(struct background_task *background_task)
 {
     struct round *round = container_of(background_task, struct round, background_task);
     struct facts_publisher *facts_publisher = round->facts_publisher;
@@ -283,10 +283,10 @@ static void on_done(struct background_task *background_task)
     accept_round(facts_publisher, round);
     free(round);
     if (facts_publisher->is_asked_again)
-        begin_round(facts_publisher);
+        begin_facts_round(facts_publisher);
 }
 
-static void begin_round(struct facts_publisher *facts_publisher)
+static void begin_facts_round(struct facts_publisher *facts_publisher)
 {
     const int64_t now = clock_now();
     struct round *round;
@@ -303,17 +303,17 @@ static void begin_round(struct facts_publisher *facts_publisher)
     else
         facts_publisher->measured_at = now;
     facts_publisher->is_busy = true;
-    background_task_begin(&facts_publisher->background_tasks, &round->background_task, work,
-                          on_done);
+    background_task_begin(&facts_publisher->background_tasks, &round->background_task,
+                          run_facts_round, on_facts_collected);
 }
 
-static void on_look(struct timer *timer)
+static void on_facts_look(struct timer *timer)
 {
     struct facts_publisher *facts_publisher = container_of(timer, struct facts_publisher, look);
 
     timer_set(loop_timers(facts_publisher->options.loop), timer,
-              clock_after(clock_now(), FACTS_PUBLISHER_LOOK), on_look);
-    begin_round(facts_publisher);
+              clock_after(clock_now(), FACTS_PUBLISHER_LOOK), on_facts_look);
+    begin_facts_round(facts_publisher);
 }
 
 void facts_publisher_put_canary(struct facts_publisher *facts_publisher, uint64_t revision)
@@ -321,17 +321,17 @@ void facts_publisher_put_canary(struct facts_publisher *facts_publisher, uint64_
     if (facts_publisher->canary == revision)
         return;
     facts_publisher->canary = revision;
-    begin_round(facts_publisher);
+    begin_facts_round(facts_publisher);
 }
 
 void facts_publisher_refresh(struct facts_publisher *facts_publisher)
 {
-    begin_round(facts_publisher);
+    begin_facts_round(facts_publisher);
 }
 
 static void on_network(struct netwatch *netwatch)
 {
-    begin_round(container_of(netwatch, struct facts_publisher, network));
+    begin_facts_round(container_of(netwatch, struct facts_publisher, network));
 }
 
 /* --- life ------------------------------------------------------------------------- */
@@ -353,10 +353,10 @@ struct facts_publisher *facts_publisher_new(const struct facts_publisher_options
     facts_publisher->measured_at = clock_now();
     if (netwatch_start(&facts_publisher->network, options->loop, on_network, err) < 0)
         log_warning("changes of addresses are seen later error=%s", err->text);
-    collect(&first);
+    collect_facts_round(&first);
     accept_round(facts_publisher, &first);
     timer_set(loop_timers(options->loop), &facts_publisher->look,
-              clock_after(clock_now(), FACTS_PUBLISHER_LOOK), on_look);
+              clock_after(clock_now(), FACTS_PUBLISHER_LOOK), on_facts_look);
     return facts_publisher;
 }
 
@@ -388,12 +388,12 @@ void facts_publisher_connect(struct facts_publisher *facts_publisher, const stru
     facts_publisher->is_publishing = false;
     facts_publisher->js = js ? *js : (struct nats_js){ 0 };
     if (!js || !facts_publisher_is_published(facts_publisher)) {
-        publish(facts_publisher);
+        publish_facts(facts_publisher);
         return;
     }
     facts_publisher->is_in_doubt = true;
     timer_set(loop_timers(facts_publisher->options.loop), &facts_publisher->retry,
-              clock_after(clock_now(), find_probe_delay()), on_retry);
+              clock_after(clock_now(), find_probe_delay()), on_facts_retry);
 }
 
 struct snapshot *facts_publisher_hold(const struct facts_publisher *facts_publisher)

@@ -41,8 +41,8 @@ static const char *make_tag(struct arena *arena, const struct peel_job *job, con
     return arena_strdup(arena, buf_text(&tag));
 }
 
-static struct value make_data(struct arena *arena, const struct peel_job *job,
-                              const struct state_result *result, bool whole)
+static struct value make_fired_data(struct arena *arena, const struct peel_job *job,
+                                    const struct state_result *result, bool whole)
 {
     struct state_result shown = *result;
     struct value_map *data = value_map_new(arena, 2);
@@ -60,18 +60,18 @@ static struct value make_data(struct arena *arena, const struct peel_job *job,
     return value_map(data);
 }
 
-static int keep_event(struct peel_job *job, struct arena *arena, struct event *event, uint64_t *ret,
-                      const struct state_result *result, struct err *err)
+static int keep_fired_event(struct peel_job *job, struct arena *arena, struct event *event,
+                            uint64_t *ret, const struct state_result *result, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
     AUTO_BUF struct buf bytes = BUF_INIT(FIRE_MAX);
     struct outbox_letter letter = { .id = event->id,
                                     .about = arena_printf(arena, "event %s", event->tag) };
 
-    event->data = make_data(arena, job, result, true);
+    event->data = make_fired_data(arena, job, result, true);
     if (record_encode(&bytes, &event_type, event, err) < 0) {
         buf_clear(&bytes);
-        event->data = make_data(arena, job, result, false);
+        event->data = make_fired_data(arena, job, result, false);
         if (record_encode(&bytes, &event_type, event, err) < 0)
             return -1;
     }
@@ -101,7 +101,7 @@ void fire(const struct state_host *host, const char *tag, const struct state_res
     struct err err;
 
     ksuid_new(now / CLOCK_SECOND, id);
-    if (keep_event(job, &arena, &event, &letter, result, &err) < 0)
+    if (keep_fired_event(job, &arena, &event, &letter, result, &err) < 0)
         job->trouble =
             arena_printf(&job->arena, "event of %s not sent: %s", result->name, err.text);
     else

@@ -29,7 +29,7 @@ static void forget_beat(struct heartbeat *heartbeat)
     heartbeat->under_way = NULL;
 }
 
-static void on_beat(void *self, const struct nats_error *error, uint64_t revision)
+static void on_heartbeat_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct heartbeat_beat *beat = self;
 
@@ -57,7 +57,7 @@ static bool read_last_run(struct arena *arena, const struct heartbeat *heartbeat
     return false;
 }
 
-static void on_timer(struct timer *timer)
+static void on_heartbeat_timer(struct timer *timer)
 {
     struct heartbeat *heartbeat = container_of(timer, struct heartbeat, timer);
     const struct nats_kv kv = { .js = heartbeat->js,
@@ -75,7 +75,7 @@ static void on_timer(struct timer *timer)
     struct err err;
 
     timer_set(loop_timers(heartbeat->loop), timer, clock_after(clock_now(), HEARTBEAT_BEAT),
-              on_timer);
+              on_heartbeat_timer);
     if (!heartbeat->js.conn || nats_conn_state(heartbeat->js.conn) != NATS_CONN_CONNECTED)
         return;
     forget_beat(heartbeat);
@@ -86,7 +86,8 @@ static void on_timer(struct timer *timer)
     }
     beat = mem_zalloc(sizeof(*beat));
     if (record_encode(&bytes, &liveness_peel_type, &sign, &err) < 0 ||
-        nats_kv_put(&kv, heartbeat->peel_id, buf_view(&bytes), on_beat, beat, &err) < 0) {
+        nats_kv_put(&kv, heartbeat->peel_id, buf_view(&bytes), on_heartbeat_stored, beat, &err) <
+            0) {
         free(beat);
         return;
     }
@@ -115,7 +116,7 @@ void heartbeat_connect(struct heartbeat *heartbeat, const struct nats_js *js)
     forget_beat(heartbeat);
     heartbeat->js = js ? *js : (struct nats_js){ 0 };
     if (js)
-        timer_set(loop_timers(heartbeat->loop), &heartbeat->timer, clock_now(), on_timer);
+        timer_set(loop_timers(heartbeat->loop), &heartbeat->timer, clock_now(), on_heartbeat_timer);
     else
         timer_clear(loop_timers(heartbeat->loop), &heartbeat->timer);
 }
@@ -123,7 +124,7 @@ void heartbeat_connect(struct heartbeat *heartbeat, const struct nats_js *js)
 void heartbeat_tell_run(struct heartbeat *heartbeat, struct str outcome)
 {
     if (heartbeat->js.conn && outcome.n > 0 && !str_eq(outcome, buf_view(&heartbeat->outcome)))
-        timer_set(loop_timers(heartbeat->loop), &heartbeat->timer, clock_now(), on_timer);
+        timer_set(loop_timers(heartbeat->loop), &heartbeat->timer, clock_now(), on_heartbeat_timer);
 }
 
 bool heartbeat_is_heard(const struct heartbeat *heartbeat)

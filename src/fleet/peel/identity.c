@@ -31,7 +31,8 @@ static int write_private(const char *path, struct str text, mode_t mode, struct 
 }
 
 /* The id that was chosen before; NULL: none. */
-static int read_pin(struct arena *arena, const char *path, const char **ret_id, struct err *err)
+static int read_pinned_id(struct arena *arena, const char *path, const char **ret_id,
+                          struct err *err)
 {
     struct str text;
 
@@ -66,8 +67,8 @@ static int derive_id(struct arena *arena, const char *path, const char *host, co
     return 0;
 }
 
-static int find_id(struct arena *arena, const char *auth_dir, const char *name, const char *host,
-                   const char **ret_id, struct err *err)
+static int choose_peel_id(struct arena *arena, const char *auth_dir, const char *name,
+                          const char *host, const char **ret_id, struct err *err)
 {
     const char *path = path_join(arena, auth_dir, PEEL_IDENTITY_NODE_ID);
     char *id;
@@ -77,7 +78,7 @@ static int find_id(struct arena *arena, const char *auth_dir, const char *name, 
         *ret_id = id;
         return peel_id_encode(str_from(name), id, err);
     }
-    if (read_pin(arena, path, ret_id, err) < 0)
+    if (read_pinned_id(arena, path, ret_id, err) < 0)
         return -1;
     return *ret_id ? 0 : derive_id(arena, path, host, ret_id, err);
 }
@@ -104,7 +105,7 @@ static int read_creds_key(const char *path, bool *ret_found, struct nats_nkey *r
     return 0;
 }
 
-static int make_key(const char *path, struct nats_nkey *ret_key, struct err *err)
+static int make_peel_key(const char *path, struct nats_nkey *ret_key, struct err *err)
 {
     unsigned char bytes[ED25519_SEED_SIZE];
     char text[NATS_NKEY_TEXT_SIZE + 1];
@@ -138,7 +139,7 @@ static int open_key(struct peel_identity *identity, struct err *err)
     }
     if (read_creds_key(identity->creds_file, &found, &identity->key, err) < 0)
         return -1;
-    return found ? 0 : make_key(identity->seed_file, &identity->key, err);
+    return found ? 0 : make_peel_key(identity->seed_file, &identity->key, err);
 }
 
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
@@ -147,7 +148,7 @@ int peel_identity_open(struct arena *arena, const char *auth_dir, const char *na
     struct peel_identity identity = { 0 };
 
     if (fs_mkdirs(auth_dir, AUTH_MODE, err) < 0 ||
-        find_id(arena, auth_dir, name, host, &identity.id, err) < 0)
+        choose_peel_id(arena, auth_dir, name, host, &identity.id, err) < 0)
         return -1;
     identity.seed_file = arena_printf(arena, "%s/%s.seed", auth_dir, identity.id);
     identity.creds_file = arena_printf(arena, "%s/%s.creds", auth_dir, identity.id);
@@ -168,8 +169,8 @@ const char *peel_identity_host(struct arena *arena)
 }
 
 /* The JWT of the credentials, in the arena; NULL: there are none. */
-static int read_jwt(const struct peel_identity *identity, struct arena *arena, const char **ret_jwt,
-                    struct err *err)
+static int read_peel_jwt(const struct peel_identity *identity, struct arena *arena,
+                         const char **ret_jwt, struct err *err)
 {
     struct nats_creds creds = { 0 };
     struct str text;
@@ -263,7 +264,7 @@ int peel_identity_pin_creds(const struct peel_identity *identity, struct peel_ac
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *jwt;
 
-    if (read_jwt(identity, &arena, &jwt, err) < 0)
+    if (read_peel_jwt(identity, &arena, &jwt, err) < 0)
         return -1;
     if (!jwt)
         return err_set(err, ERR_NOT_FOUND, "credentials file '%s' does not exist",
@@ -279,7 +280,7 @@ const char *peel_identity_issuer(const struct peel_identity *identity, struct ar
     const char *jwt;
     struct err err;
 
-    if (read_jwt(identity, arena, &jwt, &err) < 0 || !jwt ||
+    if (read_peel_jwt(identity, arena, &jwt, &err) < 0 || !jwt ||
         claims_read_user(arena, str_from(jwt), &claims, &err) < 0)
         return NULL;
     return claims.head.iss;
@@ -292,7 +293,7 @@ bool peel_identity_must_renew(const struct peel_identity *identity, int64_t now)
     const char *jwt;
     struct err err;
 
-    return read_jwt(identity, &arena, &jwt, &err) == 0 && jwt &&
+    return read_peel_jwt(identity, &arena, &jwt, &err) == 0 && jwt &&
            claims_read_user(&arena, str_from(jwt), &claims, &err) == 0 && claims.head.exp > 0 &&
            claims.head.exp - now < (claims.head.exp - claims.head.iat) / RENEW_PART;
 }

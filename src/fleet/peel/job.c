@@ -99,7 +99,7 @@ static int choose_states(struct peel_job *job, const char **ret_folder, enum ses
 }
 
 /* Values of the answer live in the session, so the message is made before it ends. */
-static void make_message(struct peel_job *job)
+static void make_job_message(struct peel_job *job)
 {
     const struct reply_head head = { job->options->peel_id, &job->request, job->reply_max };
 
@@ -126,11 +126,11 @@ static void end_deed(struct peel_job *job)
         job->answer.error = job_describe_expiry(job);
     }
     job->duration = clock_now() - job->began;
-    make_message(job);
+    make_job_message(job);
 }
 
 /* What reads them would go wrong without; everything else works. */
-static bool needs_settings(const struct peel_job *job)
+static bool needs_job_settings(const struct peel_job *job)
 {
     const struct str name = str_from(job->request.module);
 
@@ -138,8 +138,8 @@ static bool needs_settings(const struct peel_job *job)
            str_starts(name, STR("pillar."));
 }
 
-static int ask_basket(const struct state_host *host, const struct state_basket *question,
-                      struct arena *arena, struct value *ret, struct err *err)
+static int ask_job_basket(const struct state_host *host, const struct state_basket *question,
+                          struct arena *arena, struct value *ret, struct err *err)
 {
     const struct peel_job *job = host->fire_user;
     const char *scope = value_get_text(&job->settings->value, "basket_scope");
@@ -159,7 +159,7 @@ static bool has_run(void *self, const char *jid)
 }
 
 /* For who reports the run to others. */
-static void note_outcome(struct peel_job *job)
+static void note_job_outcome(struct peel_job *job)
 {
     AUTO_BUF struct buf outcome = BUF_INIT(LASTRUN_MAX);
 
@@ -195,13 +195,13 @@ static void do_deed(struct peel_job *job, const struct run_sink *sink)
         .fire = fire,
         .fire_user = job,
         .send_event = fire_send,
-        .basket = ask_basket,
+        .basket = ask_job_basket,
     };
     struct session session;
     enum session_need need;
     struct err err;
 
-    if (!job->settings && !needs_settings(job))
+    if (!job->settings && !needs_job_settings(job))
         job->settings = snapshot_new();
     if (choose_states(job, &options.states_dir, &need, &err) < 0 || !job->settings) {
         refuse_job(job, job->settings ? err.text : job->settings_error);
@@ -214,7 +214,7 @@ static void do_deed(struct peel_job *job, const struct run_sink *sink)
         refuse_diags(job, &diags);
     else
         perform(&session, &request, sink, &job->answer);
-    note_outcome(job);
+    note_job_outcome(job);
     job->is_old_plan = plan_cache_is_old(session.held);
     if (job->answer.trouble)
         job->trouble = arena_strdup(&job->arena, job->answer.trouble);

@@ -15,7 +15,7 @@ void job_lane_add(struct job_lane *job_lane, struct peel_job *job)
     job_lane->waiting++;
 }
 
-static struct peel_job *unlink_waiting(struct job_lane *job_lane, struct peel_job **at)
+static struct peel_job *unlink_waiting_job(struct job_lane *job_lane, struct peel_job **at)
 {
     struct peel_job *job = *at;
 
@@ -28,14 +28,14 @@ static struct peel_job *unlink_waiting(struct job_lane *job_lane, struct peel_jo
 
 struct peel_job *job_lane_take_first(struct job_lane *job_lane)
 {
-    return job_lane->first ? unlink_waiting(job_lane, &job_lane->first) : NULL;
+    return job_lane->first ? unlink_waiting_job(job_lane, &job_lane->first) : NULL;
 }
 
 struct peel_job *job_lane_take(struct job_lane *job_lane, struct str jid)
 {
     for (struct peel_job **at = &job_lane->first; *at; at = &(*at)->next)
         if ((*at)->is_job && str_eq_text(jid, (*at)->request.jid))
-            return unlink_waiting(job_lane, at);
+            return unlink_waiting_job(job_lane, at);
     return NULL;
 }
 
@@ -45,7 +45,7 @@ bool job_lane_drop(struct job_lane *job_lane, const struct peel_job *job)
 
     while (*at && *at != job)
         at = &(*at)->next;
-    return *at && unlink_waiting(job_lane, at);
+    return *at && unlink_waiting_job(job_lane, at);
 }
 
 struct peel_job *job_lane_start(struct job_lane *job_lane)

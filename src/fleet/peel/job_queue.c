@@ -75,14 +75,14 @@ static struct job_lane *lane_of(struct job_queue *job_queue, const struct peel_j
                                                 : LANE_ACT];
 }
 
-static void work(struct background_task *background_task)
+static void run_job_work(struct background_task *background_task)
 {
     struct peel_job *job = container_of(background_task, struct peel_job, background_task);
 
     reporter_work(job, &job->job_queue->messenger);
 }
 
-static void done(struct background_task *background_task);
+static void finish_job_work(struct background_task *background_task);
 static void end_job(struct peel_job *job);
 
 /* Events are not kept for a connection that may come. */
@@ -93,8 +93,8 @@ static struct nats_publisher *find_publisher(const struct job_queue *job_queue)
     return conn && nats_conn_state(conn) == NATS_CONN_CONNECTED ? job_queue->events : NULL;
 }
 
-static void begin_work(struct job_queue *job_queue, const struct job_lane *job_lane,
-                       struct peel_job *job)
+static void begin_job_work(struct job_queue *job_queue, const struct job_lane *job_lane,
+                           struct peel_job *job)
 {
     job->settings = job_queue->options.settings(job_queue->options.self, &job->settings_error);
     if (is_event_send(job)) {
@@ -106,7 +106,8 @@ static void begin_work(struct job_queue *job_queue, const struct job_lane *job_l
     if (job_lane == &job_queue->lanes[LANE_ACT] && job_queue->options.acts)
         job_queue->options.acts(job_queue->options.self, &job->request);
     messenger_run_begins(&job_queue->messenger);
-    background_task_begin(&job_queue->background_tasks, &job->background_task, work, done);
+    background_task_begin(&job_queue->background_tasks, &job->background_task, run_job_work,
+                          finish_job_work);
 }
 
 /* Must the job lane wait until the files of the next run are here? */
@@ -145,7 +146,7 @@ static void start_next(struct job_queue *job_queue, struct job_lane *job_lane)
 
     while (!job_queue->is_stopping && !hold_for_files(job_queue, job_lane) &&
            !hold_for_look(job_queue, job_lane) && (job = job_lane_start(job_lane)))
-        begin_work(job_queue, job_lane, job);
+        begin_job_work(job_queue, job_lane, job);
 }
 
 void job_queue_looked(struct job_queue *job_queue)
@@ -163,7 +164,7 @@ void job_queue_go_on(struct job_queue *job_queue)
 }
 
 /* The answer goes out, or to who asked inside. */
-static void deliver(struct peel_job *job)
+static void deliver_job_answer(struct peel_job *job)
 {
     struct job_queue *job_queue = job->job_queue;
 
@@ -207,11 +208,11 @@ static void end_job(struct peel_job *job)
     struct job_lane *job_lane = lane_of(job_queue, job);
 
     job_lane_finish(job_lane, job);
-    deliver(job);
+    deliver_job_answer(job);
     start_next(job_queue, job_lane);
 }
 
-static void done(struct background_task *background_task)
+static void finish_job_work(struct background_task *background_task)
 {
     struct peel_job *job = container_of(background_task, struct peel_job, background_task);
 
@@ -229,7 +230,7 @@ static void on_limit(struct timer *timer)
              job->request.module);
     if (job_lane_drop(lane_of(job_queue, job), job)) {
         job_refuse(job, job_describe_expiry(job));
-        deliver(job);
+        deliver_job_answer(job);
         return;
     }
     atomic_store(&job->is_expired, true);
@@ -257,7 +258,7 @@ static void answer_now(struct job_queue *job_queue, struct peel_job *job)
     job->facts = job_queue->options.facts(job_queue->options.self);
     job->settings = job_queue->options.settings(job_queue->options.self, &job->settings_error);
     job_work(job, NULL);
-    deliver(job);
+    deliver_job_answer(job);
 }
 
 /* What the agent answers about itself. */
@@ -280,7 +281,7 @@ static void answer_own(struct job_queue *job_queue, struct peel_job *job)
         job->answer.test = call.test;
         job_say(job, &result, error);
     }
-    deliver(job);
+    deliver_job_answer(job);
 }
 
 /* An unknown function? */
@@ -324,7 +325,7 @@ static bool refuse_outside(struct job_queue *job_queue, struct peel_job *job)
                             : arena_printf(&job->arena,
                                            "%s (--queue waits for it, --force-window runs it now)",
                                            why));
-    deliver(job);
+    deliver_job_answer(job);
     return true;
 }
 
@@ -345,7 +346,7 @@ static bool defer_job(struct job_queue *job_queue, const struct exec_request *re
     return true;
 }
 
-static bool is_full(const struct job_lane *job_lane, const struct peel_job *job)
+static bool is_lane_full(const struct job_lane *job_lane, const struct peel_job *job)
 {
     return job_lane->waiting >=
            (job->request.rdepth > 0 ? JOB_QUEUE_REACTIONS_MAX : JOB_QUEUE_QUEUE_MAX);
@@ -369,17 +370,17 @@ static void begin_job(struct job_queue *job_queue, struct peel_job *job)
         return;
     if (is_unknown(job_queue, job)) {
         job_refuse(job, perform_unknown(&job->arena, job->request.module));
-        deliver(job);
+        deliver_job_answer(job);
     } else if (is_own(job_queue, job)) {
         answer_own(job_queue, job);
     } else if (job->class == PERFORM_QUICK) {
         answer_now(job_queue, job);
-    } else if (is_full(job_lane, job)) {
+    } else if (is_lane_full(job_lane, job)) {
         job_refuse(job, JOB_QUEUE_BUSY);
-        deliver(job);
+        deliver_job_answer(job);
     } else if (arm_job(job_queue, job, &err) < 0) {
         job_refuse(job, err.text);
-        deliver(job);
+        deliver_job_answer(job);
     } else {
         job->cancel.child_registry = job_queue->options.child_registry;
         set_limit(job_queue, job);
@@ -437,13 +438,14 @@ static bool write_acceptance(struct job_queue *job_queue, const struct exec_requ
     job->is_job = true;
     job->reply_max = job_queue->messenger.reply_max;
     job_refuse(job, arena_printf(&job->arena, "cannot record the job: %s", err.text));
-    deliver(job);
+    deliver_job_answer(job);
     return false;
 }
 
 /* --- signatures ------------------------------------------------------------------- */
 
-static bool is_signed(struct job_queue *job_queue, const struct nats_msg *msg, struct err *err)
+static bool is_request_signed(struct job_queue *job_queue, const struct nats_msg *msg,
+                              struct err *err)
 {
     const struct nats_nkey *account =
         job_queue->options.account ? job_queue->options.account(job_queue->options.self) : NULL;
@@ -461,8 +463,8 @@ static bool is_signed(struct job_queue *job_queue, const struct nats_msg *msg, s
 }
 
 /* Who asked hears why. A job that was accepted has its answer from the request that was good. */
-static void refuse_unsigned(struct job_queue *job_queue, const struct nats_msg *msg,
-                            const struct exec_request *request, const char *why)
+static void refuse_unsigned_request(struct job_queue *job_queue, const struct nats_msg *msg,
+                                    const struct exec_request *request, const char *why)
 {
     const bool is_job = msg->reply.n == 0;
     struct peel_job *job;
@@ -478,7 +480,7 @@ static void refuse_unsigned(struct job_queue *job_queue, const struct nats_msg *
     job->reply = is_job ? NULL : arena_str(&job->arena, msg->reply).p;
     job->reply_max = job_queue->messenger.reply_max;
     job_refuse(job, arena_printf(&job->arena, "request refused: %s " UNSIGNED_HINT, why));
-    deliver(job);
+    deliver_job_answer(job);
 }
 
 /* --- requests --------------------------------------------------------------------- */
@@ -514,11 +516,11 @@ static bool refuse_secrets(struct job_queue *job_queue, struct peel_job *job,
         return false;
     job->reply_max = job_queue->messenger.reply_max;
     job_refuse(job, why);
-    deliver(job);
+    deliver_job_answer(job);
     return true;
 }
 
-static void on_command(void *self, const struct nats_msg *msg)
+static void on_exec_request(void *self, const struct nats_msg *msg)
 {
     struct job_queue *job_queue = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -540,8 +542,8 @@ static void on_command(void *self, const struct nats_msg *msg)
         log_warning("request dropped: neither a reply subject nor a valid job id");
         return;
     }
-    if (!job_queue->is_stopping && !is_signed(job_queue, msg, &err)) {
-        refuse_unsigned(job_queue, msg, &request, err.text);
+    if (!job_queue->is_stopping && !is_request_signed(job_queue, msg, &err)) {
+        refuse_unsigned_request(job_queue, msg, &request, err.text);
         return;
     }
     if (job_queue->is_stopping || (msg->reply.n == 0 && defer_job(job_queue, &request)) ||
@@ -569,7 +571,7 @@ int job_queue_run(struct job_queue *job_queue, const struct job_queue_task *task
     struct peel_job *job = job_new(job_queue, &job_queue->options, &request);
 
     if (is_unknown(job_queue, job) || job_queue->is_stopping ||
-        is_full(lane_of(job_queue, job), job)) {
+        is_lane_full(lane_of(job_queue, job), job)) {
         if (is_unknown(job_queue, job))
             (void)err_set(err, ERR_INVALID, "%s", perform_unknown(&job->arena, task->function));
         else
@@ -585,7 +587,7 @@ int job_queue_run(struct job_queue *job_queue, const struct job_queue_task *task
 
 /* --- cancel ----------------------------------------------------------------------- */
 
-static void on_cancel(void *self, const struct nats_msg *msg)
+static void on_cancel_request(void *self, const struct nats_msg *msg)
 {
     struct job_queue *job_queue = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -601,7 +603,7 @@ static void on_cancel(void *self, const struct nats_msg *msg)
 
         if (job) {
             job_refuse(job, "execution canceled");
-            deliver(job);
+            deliver_job_answer(job);
         }
         for (job = job_queue->lanes[i].running; job; job = job->next)
             if (job->is_job && str_eq_text(names.jid, job->request.jid)) {
@@ -613,9 +615,9 @@ static void on_cancel(void *self, const struct nats_msg *msg)
 
 /* --- connection ------------------------------------------------------------------- */
 
-static int subscribe(struct job_queue *job_queue, enum subject_kind kind,
-                     const struct subject_names *names, nats_msg_fn *fn, struct nats_sub **ret_sub,
-                     struct err *err)
+static int subscribe_job_subject(struct job_queue *job_queue, enum subject_kind kind,
+                                 const struct subject_names *names, nats_msg_fn *fn,
+                                 struct nats_sub **ret_sub, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
 
@@ -644,9 +646,11 @@ int job_queue_connect(struct job_queue *job_queue, struct nats_conn *conn, struc
     job_queue->events = nats_publisher_new(
         &(struct nats_js){ .conn = conn },
         &(struct nats_publisher_options){ .give_up = EVENT_WAIT, .in_order = true });
-    if (subscribe(job_queue, SUBJECT_COMMAND, &mine, on_command, &job_queue->commands, err) < 0)
+    if (subscribe_job_subject(job_queue, SUBJECT_COMMAND, &mine, on_exec_request,
+                              &job_queue->commands, err) < 0)
         return -1;
-    return subscribe(job_queue, SUBJECT_JOB_CANCEL, &any, on_cancel, &job_queue->cancels, err);
+    return subscribe_job_subject(job_queue, SUBJECT_JOB_CANCEL, &any, on_cancel_request,
+                                 &job_queue->cancels, err);
 }
 
 /* --- life ------------------------------------------------------------------------- */
@@ -675,7 +679,7 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool beg
                         "what was done is not known");
     else
         job_refuse(job, "the peel ended while the job ran; what was done is not known");
-    deliver(job);
+    deliver_job_answer(job);
 }
 
 static int open_chores(struct job_queue *job_queue, struct err *err)
@@ -720,7 +724,7 @@ void job_queue_stop(struct job_queue *job_queue)
 
         while ((job = job_lane_take_first(job_lane))) {
             job_refuse(job, "the peel ends; nothing was done");
-            deliver(job);
+            deliver_job_answer(job);
         }
         for (job = job_lane->running; job; job = job->next)
             cancel_raise(&job->cancel);

@@ -24,7 +24,7 @@
 
 /* --- configuration ---------------------------------------------------------------- */
 
-static void add_text(struct buf *out, const char *key, const char *text)
+static void add_conf_text(struct buf *out, const char *key, const char *text)
 {
     if (!text)
         return;
@@ -33,30 +33,31 @@ static void add_text(struct buf *out, const char *key, const char *text)
     buf_add_char(out, '\n');
 }
 
-static const char *make_url(struct arena *arena, const char *scheme, const char *host, int64_t port)
+static const char *make_join_url(struct arena *arena, const char *scheme, const char *host,
+                                 int64_t port)
 {
     return arena_printf(arena, strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, host,
                         (int)port);
 }
 
-static void print_conf(struct arena *arena, const struct peel_join *join, struct buf *out)
+static void print_join_conf(struct arena *arena, const struct peel_join *join, struct buf *out)
 {
     buf_add_text(out, "# The agent of this machine; 'zester-peel --help' has all keys.\n");
-    add_text(out, "id", join->id);
-    add_text(out, "master_url", make_url(arena, "https", join->host, join->enroll_port));
+    add_conf_text(out, "id", join->id);
+    add_conf_text(out, "master_url", make_join_url(arena, "https", join->host, join->enroll_port));
     buf_add_text(out, "enroll_ca_pin: [");
     json_print_text(out, str_from(join->token->pin), JSON_STYLE_COMPACT);
     buf_add_text(out, "]\nenroll_trust: strict\n");
     if (hostnames_is_loopback(join->host)) /* which a master does not tell others of */
-        add_text(out, "nats_url", make_url(arena, "tls", join->host, join->nats_port));
-    add_text(out, "auth_dir", join->auth_dir);
-    add_text(out, "data_dir", join->data_dir);
+        add_conf_text(out, "nats_url", make_join_url(arena, "tls", join->host, join->nats_port));
+    add_conf_text(out, "auth_dir", join->auth_dir);
+    add_conf_text(out, "data_dir", join->data_dir);
     if (join->data_dir) /* two agents of a machine must not share the tree either */
-        add_text(out, "states_cache", path_join(arena, join->data_dir, "states"));
-    add_text(out, "health_addr", join->health_addr);
+        add_conf_text(out, "states_cache", path_join(arena, join->data_dir, "states"));
+    add_conf_text(out, "health_addr", join->health_addr);
 }
 
-static int exists(const char *path, bool *ret, struct err *err)
+static int is_file_there(const char *path, bool *ret, struct err *err)
 {
     struct fs_info info;
 
@@ -73,12 +74,12 @@ int peel_join_configure(struct arena *arena, const struct peel_join *join, bool 
     struct newfile file = { .name = path_basename(join->config).p, .mode = CONF_MODE };
     bool is_there;
 
-    if (exists(join->config, &is_there, err) < 0)
+    if (is_file_there(join->config, &is_there, err) < 0)
         return -1;
     *ret_changed = !is_there;
     if (is_there)
         return 0;
-    print_conf(arena, join, &text);
+    print_join_conf(arena, join, &text);
     file.text = buf_view(&text);
     return newfiles_write(path_dirname(arena, join->config), &file, 1, "it is never overwritten",
                           err);
@@ -98,7 +99,7 @@ struct waiting {
     char problem[ERR_TEXT_SIZE];
 };
 
-static void on_done(void *self, const char *problem)
+static void on_join_done(void *self, const char *problem)
 {
     struct waiting *waiting = self;
 
@@ -107,7 +108,7 @@ static void on_done(void *self, const char *problem)
     loop_stop(waiting->loop);
 }
 
-static void on_late(struct timer *timer)
+static void on_join_late(struct timer *timer)
 {
     loop_stop(container_of(timer, struct waiting, timer)->loop);
 }
@@ -134,7 +135,8 @@ static int wait_for_credentials(struct waiting *waiting,
 
     if (!enroll_client)
         return -1;
-    timer_set(loop_timers(waiting->loop), &waiting->timer, clock_after(clock_now(), wait), on_late);
+    timer_set(loop_timers(waiting->loop), &waiting->timer, clock_after(clock_now(), wait),
+              on_join_late);
     loop_run(waiting->loop);
     if (!waiting->is_done)
         (void)explain_wait(enroll_client_stop(enroll_client), options->identity->id, err);
@@ -144,8 +146,9 @@ static int wait_for_credentials(struct waiting *waiting,
     return waiting->is_done && !waiting->problem[0] ? 0 : -1;
 }
 
-static int enroll(struct arena *arena, const struct peel_join *join, const struct peel_conf *conf,
-                  struct peel_identity *identity, struct err *err)
+static int enroll_peel(struct arena *arena, const struct peel_join *join,
+                       const struct peel_conf *conf, struct peel_identity *identity,
+                       struct err *err)
 {
     struct waiting waiting = { .loop = loop_new(err) };
     int result;
@@ -160,7 +163,7 @@ static int enroll(struct arena *arena, const struct peel_join *join, const struc
                                                               .hostname = peel_identity_host(arena),
                                                               .token = join->text,
                                                               .is_watched = true,
-                                                              .done = on_done,
+                                                              .done = on_join_done,
                                                               .self = &waiting },
                              join->wait, err);
     loop_free(waiting.loop);
@@ -172,7 +175,7 @@ static int check_master(struct arena *arena, const struct peel_join *join,
                         const struct peel_conf *conf, struct err *err)
 {
     const struct param_strs masters = bootstrap_masters(arena, conf);
-    const char *wanted = make_url(arena, "https", join->host, join->enroll_port);
+    const char *wanted = make_join_url(arena, "https", join->host, join->enroll_port);
 
     for (size_t i = 0; i < masters.n; i++)
         if (strcmp(masters.p[i], wanted) == 0)
@@ -197,11 +200,11 @@ int peel_join_enroll(struct arena *arena, const struct peel_join *join, bool *re
                            err) < 0)
         return -1;
     *ret_id = identity.id;
-    if (exists(identity.creds_file, &is_there, err) < 0 ||
+    if (is_file_there(identity.creds_file, &is_there, err) < 0 ||
         (!is_there && check_master(arena, join, &conf, err) < 0))
         result = -1;
     else if (!is_there)
-        result = enroll(arena, join, &conf, &identity, err);
+        result = enroll_peel(arena, join, &conf, &identity, err);
     *ret_changed = result == 0 && !is_there;
     nats_nkey_done(&identity.key);
     return result;

@@ -57,13 +57,13 @@ struct ledger {
 
 /* --- in memory -------------------------------------------------------------------- */
 
-static void unlink_entry(struct ledger *ledger, struct entry *entry)
+static void unlink_ledger_entry(struct ledger *ledger, struct entry *entry)
 {
     *(entry->previous ? &entry->previous->next : &ledger->oldest) = entry->next;
     *(entry->next ? &entry->next->previous : &ledger->newest) = entry->previous;
 }
 
-static void append_entry(struct ledger *ledger, struct entry *entry)
+static void append_ledger_entry(struct ledger *ledger, struct entry *entry)
 {
     entry->next = NULL;
     entry->previous = ledger->newest;
@@ -75,17 +75,17 @@ static void forget_oldest(struct ledger *ledger)
 {
     struct entry *entry = ledger->oldest;
 
-    unlink_entry(ledger, entry);
+    unlink_ledger_entry(ledger, entry);
     (void)map_remove(&ledger->jobs, str_from(entry->jid));
     free(entry);
 }
 
-static struct entry *find_entry(struct ledger *ledger, const char *jid)
+static struct entry *find_ledger_entry(struct ledger *ledger, const char *jid)
 {
     return map_find(&ledger->jobs, str_from(jid));
 }
 
-static struct entry *add_entry(struct ledger *ledger, const char *jid)
+static struct entry *add_ledger_entry(struct ledger *ledger, const char *jid)
 {
     const struct str name = str_from(jid);
     struct entry *entry = mem_zalloc(sizeof(*entry) + name.n + 1);
@@ -94,7 +94,7 @@ static struct entry *add_entry(struct ledger *ledger, const char *jid)
         entry->jid[i] = name.p[i];
     while (map_count(&ledger->jobs) >= LEDGER_JOBS)
         forget_oldest(ledger);
-    append_entry(ledger, entry);
+    append_ledger_entry(ledger, entry);
     (void)map_set(&ledger->jobs, str_from(entry->jid), entry);
     return entry;
 }
@@ -103,7 +103,7 @@ static struct entry *add_entry(struct ledger *ledger, const char *jid)
 
 static void apply_line(struct ledger *ledger, const struct line *line)
 {
-    struct entry *entry = find_entry(ledger, line->jid);
+    struct entry *entry = find_ledger_entry(ledger, line->jid);
 
     if (line->begun || line->finished) {
         if (entry) {
@@ -113,7 +113,7 @@ static void apply_line(struct ledger *ledger, const struct line *line)
         return;
     }
     if (!entry)
-        entry = add_entry(ledger, line->jid);
+        entry = add_ledger_entry(ledger, line->jid);
     if (line->epoch >= entry->epoch) {
         entry->epoch = line->epoch;
         entry->begun = entry->finished = false;
@@ -122,7 +122,7 @@ static void apply_line(struct ledger *ledger, const struct line *line)
 }
 
 /* False when something was lost. */
-static bool read_lines(struct ledger *ledger, struct frame_scan *scan)
+static bool read_ledger_lines(struct ledger *ledger, struct frame_scan *scan)
 {
     bool whole = true;
     struct frame frame;
@@ -143,7 +143,7 @@ static bool read_lines(struct ledger *ledger, struct frame_scan *scan)
     }
 }
 
-static int read_file(struct ledger *ledger, bool *ret_damaged, struct err *err)
+static int read_ledger_file(struct ledger *ledger, bool *ret_damaged, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct frame_scan scan = { 0 };
@@ -158,18 +158,18 @@ static int read_file(struct ledger *ledger, bool *ret_damaged, struct err *err)
     if (frame_file_open(&scan, bytes, PURPOSE, &ignored) < 0)
         *ret_damaged = true;
     else
-        *ret_damaged = !read_lines(ledger, &scan);
+        *ret_damaged = !read_ledger_lines(ledger, &scan);
     return 0;
 }
 
-static int add_line(struct ledger *ledger, struct buf *out, const struct line *line,
-                    struct err *err)
+static int add_ledger_line(struct ledger *ledger, struct buf *out, const struct line *line,
+                           struct err *err)
 {
     return record_append(out, &line_type, line, VERSION, ledger->salt, err);
 }
 
 /* All that is known, in a new file, which is open for appending then. */
-static int rewrite(struct ledger *ledger, struct err *err)
+static int rewrite_ledger(struct ledger *ledger, struct err *err)
 {
     const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP } };
     AUTO_BUF struct buf out = BUF_INIT(FILE_MAX);
@@ -186,8 +186,8 @@ static int rewrite(struct ledger *ledger, struct err *err)
 
         if (!entry->written)
             continue;
-        if (add_line(ledger, &out, &line, err) < 0 ||
-            (has_rest && add_line(ledger, &out, &rest, err) < 0))
+        if (add_ledger_line(ledger, &out, &line, err) < 0 ||
+            (has_rest && add_ledger_line(ledger, &out, &rest, err) < 0))
             return -1;
         records += 1 + has_rest;
     }
@@ -200,7 +200,7 @@ static int rewrite(struct ledger *ledger, struct err *err)
     return ledger->fd >= 0 ? 0 : err_sys(err, errno, "open '%s'", ledger->path);
 }
 
-static int write_all(struct ledger *ledger, struct str rest, struct err *err)
+static int write_ledger_bytes(struct ledger *ledger, struct str rest, struct err *err)
 {
     while (rest.n > 0) {
         ssize_t n = write(ledger->fd, rest.p, rest.n);
@@ -219,8 +219,9 @@ static int append_line(struct ledger *ledger, const struct line *line, struct er
     AUTO_BUF struct buf out = BUF_INIT(FILE_MAX);
 
     if (ledger->records >= RECORDS_MAX || ledger->fd < 0)
-        return rewrite(ledger, err);
-    if (add_line(ledger, &out, line, err) < 0 || write_all(ledger, buf_view(&out), err) < 0)
+        return rewrite_ledger(ledger, err);
+    if (add_ledger_line(ledger, &out, line, err) < 0 ||
+        write_ledger_bytes(ledger, buf_view(&out), err) < 0)
         return -1;
     ledger->records++;
     return 0;
@@ -235,7 +236,7 @@ struct ledger *ledger_open(const char *path, bool *ret_damaged, struct err *err)
     (void)pthread_mutex_init(&ledger->mutex, NULL);
     ledger->path = mem_strdup(path);
     ledger->fd = -1;
-    if (read_file(ledger, ret_damaged, err) == 0 && rewrite(ledger, err) == 0)
+    if (read_ledger_file(ledger, ret_damaged, err) == 0 && rewrite_ledger(ledger, err) == 0)
         return ledger;
     ledger_free(ledger);
     return NULL;
@@ -260,7 +261,7 @@ bool ledger_has(struct ledger *ledger, const char *jid)
     bool has;
 
     (void)pthread_mutex_lock(&ledger->mutex);
-    has = find_entry(ledger, jid) != NULL;
+    has = find_ledger_entry(ledger, jid) != NULL;
     (void)pthread_mutex_unlock(&ledger->mutex);
     return has;
 }
@@ -271,12 +272,12 @@ enum ledger_verdict ledger_take(struct ledger *ledger, const char *jid, uint64_t
     struct entry *entry;
 
     (void)pthread_mutex_lock(&ledger->mutex);
-    entry = find_entry(ledger, jid);
+    entry = find_ledger_entry(ledger, jid);
     if (entry && epoch <= entry->epoch) {
         verdict = epoch == entry->epoch ? LEDGER_AGAIN : LEDGER_OLD;
     } else {
         if (!entry)
-            entry = add_entry(ledger, jid);
+            entry = add_ledger_entry(ledger, jid);
         entry->epoch = epoch;
         entry->begun = entry->finished = false;
     }
@@ -291,7 +292,7 @@ int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, struct
     int result;
 
     (void)pthread_mutex_lock(&ledger->mutex);
-    entry = find_entry(ledger, jid);
+    entry = find_ledger_entry(ledger, jid);
     if (entry)
         entry->written = true;
     result = append_line(ledger, &line, err);
@@ -306,7 +307,7 @@ int ledger_begin(struct ledger *ledger, const char *jid, bool sync, struct err *
     int result, fd;
 
     (void)pthread_mutex_lock(&ledger->mutex);
-    entry = find_entry(ledger, jid);
+    entry = find_ledger_entry(ledger, jid);
     if (entry)
         entry->begun = true;
     result = append_line(ledger, &line, err);
@@ -329,7 +330,7 @@ int ledger_finish(struct ledger *ledger, const char *jid, struct err *err)
     int result = 0;
 
     (void)pthread_mutex_lock(&ledger->mutex);
-    entry = find_entry(ledger, jid);
+    entry = find_ledger_entry(ledger, jid);
     if (entry && !entry->finished) {
         entry->finished = true;
         result = append_line(ledger, &line, err);

@@ -37,7 +37,7 @@ struct program {
 
 /* --- signals ---------------------------------------------------------------------- */
 
-static void log_diags(const struct diags *diags)
+static void log_peel_diags(const struct diags *diags)
 {
     for (size_t i = 0; i < diags->list.n; i++) {
         AUTO_BUF struct buf text = BUF_INIT(LOG_TEXT_MAX);
@@ -48,7 +48,7 @@ static void log_diags(const struct diags *diags)
     }
 }
 
-static void reload(struct program *program)
+static void reload_peel_conf(struct program *program)
 {
     struct arena arena = ARENA_INIT, old = program->conf_arena;
     const struct peel_conf before = program->conf;
@@ -56,7 +56,7 @@ static void reload(struct program *program)
     struct peel_conf conf = { 0 };
 
     if (daemon_conf_read(&peel_conf_daemon, &program->line, &arena, &conf, &diags, &diags) < 0) {
-        log_diags(&diags);
+        log_peel_diags(&diags);
         log_error("configuration has errors, keeping the old one file=%s",
                   daemon_conf_file(&peel_conf_daemon, &program->line));
         arena_done(&arena);
@@ -71,7 +71,7 @@ static void reload(struct program *program)
 }
 
 /* What does not end by itself ends with the process; the next start answers for it. */
-static void on_deadline(struct timer *timer)
+static void on_stop_deadline(struct timer *timer)
 {
     log_warning("stopping takes too long, ending now");
     _exit(container_of(timer, struct program, deadline)->status);
@@ -84,15 +84,15 @@ static void on_stopped(void *self)
     loop_stop(program->loop);
 }
 
-static void stop(struct program *program)
+static void stop_peel(struct program *program)
 {
     program->is_stopping = true;
     timer_set(loop_timers(program->loop), &program->deadline,
-              clock_after(clock_now(), PEEL_STOP_NS), on_deadline);
+              clock_after(clock_now(), PEEL_STOP_NS), on_stop_deadline);
     peel_stop(program->peel);
 }
 
-static void on_untrusted(void *self)
+static void on_enroll_untrusted(void *self)
 {
     struct program *program = self;
 
@@ -102,41 +102,41 @@ static void on_untrusted(void *self)
               "enroll_ca_pin; if the fleet has a new authority, remove enroll-ca.crt auth_dir=%s",
               program->conf.auth_dir);
     program->status = PEEL_UNTRUSTED_STATUS;
-    stop(program);
+    stop_peel(program);
 }
 
-static void on_signal(void *self, int signo)
+static void on_peel_signal(void *self, int signo)
 {
     struct program *program = self;
 
     if (signo == SIGHUP) {
-        reload(program);
+        reload_peel_conf(program);
         return;
     }
     if (program->is_stopping)
         _exit(EXIT_SUCCESS);
     log_info("stopping signal=%d", signo);
-    stop(program);
+    stop_peel(program);
 }
 
-static int listen_for_signals(struct program *program, struct err *err)
+static int catch_peel_signals(struct program *program, struct err *err)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
     (void)sigaction(SIGPIPE, &ignore, NULL);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (loop_on_signal(program->loop, signals[i], on_signal, program, err) < 0)
+        if (loop_on_signal(program->loop, signals[i], on_peel_signal, program, err) < 0)
             return -1;
     return 0;
 }
 
 /* --- life ------------------------------------------------------------------------- */
 
-static int open_all(struct program *program, struct err *err)
+static int open_program(struct program *program, struct err *err)
 {
     program->loop = loop_new(err);
-    if (!program->loop || listen_for_signals(program, err) < 0)
+    if (!program->loop || catch_peel_signals(program, err) < 0)
         return -1;
     program->hub = nats_hub_new(program->loop);
     program->peel =
@@ -145,17 +145,17 @@ static int open_all(struct program *program, struct err *err)
                                          .conf = &program->conf,
                                          .host = peel_identity_host(&program->line_arena),
                                          .stopped = on_stopped,
-                                         .untrusted = on_untrusted,
+                                         .untrusted = on_enroll_untrusted,
                                          .self = program },
                  err);
     return program->peel ? 0 : -1;
 }
 
-static int serve(struct program *program)
+static int serve_peel(struct program *program)
 {
     struct err err;
 
-    if (open_all(program, &err) < 0) {
+    if (open_program(program, &err) < 0) {
         log_error("peel cannot start error=%s", err.text);
         return DAEMON_CONF_ERROR;
     }
@@ -176,7 +176,7 @@ int peel_main(int argc, char **argv)
         daemon_log_start(COMPONENT, program.log_id);
         daemon_log_set(program.conf.log_format, program.conf.log_level);
         fd_limit_raise();
-        status = serve(&program);
+        status = serve_peel(&program);
         peel_free(program.peel);
         nats_hub_free(program.hub);
         loop_free(program.loop);

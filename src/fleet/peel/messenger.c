@@ -75,7 +75,7 @@ static void send_acks(struct messenger *messenger)
     timer_clear(loop_timers(messenger->loop), &messenger->due);
 }
 
-static void on_due(struct timer *timer)
+static void on_message_due(struct timer *timer)
 {
     send_acks(container_of(timer, struct messenger, due));
 }
@@ -87,7 +87,7 @@ void messenger_ack(struct messenger *messenger, const char *jid)
         send_acks(messenger);
     else if (!timer_is_set(&messenger->due))
         timer_set(loop_timers(messenger->loop), &messenger->due,
-                  clock_after(clock_now(), MESSENGER_ACK_PAUSE), on_due);
+                  clock_after(clock_now(), MESSENGER_ACK_PAUSE), on_message_due);
 }
 
 void messenger_defer(struct messenger *messenger, const char *jid, time_t not_before)
@@ -196,7 +196,7 @@ void messenger_send_progress(struct messenger *messenger)
     (void)pthread_mutex_unlock(&messenger->mutex);
 }
 
-static bool has_news(struct messenger *messenger)
+static bool has_unsent_news(struct messenger *messenger)
 {
     bool has;
 
@@ -219,7 +219,7 @@ static void begin_pause(struct messenger *messenger, int64_t length)
 static void on_pause(struct timer *timer)
 {
     struct messenger *messenger = container_of(timer, struct messenger, pause);
-    const bool has = has_news(messenger);
+    const bool has = has_unsent_news(messenger);
 
     if (has)
         messenger_send_progress(messenger);

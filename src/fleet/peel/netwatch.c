@@ -13,7 +13,7 @@
 #define MESSAGE_MAX 8192
 #define GROUPS      (RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR)
 
-static void on_settled(struct timer *timer)
+static void on_network_settled(struct timer *timer)
 {
     struct netwatch *netwatch = container_of(timer, struct netwatch, timer);
 
@@ -22,7 +22,7 @@ static void on_settled(struct timer *timer)
 }
 
 /* What has changed is found by looking; that news were lost is news, too. */
-static void on_input(struct watch *watch, uint32_t events)
+static void on_netlink_input(struct watch *watch, uint32_t events)
 {
     struct netwatch *netwatch = container_of(watch, struct netwatch, watch);
     const int64_t soon = clock_after(clock_now(), NETWATCH_SETTLE);
@@ -34,7 +34,7 @@ static void on_input(struct watch *watch, uint32_t events)
         continue;
     if (!timer_is_set(&netwatch->timer))
         timer_set(loop_timers(netwatch->loop), &netwatch->timer,
-                  netwatch->told && again > soon ? again : soon, on_settled);
+                  netwatch->told && again > soon ? again : soon, on_network_settled);
 }
 
 int netwatch_start(struct netwatch *netwatch, struct loop *loop,
@@ -47,7 +47,7 @@ int netwatch_start(struct netwatch *netwatch, struct loop *loop,
     if (netwatch->fd < 0)
         return err_sys(err, errno, "rtnetlink");
     if (bind(netwatch->fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-        return watch_start(&netwatch->watch, loop, netwatch->fd, WATCH_READ, on_input, err);
+        return watch_start(&netwatch->watch, loop, netwatch->fd, WATCH_READ, on_netlink_input, err);
     err_sys(err, errno, "rtnetlink");
     fd_close(&netwatch->fd);
     return -1;

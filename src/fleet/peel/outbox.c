@@ -95,7 +95,7 @@ struct outbox {
     _Atomic(uint64_t) next;
 };
 
-static void print_name(char name[static NAME_SIZE], uint64_t number)
+static void print_outbox_name(char name[static NAME_SIZE], uint64_t number)
 {
     (void)snprintf(name, NAME_SIZE, "%0*" PRIu64 SUFFIX, NAME_DIGITS, number);
 }
@@ -114,13 +114,13 @@ static const char *file_path(struct arena *arena, struct outbox *outbox, uint64_
 {
     char name[NAME_SIZE];
 
-    print_name(name, number);
+    print_outbox_name(name, number);
     return arena_printf(arena, "%s/%s", outbox->folder, is_in_tray(outbox, number) ? TRAY : name);
 }
 
 /* --- copies ----------------------------------------------------------------------- */
 
-static const char *copy_text(char **at, const char *text)
+static const char *copy_outbox_text(char **at, const char *text)
 {
     const size_t size = strlen(text) + 1;
     const char *copy = memcpy(*at, text, size);
@@ -137,9 +137,9 @@ static struct copy *make_copy(const struct stored_letter *letter)
     char *at = copy->texts;
 
     *copy = (struct copy){ .letter = { .number = letter->number }, .size = size };
-    copy->letter.subject = copy_text(&at, letter->subject);
-    copy->letter.id = copy_text(&at, letter->id);
-    copy->letter.about = copy_text(&at, letter->about);
+    copy->letter.subject = copy_outbox_text(&at, letter->subject);
+    copy->letter.id = copy_outbox_text(&at, letter->id);
+    copy->letter.about = copy_outbox_text(&at, letter->about);
     copy->letter.payload = (struct str){ at, letter->payload.n };
     if (letter->payload.n > 0)
         memcpy(at, letter->payload.p, letter->payload.n);
@@ -184,7 +184,7 @@ static struct copy *take_copy(struct outbox *outbox, uint64_t number)
 /* --- files ------------------------------------------------------------------------ */
 
 /* With the mutex held. -1: it cannot be opened, as errno says. */
-static int open_folder(struct outbox *outbox)
+static int open_outbox_folder(struct outbox *outbox)
 {
     if (outbox->folder_fd < 0)
         outbox->folder_fd = open(outbox->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -196,15 +196,15 @@ static int get_folder(struct outbox *outbox)
     int fd;
 
     (void)pthread_mutex_lock(&outbox->mutex);
-    fd = open_folder(outbox);
+    fd = open_outbox_folder(outbox);
     (void)pthread_mutex_unlock(&outbox->mutex);
     return fd;
 }
 
 /* A file that was not written whole is known by its checksum, so no other name is needed while it
  * is written. */
-static int write_file(struct outbox *outbox, const char *name, struct str bytes, bool sync,
-                      struct err *err)
+static int write_outbox_file(struct outbox *outbox, const char *name, struct str bytes, bool sync,
+                             struct err *err)
 {
     const int folder = get_folder(outbox);
     AUTO_FD int fd = -1;
@@ -233,7 +233,7 @@ fail:
  * file. */
 static int open_tray(struct outbox *outbox)
 {
-    const int folder = open_folder(outbox);
+    const int folder = open_outbox_folder(outbox);
     int fd = openat(folder, TRAY, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     struct stat st;
 
@@ -310,8 +310,8 @@ static int write_letter(struct outbox *outbox, uint64_t number, struct str bytes
 
     if (take_tray(outbox, number, bytes.n))
         return fill_tray(outbox, bytes, sync, err);
-    print_name(name, number);
-    return write_file(outbox, name, bytes, sync, err);
+    print_outbox_name(name, number);
+    return write_outbox_file(outbox, name, bytes, sync, err);
 }
 
 int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool sync,
@@ -344,7 +344,8 @@ static bool decode_letter(struct arena *arena, struct str bytes, struct stored_l
 }
 
 /* False when the file cannot be used. */
-static bool read_letter(struct arena *arena, const char *path, struct stored_letter *ret_letter)
+static bool read_outbox_message(struct arena *arena, const char *path,
+                                struct stored_letter *ret_letter)
 {
     struct str bytes;
     struct err err;
@@ -353,21 +354,21 @@ static bool read_letter(struct arena *arena, const char *path, struct stored_let
            bytes.p && decode_letter(arena, bytes, ret_letter);
 }
 
-static bool put_aside(struct arena *arena, const char *path)
+static bool put_damaged_aside(struct arena *arena, const char *path)
 {
     struct err ignored;
 
     return fs_rename(path, arena_printf(arena, "%s" DAMAGED, path), &ignored) == 0;
 }
 
-static void remove_file(struct outbox *outbox, uint64_t number)
+static void remove_outbox_file(struct outbox *outbox, uint64_t number)
 {
     char name[NAME_SIZE];
 
     if (is_in_tray(outbox, number)) {
         clear_tray(outbox);
     } else {
-        print_name(name, number);
+        print_outbox_name(name, number);
         /* one that stays is sent again after a restart, and the stream knows it */
         (void)unlinkat(get_folder(outbox), name, 0);
     }
@@ -376,14 +377,14 @@ static void remove_file(struct outbox *outbox, uint64_t number)
 
 /* --- sending ---------------------------------------------------------------------- */
 
-static void free_item(struct item *item)
+static void free_outbox_item(struct item *item)
 {
     free(item->about);
     free(item->copy);
     free(item);
 }
 
-static void unlink_item(struct item *item)
+static void unlink_outbox_item(struct item *item)
 {
     struct outbox *outbox = item->outbox;
     struct item **at = &outbox->first;
@@ -399,19 +400,20 @@ static void finish_item(struct item *item, const char *why)
 {
     const struct outbox_listener *listener = &item->outbox->listener;
 
-    remove_file(item->outbox, item->number);
-    unlink_item(item);
+    remove_outbox_file(item->outbox, item->number);
+    unlink_outbox_item(item);
     if (why)
         listener->dropped(listener->self, item->about ? item->about : "", why);
     else
         listener->stored(listener->self, item->about ? item->about : "");
-    free_item(item);
+    free_outbox_item(item);
 }
 
-static void pump(struct outbox *outbox);
+static void pump_outbox(struct outbox *outbox);
 
 /* What the stream will never take goes; everything else comes again with the next connection. */
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+static void on_outbox_stored(void *self, const struct nats_error *error,
+                             const struct nats_stored_ack *ack)
 {
     struct item *item = self;
     struct outbox *outbox = item->outbox;
@@ -424,7 +426,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
     else if (error->fault == NATS_FAULT_REFUSED || error->fault == NATS_FAULT_DENIED)
         finish_item(item, error->text);
     if (outbox->publisher && !nats_publisher_is_closed(outbox->publisher))
-        pump(outbox);
+        pump_outbox(outbox);
 }
 
 static bool find_letter(struct arena *arena, struct item *item, struct stored_letter *ret_letter)
@@ -433,11 +435,11 @@ static bool find_letter(struct arena *arena, struct item *item, struct stored_le
         *ret_letter = item->copy->letter;
         return true;
     }
-    return read_letter(arena, file_path(arena, item->outbox, item->number), ret_letter);
+    return read_outbox_message(arena, file_path(arena, item->outbox, item->number), ret_letter);
 }
 
 /* False when it must wait. */
-static bool send_item(struct item *item)
+static bool send_outbox_item(struct item *item)
 {
     struct outbox *outbox = item->outbox;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -446,7 +448,7 @@ static bool send_item(struct item *item)
     struct err err;
 
     if (!find_letter(&arena, item, &letter)) {
-        (void)put_aside(&arena, file_path(&arena, outbox, item->number));
+        (void)put_damaged_aside(&arena, file_path(&arena, outbox, item->number));
         if (is_in_tray(outbox, item->number))
             renew_tray(outbox);
         finish_item(item, "its file is damaged");
@@ -457,7 +459,7 @@ static bool send_item(struct item *item)
     store = (struct nats_store){ .subject = str_from(letter.subject),
                                  .payload = letter.payload,
                                  .id = str_from(letter.id) };
-    if (nats_publisher_send(outbox->publisher, &store, on_stored, item, &err) < 0) {
+    if (nats_publisher_send(outbox->publisher, &store, on_outbox_stored, item, &err) < 0) {
         if (err.code == ERR_BUSY || err.code == ERR_CANCELED)
             return false;
         finish_item(item, err.text);
@@ -470,18 +472,18 @@ static bool send_item(struct item *item)
     return true;
 }
 
-static void pump(struct outbox *outbox)
+static void pump_outbox(struct outbox *outbox)
 {
     struct item *next;
 
     for (struct item *item = outbox->first; item && outbox->under_way < WINDOW; item = next) {
         next = item->next;
-        if (!item->under_way && !send_item(item))
+        if (!item->under_way && !send_outbox_item(item))
             return;
     }
 }
 
-static void add_item(struct outbox *outbox, uint64_t number, const char *about)
+static void add_outbox_item(struct outbox *outbox, uint64_t number, const char *about)
 {
     struct item *item = mem_zalloc(sizeof(*item));
     struct item **at = outbox->last;
@@ -497,9 +499,9 @@ static void add_item(struct outbox *outbox, uint64_t number, const char *about)
 
 void outbox_send(struct outbox *outbox, uint64_t number)
 {
-    add_item(outbox, number, NULL);
+    add_outbox_item(outbox, number, NULL);
     if (outbox->publisher)
-        pump(outbox);
+        pump_outbox(outbox);
 }
 
 void outbox_connect(struct outbox *outbox, const struct nats_js *js)
@@ -512,13 +514,13 @@ void outbox_connect(struct outbox *outbox, const struct nats_js *js)
         return;
     outbox->publisher = nats_publisher_new(
         js, &(struct nats_publisher_options){ .window = WINDOW, .in_order = true });
-    pump(outbox);
+    pump_outbox(outbox);
 }
 
 /* --- life ------------------------------------------------------------------------- */
 
 /* The number of a file; false when it is not one of ours. */
-static bool read_number(const char *name, uint64_t *ret_number)
+static bool read_file_number(const char *name, uint64_t *ret_number)
 {
     const struct str text = str_from(name);
     uint64_t number = 0;
@@ -552,13 +554,14 @@ static bool empty_tray(struct outbox *outbox, size_t *damaged)
         return true;
     if (!decode_letter(&arena, bytes, &letter) || letter.number == 0) {
         (*damaged)++;
-        return put_aside(&arena, path);
+        return put_damaged_aside(&arena, path);
     }
-    print_name(name, letter.number);
+    print_outbox_name(name, letter.number);
     return fs_rename(path, arena_printf(&arena, "%s/%s", outbox->folder, name), &err) == 0;
 }
 
-static void find_file(struct outbox *outbox, struct arena *arena, const char *name, size_t *damaged)
+static void find_outbox_file(struct outbox *outbox, struct arena *arena, const char *name,
+                             size_t *damaged)
 {
     const char *path = arena_printf(arena, "%s/%s", outbox->folder, name);
     struct stored_letter letter;
@@ -566,7 +569,7 @@ static void find_file(struct outbox *outbox, struct arena *arena, const char *na
     struct err err;
     uint64_t number;
 
-    if (!read_number(name, &number)) {
+    if (!read_file_number(name, &number)) {
         if (fs_is_temp_name(name))
             (void)fs_unlink(path, &err); /* a process that was killed left it */
         return;
@@ -576,16 +579,16 @@ static void find_file(struct outbox *outbox, struct arena *arena, const char *na
     if (fs_stat(path, &info, &err) == 0 &&
         (info.size == 0 || clock_wall() - info.mtime > OUTBOX_AGE)) {
         (void)fs_unlink(path, &err); /* empty: a process was killed that had not kept it yet */
-    } else if (!read_letter(arena, path, &letter)) {
-        (void)put_aside(arena, path);
+    } else if (!read_outbox_message(arena, path, &letter)) {
+        (void)put_damaged_aside(arena, path);
         (*damaged)++;
     } else {
         atomic_fetch_add(&outbox->count, 1);
-        add_item(outbox, number, letter.about);
+        add_outbox_item(outbox, number, letter.about);
     }
 }
 
-static int find_files(struct outbox *outbox, size_t *damaged, struct err *err)
+static int find_outbox_files(struct outbox *outbox, size_t *damaged, struct err *err)
 {
     AUTO_ARENA struct arena names = ARENA_INIT;
     struct fs_names found = { 0 };
@@ -595,7 +598,7 @@ static int find_files(struct outbox *outbox, size_t *damaged, struct err *err)
     VEC_EACH (&found.list, name) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
 
-        find_file(outbox, &arena, *name, damaged);
+        find_outbox_file(outbox, &arena, *name, damaged);
     }
     return 0;
 }
@@ -615,7 +618,7 @@ struct outbox *outbox_open(const char *folder, const struct outbox_listener *lis
     outbox->tray = -1;
     if (fs_mkdirs(outbox->folder, FOLDER_MODE, err) == 0) {
         outbox->has_tray = empty_tray(outbox, ret_damaged);
-        if (find_files(outbox, ret_damaged, err) == 0)
+        if (find_outbox_files(outbox, ret_damaged, err) == 0)
             return outbox;
     }
     outbox_free(outbox);
@@ -631,7 +634,7 @@ void outbox_free(struct outbox *outbox)
     outbox_connect(outbox, NULL);
     for (struct item *item = outbox->first; item; item = next) {
         next = item->next;
-        free_item(item);
+        free_outbox_item(item);
     }
     while (outbox->copies)
         free(take_copy(outbox, outbox->copies->letter.number));

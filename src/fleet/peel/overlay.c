@@ -35,7 +35,7 @@ static const struct record_field overlay_fields[] = {
 static const struct record_type overlay_type = RECORD_TYPE("duties", struct overlay, overlay_fields, 0);
 /* clang-format on */
 
-static struct record_file find_file(struct arena *arena, const char *data_dir)
+static struct record_file find_overlay_file(struct arena *arena, const char *data_dir)
 {
     return (struct record_file){ .path = path_join(arena, data_dir, FILE_NAME),
                                  .type = &overlay_type,
@@ -46,7 +46,7 @@ static struct record_file find_file(struct arena *arena, const char *data_dir)
 
 int overlay_load(struct arena *arena, const char *data_dir, struct overlay *ret, struct err *err)
 {
-    const struct record_file file = find_file(arena, data_dir);
+    const struct record_file file = find_overlay_file(arena, data_dir);
     struct overlay overlay = { 0 };
 
     if (record_file_read(arena, &file, &overlay, err) < 0) {
@@ -61,7 +61,7 @@ int overlay_load(struct arena *arena, const char *data_dir, struct overlay *ret,
 int overlay_save(const struct overlay *overlay, const char *data_dir, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct record_file file = find_file(&arena, data_dir);
+    const struct record_file file = find_overlay_file(&arena, data_dir);
 
     for (size_t i = 0; i < SCHEDULE_ENTRY_KINDS; i++)
         if (overlay->parts[i].entries.n > OVERLAY_ENTRIES_MAX)

@@ -108,7 +108,7 @@ static struct snapshot *hold_settings(void *self, const char **ret_why)
 }
 
 /* A fact was set. */
-static void on_facts_changed(void *self)
+static void on_custom_facts_changed(void *self)
 {
     const struct peel *peel = self;
 
@@ -140,8 +140,8 @@ static void trim_later(struct peel *peel)
               on_trim);
 }
 
-static void on_ended(void *self, const struct exec_request *request,
-                     const struct job_queue_end *end)
+static void on_peel_job_ended(void *self, const struct exec_request *request,
+                              const struct job_queue_end *end)
 {
     struct peel *peel = self;
     const char *result = end->success ? "success" : "failed";
@@ -167,7 +167,7 @@ static void trust_account(struct peel *peel)
     peel->trust.has_account = true;
 }
 
-static void on_connected(void *self, struct nats_js *js, bool first)
+static void on_peel_connected(void *self, struct nats_js *js, bool first)
 {
     struct peel *peel = self;
     struct err err;
@@ -218,7 +218,7 @@ static void on_facts_published(void *self)
 
 /* --- files and settings ----------------------------------------------------------- */
 
-static void on_sync_failed(void *self, const char *bucket, const char *problem)
+static void on_tree_sync_failed(void *self, const char *bucket, const char *problem)
 {
     (void)self;
     log_warning("files not synced, trying again bucket=%s error=%s", bucket, problem);
@@ -277,7 +277,7 @@ static void on_settings_synced(void *self, const struct mirror_sync *sync)
         peel_settings_refresh(peel->peel_settings);
 }
 
-static void on_fetched(void *self)
+static void on_tree_fetched(void *self)
 {
     struct peel *peel = self;
 
@@ -285,8 +285,8 @@ static void on_fetched(void *self)
         catchup_check(&peel->catchup);
 }
 
-static int ask_basket(void *self, const struct basket_question *question, struct arena *arena,
-                      struct value *ret, struct err *err)
+static int ask_peel_basket(void *self, const struct basket_question *question, struct arena *arena,
+                           struct value *ret, struct err *err)
 {
     const struct peel *peel = self;
 
@@ -333,14 +333,14 @@ static void on_settings_changed(void *self)
     basket_refresh(peel->basket);
 }
 
-static bool has_states(void *self)
+static bool has_tree_states(void *self)
 {
     const struct peel *peel = self;
 
     return mirror_has_synced(peel->states);
 }
 
-static bool has_bus(void *self)
+static bool is_peel_connected(void *self)
 {
     return peel_is_connected(self);
 }
@@ -363,8 +363,8 @@ static void begin_own_work(struct peel *peel)
     peel->startup = (struct startup){ .loop = peel->options.loop,
                                       .job_queue = peel->job_queue,
                                       .conf = peel->conf,
-                                      .is_synced = has_states,
-                                      .is_connected = has_bus,
+                                      .is_synced = has_tree_states,
+                                      .is_connected = is_peel_connected,
                                       .self = peel };
     startup_begin(&peel->startup);
 }
@@ -391,7 +391,7 @@ static bool catch_up(void *self)
     return catchup_begin(&peel->catchup);
 }
 
-static void on_caught_up(void *self)
+static void on_jobs_caught_up(void *self)
 {
     const struct peel *peel = self;
 
@@ -407,7 +407,7 @@ static const struct nats_xkey *find_sealer(void *self)
     return account->has_curve ? &account->curve : NULL;
 }
 
-static int open_files(struct peel *peel, struct err *err)
+static int open_peel_files(struct peel *peel, struct err *err)
 {
     const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
 
@@ -419,8 +419,8 @@ static int open_files(struct peel *peel, struct err *err)
                                              .folder = peel->conf->states_cache,
                                              .trust = &peel->trust,
                                              .synced = on_states_synced,
-                                             .failed = on_sync_failed,
-                                             .ended = on_fetched,
+                                             .failed = on_tree_sync_failed,
+                                             .ended = on_tree_fetched,
                                              .follows = follow_canary,
                                              .self = peel,
                                              .hasty = peel->options.hasty },
@@ -431,8 +431,8 @@ static int open_files(struct peel *peel, struct err *err)
                                              .folder = folder,
                                              .trust = &peel->trust,
                                              .synced = on_settings_synced,
-                                             .failed = on_sync_failed,
-                                             .ended = on_fetched,
+                                             .failed = on_tree_sync_failed,
+                                             .ended = on_tree_fetched,
                                              .self = peel,
                                              .hasty = peel->options.hasty },
                    err);
@@ -444,16 +444,16 @@ static int open_files(struct peel *peel, struct err *err)
                                                            .key = &peel->identity.key,
                                                            .facts = hold_facts,
                                                            .sealer = find_sealer,
-                                                           .ask = ask_basket,
+                                                           .ask = ask_peel_basket,
                                                            .changed = on_settings_changed,
-                                                           .ended = on_fetched,
+                                                           .ended = on_tree_fetched,
                                                            .self = peel },
                           err);
     peel->catchup = (struct catchup){ .loop = peel->options.loop,
                                       .states = peel->states,
                                       .settings = peel->settings_files,
                                       .peel_settings = peel->peel_settings,
-                                      .fn = on_caught_up,
+                                      .fn = on_jobs_caught_up,
                                       .self = peel };
     return peel->states && peel->settings_files && peel->peel_settings ? 0 : -1;
 }
@@ -474,7 +474,7 @@ static void on_acts(void *self, const struct exec_request *request)
 }
 
 /* Of the basket. */
-static int run_task(void *self, const struct job_queue_task *task, struct err *err)
+static int run_basket_task(void *self, const struct job_queue_task *task, struct err *err)
 {
     struct peel *peel = self;
 
@@ -490,7 +490,7 @@ static void call_routine(void *self, struct arena *arena, struct schedule_admin_
 }
 
 /* Whose requests are run; NULL: everybody's. */
-static const struct nats_nkey *find_account(void *self)
+static const struct nats_nkey *find_signing_account(void *self)
 {
     const struct peel *peel = self;
 
@@ -504,7 +504,7 @@ static bool is_from_fleet(void *self, struct str header)
     return uplink_is_from_fleet(peel->uplink, header);
 }
 
-static bool is_revoked(void *self, const char *key, int64_t issued)
+static bool is_operator_revoked(void *self, const char *key, int64_t issued)
 {
     const struct peel *peel = self;
 
@@ -512,25 +512,25 @@ static bool is_revoked(void *self, const char *key, int64_t issued)
     return revocations_has(peel->revocations, key);
 }
 
-static void on_refused(void *self)
+static void on_peel_refused(void *self)
 {
     struct peel *peel = self;
 
     metrics_add(peel->metrics, PEEL_METRIC_REFUSED, 1, NULL, NULL);
 }
 
-static int open_desk(struct peel *peel, struct err *err)
+static int open_job_queue(struct peel *peel, struct err *err)
 {
     peel->revocations =
         revocations_new(&(struct revocations_options){ .loop = peel->options.loop,
                                                        .data_dir = peel->conf->data_dir,
-                                                       .account = find_account,
+                                                       .account = find_signing_account,
                                                        .self = peel });
     peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
                                                         .peel_id = peel->identity.id,
                                                         .facts = hold_facts,
                                                         .settings = hold_settings,
-                                                        .run = run_task,
+                                                        .run = run_basket_task,
                                                         .self = peel },
                               err);
     if (!peel->basket)
@@ -550,25 +550,25 @@ static int open_desk(struct peel *peel, struct err *err)
                                      .outbox = peel->data_store.outbox,
                                      .maintenance_window = &peel->maintenance_window,
                                      .basket = peel->basket,
-                                     .account = find_account,
+                                     .account = find_signing_account,
                                      .is_from_fleet = is_from_fleet,
-                                     .is_revoked = is_revoked,
-                                     .refused = on_refused,
+                                     .is_revoked = is_operator_revoked,
+                                     .refused = on_peel_refused,
                                      .plan_cache = peel->data_store.plan_cache,
                                      .facts = hold_facts,
                                      .settings = hold_settings,
                                      .own = call_routine,
                                      .catch_up = catch_up,
                                      .look_first = look_first,
-                                     .facts_changed = on_facts_changed,
+                                     .facts_changed = on_custom_facts_changed,
                                      .acts = on_acts,
-                                     .ended = on_ended,
+                                     .ended = on_peel_job_ended,
                                      .self = peel },
         err);
     return peel->job_queue ? 0 : -1;
 }
 
-static int32_t find_depth(void *self)
+static int32_t find_job_depth(void *self)
 {
     const struct peel *peel = self;
 
@@ -582,7 +582,7 @@ static bool is_acting(void *self)
     return job_queue_is_acting(peel->job_queue);
 }
 
-static void on_looked(void *self)
+static void on_facts_looked(void *self)
 {
     const struct peel *peel = self;
 
@@ -602,9 +602,9 @@ static int open_lookout(struct peel *peel, struct err *err)
     peel->beacon_runner =
         beacon_runner_new(&(struct beacon_runner_options){ .loop = peel->options.loop,
                                                            .peel_id = peel->identity.id,
-                                                           .is_connected = has_bus,
+                                                           .is_connected = is_peel_connected,
                                                            .is_acting = is_acting,
-                                                           .looked = on_looked,
+                                                           .looked = on_facts_looked,
                                                            .told = on_beacon,
                                                            .settings = hold_settings,
                                                            .self = peel },
@@ -617,8 +617,8 @@ static int open_door(struct peel *peel, struct err *err)
     peel->door = event_socket_new(&(struct event_socket_options){ .loop = peel->options.loop,
                                                                   .peel_id = peel->identity.id,
                                                                   .data_dir = peel->conf->data_dir,
-                                                                  .is_connected = has_bus,
-                                                                  .depth = find_depth,
+                                                                  .is_connected = is_peel_connected,
+                                                                  .depth = find_job_depth,
                                                                   .settings = hold_settings,
                                                                   .self = peel },
                                   err);
@@ -647,7 +647,7 @@ static int open_vitals(struct peel *peel, struct err *err)
 
 /* --- life ------------------------------------------------------------------------- */
 
-static void on_untrusted(void *self)
+static void on_bus_untrusted(void *self)
 {
     const struct peel *peel = self;
 
@@ -663,13 +663,13 @@ static void open_uplink(struct peel *peel)
                                                         .identity = &peel->identity,
                                                         .host = peel->options.host,
                                                         .metrics = peel->metrics,
-                                                        .connected = on_connected,
+                                                        .connected = on_peel_connected,
                                                         .closing = on_closing,
-                                                        .untrusted = on_untrusted,
+                                                        .untrusted = on_bus_untrusted,
                                                         .self = peel });
 }
 
-static int open_all(struct peel *peel, struct err *err)
+static int open_peel_parts(struct peel *peel, struct err *err)
 {
     const struct peel_conf *conf = peel->conf;
     struct nats_xkey curve;
@@ -683,8 +683,9 @@ static int open_all(struct peel *peel, struct err *err)
     heartbeat_init(&peel->heartbeat, peel->options.loop, peel->identity.id, peel->conf->data_dir);
     open_uplink(peel);
     if (data_store_open(&peel->data_store, &peel->arena, conf, err) < 0 ||
-        open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
-        open_door(peel, err) < 0 || open_lookout(peel, err) < 0 || open_vitals(peel, err) < 0)
+        open_dossier(peel, err) < 0 || open_peel_files(peel, err) < 0 ||
+        open_job_queue(peel, err) < 0 || open_door(peel, err) < 0 || open_lookout(peel, err) < 0 ||
+        open_vitals(peel, err) < 0)
         return -1;
     begin_own_work(peel);
     uplink_begin(peel->uplink);
@@ -699,7 +700,7 @@ struct peel *peel_new(const struct peel_options *options, struct err *err)
     peel->conf = options->conf;
     data_store_init(&peel->data_store);
     peel->began = clock_now();
-    if (open_all(peel, err) == 0)
+    if (open_peel_parts(peel, err) == 0)
         return peel;
     peel_free(peel);
     return NULL;
@@ -728,7 +729,7 @@ void peel_stop(struct peel *peel)
     on_stopping(&peel->stopping);
 }
 
-static void clear_timers(struct peel *peel)
+static void clear_peel_timers(struct peel *peel)
 {
     timer_clear(loop_timers(peel->options.loop), &peel->stopping);
     timer_clear(loop_timers(peel->options.loop), &peel->trim);
@@ -757,7 +758,7 @@ void peel_free(struct peel *peel)
     schedule_admin_free(peel->schedule_admin);
     maintenance_window_done(&peel->maintenance_window);
     heartbeat_done(&peel->heartbeat);
-    clear_timers(peel);
+    clear_peel_timers(peel);
     data_store_done(&peel->data_store);
     uplink_free(peel->uplink);
     metrics_free(peel->metrics);
@@ -766,7 +767,7 @@ void peel_free(struct peel *peel)
     free(peel);
 }
 
-static bool is_same(const char *a, const char *b)
+static bool is_same_or_null(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -787,9 +788,10 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-        if (!is_same(fixed[i].before, fixed[i].now))
+        if (!is_same_or_null(fixed[i].before, fixed[i].now))
             log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
-    if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca))
+    if (!is_same_or_null(before->nats_url, now->nats_url) ||
+        !is_same_or_null(before->nats_ca, now->nats_ca))
         uplink_restart(peel->uplink);
     uplink_look(peel->uplink);
     peel->trust.mode = now->signed_trees;

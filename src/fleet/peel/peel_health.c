@@ -31,7 +31,7 @@ static void report_files(const struct peel_health_options *options, struct healt
                       problem[0] ? problem : NULL);
 }
 
-static void report_checks(void *self, struct health_report *report)
+static void report_peel_checks(void *self, struct health_report *report)
 {
     const struct peel_health_options *options = &((const struct peel_health *)self)->options;
     const bool connected = uplink_is_connected(options->uplink);
@@ -47,7 +47,7 @@ static void report_checks(void *self, struct health_report *report)
     report_files(options, report);
 }
 
-static void measure(void *self, struct metrics *metrics)
+static void measure_peel(void *self, struct metrics *metrics)
 {
     const struct peel_health_options *options = &((const struct peel_health *)self)->options;
 
@@ -70,8 +70,8 @@ struct peel_health *peel_health_new(const struct peel_health_options *options, s
                                                                .address = options->address,
                                                                .component = COMPONENT,
                                                                .version = ZESTER_VERSION,
-                                                               .checks = report_checks,
-                                                               .measure = measure,
+                                                               .checks = report_peel_checks,
+                                                               .measure = measure_peel,
                                                                .metrics = options->metrics,
                                                                .self = peel_health },
                                      err);

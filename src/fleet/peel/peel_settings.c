@@ -70,7 +70,7 @@ struct peel_settings {
 /* --- secrets ---------------------------------------------------------------------- */
 
 /* The plain text of a sealed value, in the arena of the round. */
-static int open_secret(void *self, struct str name, struct str *ret, struct err *err)
+static int open_sealed_value(void *self, struct str name, struct str *ret, struct err *err)
 {
     struct round *round = self;
     const struct value *sealed = value_get_str(&round->sealed, name);
@@ -113,7 +113,7 @@ static void forget_places(struct value *v)
     }
 }
 
-static void read_secrets(struct round *round)
+static void read_sealed_values(struct round *round)
 {
     struct err ignored;
 
@@ -129,15 +129,15 @@ static void read_secrets(struct round *round)
 
 /* --- resolving -------------------------------------------------------------------- */
 
-static void fail_round(struct round *round, const char *text)
+static void fail_settings_round(struct round *round, const char *text)
 {
     round->problem = mem_strdup(text);
     snapshot_drop(round->result);
     round->result = NULL;
 }
 
-static int ask_basket(void *user, const struct settings_shared *question, struct arena *arena,
-                      struct value *ret, struct err *err)
+static int ask_settings_basket(void *user, const struct settings_shared *question,
+                               struct arena *arena, struct value *ret, struct err *err)
 {
     struct round *round = user;
     const struct peel_settings *peel_settings = round->peel_settings;
@@ -152,7 +152,7 @@ static int ask_basket(void *user, const struct settings_shared *question, struct
                                       arena, ret, err);
 }
 
-static void resolve(struct round *round)
+static void resolve_settings(struct round *round)
 {
     const struct peel_settings_options *options = &round->peel_settings->options;
     AUTO_BUF struct buf text = BUF_INIT((size_t)1 << 20);
@@ -162,20 +162,20 @@ static void resolve(struct round *round)
         .grains = facts_grains(&round->arena, &round->facts->value),
         .subject = { .id = str_from(options->peel_id), .facts = &round->facts->value },
         .environment = facts_environment(&round->facts->value),
-        .open_secret = open_secret,
+        .open_secret = open_sealed_value,
         .secret_user = round,
-        .basket = options->ask ? ask_basket : NULL,
+        .basket = options->ask ? ask_settings_basket : NULL,
         .basket_user = round,
         .strict_templates = true,
     };
     const struct value *settings;
 
-    read_secrets(round);
+    read_sealed_values(round);
     round->result = snapshot_new();
     if (settings_load(&round->arena, &how, &settings, &diags) < 0) {
         diags_print(&diags, &text);
         secrets_mask(round->opened, &text); /* a mistake may quote one */
-        fail_round(round, buf_text(&text));
+        fail_settings_round(round, buf_text(&text));
         return;
     }
     round->result->value = value_copy(&round->result->arena, settings);
@@ -201,7 +201,7 @@ static const char *snapshot_path(struct arena *arena, const struct peel_settings
     return path_join(arena, peel_settings->options.data_dir, PEEL_SETTINGS_SNAPSHOT);
 }
 
-static void keep_snapshot(struct round *round)
+static void keep_settings_snapshot(struct round *round)
 {
     const struct fs_replace_options options = { .attr = { SNAPSHOT_MODE, FS_KEEP, FS_KEEP } };
     struct kept kept = { .settings = round->result->value };
@@ -241,21 +241,22 @@ static void load_snapshot(struct peel_settings *peel_settings)
 
 /* --- rounds ----------------------------------------------------------------------- */
 
-static void begin_round(struct peel_settings *peel_settings);
+static void begin_settings_round(struct peel_settings *peel_settings);
 
-static void work(struct background_task *background_task)
+static void run_settings_round(struct background_task *background_task)
 {
     struct round *round = container_of(background_task, struct round, background_task);
 
     round->opened = secrets_new();
-    resolve(round);
+    resolve_settings(round);
     secrets_free(round->opened);
     if (round->result)
-        keep_snapshot(round);
+        keep_settings_snapshot(round);
 }
 
 /* Secrets come after the files that need them. */
-static void report_problem(struct peel_settings *peel_settings, char *problem, bool lacks_secret)
+static void report_settings_problem(struct peel_settings *peel_settings, char *problem,
+                                    bool lacks_secret)
 {
     if (problem && (!peel_settings->problem || strcmp(peel_settings->problem, problem) != 0)) {
         if (lacks_secret)
@@ -268,12 +269,12 @@ static void report_problem(struct peel_settings *peel_settings, char *problem, b
 }
 
 /* What others share is not watched: it is asked for again. */
-static void on_again(struct timer *timer)
+static void on_settings_due(struct timer *timer)
 {
-    begin_round(container_of(timer, struct peel_settings, again));
+    begin_settings_round(container_of(timer, struct peel_settings, again));
 }
 
-static void on_done(struct background_task *background_task)
+static void on_settings_done(struct background_task *background_task)
 {
     struct round *round = container_of(background_task, struct round, background_task);
     struct peel_settings *peel_settings = round->peel_settings;
@@ -283,8 +284,8 @@ static void on_done(struct background_task *background_task)
     if (round->has_asked && peel_settings->may_resolve)
         timer_set(loop_timers(peel_settings->options.loop), &peel_settings->again,
                   clock_after(clock_now(), round->result ? PEEL_SETTINGS_AGAIN : RETRY_NS),
-                  on_again);
-    report_problem(peel_settings, round->problem, round->lacks_secret);
+                  on_settings_due);
+    report_settings_problem(peel_settings, round->problem, round->lacks_secret);
     if (round->result) {
         changed = !peel_settings->current ||
                   !value_equal(&peel_settings->current->value, &round->result->value);
@@ -297,7 +298,7 @@ static void on_done(struct background_task *background_task)
     if (changed)
         peel_settings->options.changed(peel_settings->options.self);
     if (peel_settings->is_asked_again)
-        begin_round(peel_settings);
+        begin_settings_round(peel_settings);
     if (!peel_settings->is_busy)
         peel_settings->options.ended(peel_settings->options.self);
 }
@@ -313,7 +314,7 @@ static void choose_sender(struct round *round)
         round->sender = *sealer;
 }
 
-static void begin_round(struct peel_settings *peel_settings)
+static void begin_settings_round(struct peel_settings *peel_settings)
 {
     struct round *round;
 
@@ -327,7 +328,8 @@ static void begin_round(struct peel_settings *peel_settings)
     for (size_t i = 0; i < SECRET_KEYS; i++)
         round->secrets[i] = arena_str(&round->arena, buf_view(&peel_settings->secrets[i]));
     peel_settings->is_busy = true;
-    background_task_begin(&peel_settings->background_tasks, &round->background_task, work, on_done);
+    background_task_begin(&peel_settings->background_tasks, &round->background_task,
+                          run_settings_round, on_settings_done);
 }
 
 bool peel_settings_is_busy(const struct peel_settings *peel_settings)
@@ -338,7 +340,7 @@ bool peel_settings_is_busy(const struct peel_settings *peel_settings)
 void peel_settings_refresh(struct peel_settings *peel_settings)
 {
     peel_settings->may_resolve = true;
-    begin_round(peel_settings);
+    begin_settings_round(peel_settings);
 }
 
 /* --- the bucket of secrets -------------------------------------------------------- */
@@ -357,18 +359,19 @@ static const char *secret_key(const struct peel_settings *peel_settings, enum se
 
 static void ask_secrets(struct peel_settings *peel_settings);
 
-static void on_retry(struct timer *timer)
+static void on_settings_retry(struct timer *timer)
 {
     ask_secrets(container_of(timer, struct peel_settings, retry));
 }
 
-static void retry_later(struct peel_settings *peel_settings)
+static void retry_settings_later(struct peel_settings *peel_settings)
 {
     timer_set(loop_timers(peel_settings->options.loop), &peel_settings->retry,
-              clock_after(clock_now(), RETRY_NS), on_retry);
+              clock_after(clock_now(), RETRY_NS), on_settings_retry);
 }
 
-static void on_secret(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_settings_secret(void *self, const struct nats_error *error,
+                               const struct nats_kv_entry *entry)
 {
     struct question *question = self;
     struct peel_settings *peel_settings = question->peel_settings;
@@ -381,11 +384,11 @@ static void on_secret(void *self, const struct nats_error *error, const struct n
     }
     if (question->generation == peel_settings->generation) {
         if (!is_answer)
-            retry_later(peel_settings);
+            retry_settings_later(peel_settings);
         else if (!str_eq(buf_view(&peel_settings->secrets[question->key]), value)) {
             buf_clear(&peel_settings->secrets[question->key]);
             buf_add_str(&peel_settings->secrets[question->key], value);
-            begin_round(peel_settings);
+            begin_settings_round(peel_settings);
         }
     }
     free(question);
@@ -402,15 +405,15 @@ static void ask_secrets(struct peel_settings *peel_settings)
 
         *question =
             (struct question){ peel_settings, (enum secret_key)i, peel_settings->generation };
-        if (nats_kv_get(&kv, secret_key(peel_settings, (enum secret_key)i), on_secret, question,
-                        &err) < 0) {
+        if (nats_kv_get(&kv, secret_key(peel_settings, (enum secret_key)i), on_settings_secret,
+                        question, &err) < 0) {
             free(question);
-            retry_later(peel_settings);
+            retry_settings_later(peel_settings);
         }
     }
 }
 
-static void on_news(void *self, const struct nats_msg *msg)
+static void on_settings_news(void *self, const struct nats_msg *msg)
 {
     (void)msg;
     ask_secrets(self);
@@ -435,7 +438,7 @@ void peel_settings_connect(struct peel_settings *peel_settings, const struct nat
                         .subject = arena_printf(&peel_settings->arena, "$KV.%s.%s",
                                                 store_bucket_name(STORE_SECRETS),
                                                 secret_key(peel_settings, (enum secret_key)i)),
-                        .message = on_news,
+                        .message = on_settings_news,
                         .self = peel_settings },
                     &err);
         }

@@ -32,15 +32,15 @@ struct revocations {
 
 /* --- the list ----------------------------------------------------------------------- */
 
-static const struct nats_nkey *find_account(const struct revocations *revocations)
+static const struct nats_nkey *find_list_signer(const struct revocations *revocations)
 {
     return revocations->options.account(revocations->options.self);
 }
 
 /* False: it is not a list, or not a newer one. */
-static bool take_list(struct revocations *revocations, struct str stored)
+static bool take_revocations(struct revocations *revocations, struct str stored)
 {
-    const struct nats_nkey *account = find_account(revocations);
+    const struct nats_nkey *account = find_list_signer(revocations);
     struct arena arena = ARENA_INIT;
     struct revoked_notice list;
     struct err err;
@@ -61,24 +61,24 @@ static bool take_list(struct revocations *revocations, struct str stored)
     return false;
 }
 
-static const char *find_file(const struct revocations *revocations, struct arena *arena)
+static const char *find_revocations_file(const struct revocations *revocations, struct arena *arena)
 {
     return path_join(arena, revocations->options.data_dir, REVOCATIONS_FILE);
 }
 
-static void load_list(struct revocations *revocations)
+static void load_revocations(struct revocations *revocations)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *file = find_file(revocations, &arena);
+    const char *file = find_revocations_file(revocations, &arena);
     struct str stored;
     struct err err;
 
-    if (revocations->is_loaded || !find_account(revocations))
+    if (revocations->is_loaded || !find_list_signer(revocations))
         return;
     revocations->is_loaded = true;
     if (fs_read(&arena, file, REVOKED_MAX, &stored, &err) < 0)
         log_warning("revoked keys that were kept cannot be read error=%s", err.text);
-    else if (stored.p && !take_list(revocations, stored))
+    else if (stored.p && !take_revocations(revocations, stored))
         log_warning("revoked keys that were kept are not used file=%s", file);
 }
 
@@ -89,7 +89,7 @@ static void keep_list(const struct revocations *revocations, struct str stored)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
-    if (fs_replace(find_file(revocations, &arena), stored, &options, &err) < 0)
+    if (fs_replace(find_revocations_file(revocations, &arena), stored, &options, &err) < 0)
         log_warning("revoked keys are not kept for the next start error=%s", err.text);
 }
 
@@ -116,7 +116,7 @@ static void on_list(void *self, const struct nats_error *error, const struct nat
         return; /* `revocations` may be gone */
     if (inquiry.generation != revocations->generation)
         return;
-    if (!error && take_list(revocations, entry->value)) {
+    if (!error && take_revocations(revocations, entry->value)) {
         log_info("revoked keys are known keys=%zu", revocations->list.keys.map->count);
         keep_list(revocations, entry->value);
     } else if (error && error->fault != NATS_FAULT_NOT_FOUND) {
@@ -131,8 +131,8 @@ static void fetch_list(struct revocations *revocations)
     struct inquiry *inquiry;
     struct err err;
 
-    load_list(revocations);
-    if (!find_account(revocations))
+    load_revocations(revocations);
+    if (!find_list_signer(revocations))
         return;
     inquiry = mem_alloc(sizeof(*inquiry));
     *inquiry = (struct inquiry){ revocations, revocations->generation };
@@ -142,24 +142,24 @@ static void fetch_list(struct revocations *revocations)
     free(inquiry);
 }
 
-static void on_timer(struct timer *timer);
+static void on_revocations_timer(struct timer *timer);
 
 /* Not all machines at once. */
-static void fetch_later(struct revocations *revocations)
+static void fetch_revocations_later(struct revocations *revocations)
 {
     const int64_t wait =
         REVOCATIONS_AGAIN / 2 + (int64_t)(chance_number() % (REVOCATIONS_AGAIN / 2));
 
     timer_set(loop_timers(revocations->options.loop), &revocations->timer,
-              clock_after(clock_now(), wait), on_timer);
+              clock_after(clock_now(), wait), on_revocations_timer);
 }
 
-static void on_timer(struct timer *timer)
+static void on_revocations_timer(struct timer *timer)
 {
     struct revocations *revocations = container_of(timer, struct revocations, timer);
 
     fetch_list(revocations);
-    fetch_later(revocations);
+    fetch_revocations_later(revocations);
 }
 
 void revocations_connect(struct revocations *revocations, const struct nats_js *js)
@@ -170,7 +170,7 @@ void revocations_connect(struct revocations *revocations, const struct nats_js *
     if (!js)
         return;
     fetch_list(revocations);
-    fetch_later(revocations);
+    fetch_revocations_later(revocations);
 }
 
 /* --- life --------------------------------------------------------------------------- */

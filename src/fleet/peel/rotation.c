@@ -30,7 +30,7 @@ struct rotation {
 
 /* --- what a notice means ------------------------------------------------------------ */
 
-static void on_due(struct timer *timer)
+static void on_rotation_due(struct timer *timer)
 {
     struct rotation *rotation = container_of(timer, struct rotation, due);
 
@@ -49,7 +49,7 @@ static void renew_later(struct rotation *rotation, int64_t spread)
     if (rotation->tried_at != 0 && clock_now() < clock_after(rotation->tried_at, ROTATION_RETRY))
         return;
     timer_set(loop_timers(rotation->options.loop), &rotation->due, clock_after(clock_now(), wait),
-              on_due);
+              on_rotation_due);
 }
 
 static void take_notice(struct rotation *rotation, struct str stored)
@@ -86,7 +86,8 @@ struct inquiry {
     uint64_t number;
 };
 
-static void on_notice(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_rotation_notice(void *self, const struct nats_error *error,
+                               const struct nats_kv_entry *entry)
 {
     const struct inquiry inquiry = *(struct inquiry *)self;
 
@@ -110,7 +111,7 @@ void rotation_look(struct rotation *rotation)
         return;
     inquiry = mem_alloc(sizeof(*inquiry));
     *inquiry = (struct inquiry){ rotation, rotation->number };
-    if (nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_notice, inquiry, &err) == 0)
+    if (nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_rotation_notice, inquiry, &err) == 0)
         return;
     log_debug("signing key of the fleet cannot be fetched error=%s", err.text);
     free(inquiry);
@@ -119,7 +120,7 @@ void rotation_look(struct rotation *rotation)
 static void on_fetch(struct timer *timer);
 
 /* Not all machines at once. */
-static void fetch_later(struct rotation *rotation)
+static void fetch_notice_later(struct rotation *rotation)
 {
     const int64_t wait = ROTATION_AGAIN / 2 + (int64_t)(chance_number() % (ROTATION_AGAIN / 2));
 
@@ -132,7 +133,7 @@ static void on_fetch(struct timer *timer)
     struct rotation *rotation = container_of(timer, struct rotation, fetch);
 
     rotation_look(rotation);
-    fetch_later(rotation);
+    fetch_notice_later(rotation);
 }
 
 void rotation_connect(struct rotation *rotation, const struct nats_js *js)
@@ -143,7 +144,7 @@ void rotation_connect(struct rotation *rotation, const struct nats_js *js)
     if (!js)
         return;
     rotation_look(rotation);
-    fetch_later(rotation);
+    fetch_notice_later(rotation);
 }
 
 /* --- life --------------------------------------------------------------------------- */

@@ -123,7 +123,7 @@ static const struct row {
 };
 /* clang-format on */
 
-static const struct row *find_row(const char *function)
+static const struct row *find_schedule_row(const char *function)
 {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (strcmp(rows[i].function, function) == 0)
@@ -133,11 +133,11 @@ static const struct row *find_row(const char *function)
 
 bool schedule_admin_has(const char *function)
 {
-    return find_row(function) != NULL;
+    return find_schedule_row(function) != NULL;
 }
 
 /* The name is the positional argument, or a pair. */
-static struct str take_name(struct schedule_call *schedule_call)
+static struct str take_entry_name(struct schedule_call *schedule_call)
 {
     const struct value key = value_text("name");
     const char *id = schedule_call->call->id;
@@ -151,7 +151,7 @@ static struct str take_name(struct schedule_call *schedule_call)
 }
 
 /* "enabled=false" of a command line is text. */
-static void read_switch(struct schedule_call *schedule_call)
+static void read_enabled_switch(struct schedule_call *schedule_call)
 {
     struct {
         bool enabled;
@@ -181,7 +181,7 @@ static void read_beacon_data(struct schedule_call *schedule_call)
         schedule_call->given = value_copy(schedule_call->arena, &map);
 }
 
-static int read_arguments(struct schedule_call *schedule_call)
+static int read_schedule_args(struct schedule_call *schedule_call)
 {
     struct diags diags = DIAGS_INIT(schedule_call->arena);
     struct err err;
@@ -196,9 +196,9 @@ static int read_arguments(struct schedule_call *schedule_call)
     for (size_t i = 0; i < schedule_call->given.map->count; i++)
         if (schedule_call->given.map->pairs[i].key.kind != VALUE_STR)
             return schedule_call_fail(schedule_call, "the name of an argument must be text");
-    schedule_call->name = take_name(schedule_call);
+    schedule_call->name = take_entry_name(schedule_call);
     read_beacon_data(schedule_call);
-    read_switch(schedule_call);
+    read_enabled_switch(schedule_call);
     return 0;
 }
 
@@ -222,7 +222,7 @@ void schedule_admin_run(struct schedule_admin *schedule_admin, struct arena *are
                         struct schedule_admin_call *call, struct value *ret_result,
                         const char **ret_error)
 {
-    const struct row *row = find_row(call->function);
+    const struct row *row = find_schedule_row(call->function);
     const char *why;
     struct snapshot *settings =
         schedule_admin->options.settings(schedule_admin->options.self, &why);
@@ -234,7 +234,7 @@ void schedule_admin_run(struct schedule_admin *schedule_admin, struct arena *are
                                            .settings = settings ? &settings->value : NULL };
 
     schedule_call.now = schedule_call_merge(&schedule_call, &schedule_admin->overlay);
-    if (read_arguments(&schedule_call) == 0)
+    if (read_schedule_args(&schedule_call) == 0)
         (void)row->run(&schedule_call);
     schedule_call.said =
         value_copy(arena, &schedule_call.said); /* names of entries are those of the settings */

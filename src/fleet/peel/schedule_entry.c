@@ -29,9 +29,9 @@ static struct schedule_entry *find_duty(const struct schedule_entries *schedule_
     return NULL;
 }
 
-static void add_map(struct arena *arena, struct schedule_entries *schedule_entries,
-                    enum schedule_entry_kind kind, const struct value *map,
-                    enum schedule_entry_source source)
+static void add_entry_map(struct arena *arena, struct schedule_entries *schedule_entries,
+                          enum schedule_entry_kind kind, const struct value *map,
+                          enum schedule_entry_source source)
 {
     for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map->count; i++) {
         const struct value_pair *pair = &map->map->pairs[i];
@@ -96,8 +96,8 @@ struct schedule_entries schedule_entries_merge(struct arena *arena, enum schedul
 
     if (settings && settings->kind != VALUE_NULL && settings->kind != VALUE_MAP)
         schedule_entries.refused = value_describe(settings);
-    add_map(arena, &schedule_entries, kind, sources->file, SCHEDULE_ENTRY_OF_FILE);
-    add_map(arena, &schedule_entries, kind, settings, SCHEDULE_ENTRY_OF_SETTINGS);
+    add_entry_map(arena, &schedule_entries, kind, sources->file, SCHEDULE_ENTRY_OF_FILE);
+    add_entry_map(arena, &schedule_entries, kind, settings, SCHEDULE_ENTRY_OF_SETTINGS);
     VEC_EACH (&sources->overlay->entries, entry)
         add_overlay(arena, &schedule_entries, entry);
     return schedule_entries;

@@ -10,7 +10,7 @@
 #include "fleet/peel/schedule_admin.h"
 #include "core/sys/clock.h"
 
-static const char *print_time(struct arena *arena, int64_t wall)
+static const char *print_entry_time(struct arena *arena, int64_t wall)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -18,8 +18,8 @@ static const char *print_time(struct arena *arena, int64_t wall)
     return buf_copy(&text, arena).p;
 }
 
-static void put_text(struct schedule_call *schedule_call, struct value_map *map, const char *key,
-                     const char *text)
+static void put_entry_text(struct schedule_call *schedule_call, struct value_map *map,
+                           const char *key, const char *text)
 {
     value_map_set(schedule_call->arena, map, value_text(key), value_text(text));
 }
@@ -33,13 +33,13 @@ static struct value describe_duty(struct schedule_call *schedule_call,
                              ? scheduler_find_next(schedule_call->scheduler, schedule_entry->name)
                              : 0;
 
-    put_text(schedule_call, map, "source", schedule_entry_source_text(schedule_entry));
+    put_entry_text(schedule_call, map, "source", schedule_entry_source_text(schedule_entry));
     value_map_set(schedule_call->arena, map, value_text("enabled"),
                   value_bool(schedule_entry_is_enabled(schedule_entry)));
     if (next > 0)
-        put_text(schedule_call, map, "next", print_time(schedule_call->arena, next));
+        put_entry_text(schedule_call, map, "next", print_entry_time(schedule_call->arena, next));
     if (mistakes)
-        put_text(schedule_call, map, "error", mistakes);
+        put_entry_text(schedule_call, map, "error", mistakes);
     value_map_set(schedule_call->arena, map, value_text("entry"),
                   value_copy(schedule_call->arena, &schedule_entry->value));
     return value_map(map);
@@ -83,7 +83,7 @@ int schedule_entry_show_next(struct schedule_call *schedule_call)
         return -1;
     next = scheduler_find_next(schedule_call->scheduler, schedule_entry->name);
     schedule_call->said =
-        value_text(next > 0                    ? print_time(schedule_call->arena, next)
+        value_text(next > 0                    ? print_entry_time(schedule_call->arena, next)
                    : !schedule_call->now.is_on ? "never: the schedule is disabled"
                    : !schedule_entry_is_enabled(schedule_entry) ? "never: the entry is disabled"
                    : schedule_call_find_mistakes(schedule_call, schedule_entry)

@@ -93,7 +93,7 @@ struct scheduler {
 
 /* --- when ------------------------------------------------------------------------- */
 
-static void on_timer(struct timer *timer);
+static void on_schedule_timer(struct timer *timer);
 
 /* Different for each machine and entry, and for each turn. */
 static int64_t find_splay(struct entry *entry)
@@ -109,18 +109,18 @@ static int64_t find_splay(struct entry *entry)
            CLOCK_MS;
 }
 
-static void set_timer(struct entry *entry, int64_t ns)
+static void set_entry_timer(struct entry *entry, int64_t ns)
 {
     timer_set(loop_timers(entry->scheduler->options.loop), &entry->timer,
-              clock_after(clock_now(), ns), on_timer);
+              clock_after(clock_now(), ns), on_schedule_timer);
 }
 
 /* A cron is looked at in steps, since the clock may be set meanwhile. */
-static void approach(struct entry *entry)
+static void approach_due_time(struct entry *entry)
 {
     const int64_t left = entry->due - clock_wall();
 
-    set_timer(entry, left > LOOK_NS ? LOOK_NS : left > 0 ? left : 0);
+    set_entry_timer(entry, left > LOOK_NS ? LOOK_NS : left > 0 ? left : 0);
 }
 
 /* Else the next run is planned when this one has ended. */
@@ -145,10 +145,10 @@ static void plan_next(struct entry *entry)
         if (next == (time_t)-1)
             return;
         entry->due = (int64_t)next * CLOCK_SECOND + find_splay(entry);
-        approach(entry);
+        approach_due_time(entry);
     } else {
         entry->due = 0;
-        set_timer(entry, entry->args.interval + find_splay(entry));
+        set_entry_timer(entry, entry->args.interval + find_splay(entry));
     }
 }
 
@@ -226,8 +226,8 @@ static void send_result(const struct run *run, const struct perform_answer *answ
         outbox_send(options->outbox, number);
 }
 
-static void on_ended(void *self, const struct perform_answer *answer, struct str response,
-                     int64_t duration)
+static void on_scheduled_job_ended(void *self, const struct perform_answer *answer,
+                                   struct str response, int64_t duration)
 {
     struct run *run = self;
     struct entry *entry = run->entry;
@@ -246,7 +246,7 @@ static void on_ended(void *self, const struct perform_answer *answer, struct str
 }
 
 /* An interval goes on when the window opens; a cron has its own times. */
-static void postpone(struct entry *entry, time_t opens)
+static void postpone_entry(struct entry *entry, time_t opens)
 {
     log_info("schedule skipped: outside of the maintenance windows entry=%s", entry->name);
     if (entry->args.cron)
@@ -256,7 +256,7 @@ static void postpone(struct entry *entry, time_t opens)
         return;
     }
     entry->due = (int64_t)opens * CLOCK_SECOND + find_splay(entry);
-    approach(entry);
+    approach_due_time(entry);
 }
 
 /* Fails when the job queue refuses it. */
@@ -268,7 +268,7 @@ static int begin_run(struct entry *entry, const char **ret_jid, struct err *err)
                                          .id = entry->args.id,
                                          .args =
                                              entry->args.args ? *entry->args.args : value_null(),
-                                         .fn = on_ended,
+                                         .fn = on_scheduled_job_ended,
                                          .self = run };
 
     run->entry = entry;
@@ -285,7 +285,7 @@ static int begin_run(struct entry *entry, const char **ret_jid, struct err *err)
     return -1;
 }
 
-static void fire(struct entry *entry)
+static void fire_entry(struct entry *entry)
 {
     const char *jid;
     time_t opens;
@@ -293,7 +293,7 @@ static void fire(struct entry *entry)
 
     if (job_queue_is_forbidden(entry->scheduler->options.job_queue, entry->args.module,
                                entry->args.args, &opens)) {
-        postpone(entry, opens);
+        postpone_entry(entry, opens);
         return;
     }
     if (entry->running >= entry->args.maxrunning) {
@@ -307,22 +307,22 @@ static void fire(struct entry *entry)
         plan_next(entry);
 }
 
-static void on_timer(struct timer *timer)
+static void on_schedule_timer(struct timer *timer)
 {
     struct entry *entry = container_of(timer, struct entry, timer);
 
     if (entry->due > 0 && clock_wall() < entry->due) {
-        approach(entry);
+        approach_due_time(entry);
         return;
     }
     if (is_planned_ahead(entry))
         plan_next(entry);
-    fire(entry);
+    fire_entry(entry);
 }
 
 /* --- entries ---------------------------------------------------------------------- */
 
-static struct entry *find_entry(const struct scheduler *scheduler, struct str name)
+static struct entry *find_scheduled_entry(const struct scheduler *scheduler, struct str name)
 {
     for (struct entry *entry = scheduler->entries; entry; entry = entry->next)
         if (str_eq_text(name, entry->name))
@@ -331,8 +331,8 @@ static struct entry *find_entry(const struct scheduler *scheduler, struct str na
 }
 
 /* Every mistake, not the first alone. */
-static int read_entry(struct arena *arena, const struct value *source, struct entry_args *args,
-                      struct cron *cron, struct diags *diags)
+static int read_scheduled_entry(struct arena *arena, const struct value *source,
+                                struct entry_args *args, struct cron *cron, struct diags *diags)
 {
     const struct params_policy policy = { .noun = "key", .foreign = salt_keys };
     const size_t before = diags_count(diags);
@@ -355,10 +355,11 @@ int scheduler_check(struct arena *arena, const struct value *source, struct diag
     struct entry_args args = { 0 };
     struct cron cron;
 
-    return read_entry(arena, source, &args, &cron, diags);
+    return read_scheduled_entry(arena, source, &args, &cron, diags);
 }
 
-static void add_entry(struct scheduler *scheduler, struct str name, const struct value *source)
+static void add_scheduled_entry(struct scheduler *scheduler, struct str name,
+                                const struct value *source)
 {
     struct entry *entry = mem_zalloc(sizeof(*entry));
     struct diags diags = DIAGS_INIT(&entry->arena);
@@ -368,7 +369,8 @@ static void add_entry(struct scheduler *scheduler, struct str name, const struct
     entry->name = arena_str(&entry->arena, name).p;
     entry->source = value_copy(&entry->arena, source);
     entry->is_seen = true;
-    if (read_entry(&entry->arena, &entry->source, &entry->args, &entry->cron, &diags) < 0) {
+    if (read_scheduled_entry(&entry->arena, &entry->source, &entry->args, &entry->cron, &diags) <
+        0) {
         (void)diags_to_err(&diags, &err);
         log_error("schedule entry left out entry=%s error=%s", entry->name, err.text);
         free_entry(entry);
@@ -381,7 +383,7 @@ static void add_entry(struct scheduler *scheduler, struct str name, const struct
         return;
     }
     entry->due = clock_wall() + find_splay(entry);
-    approach(entry);
+    approach_due_time(entry);
 }
 
 static void forget_entry(struct entry *entry)
@@ -392,7 +394,7 @@ static void forget_entry(struct entry *entry)
         free_entry(entry);
 }
 
-static void remove_entry(struct scheduler *scheduler, struct entry *entry)
+static void remove_scheduled_entry(struct scheduler *scheduler, struct entry *entry)
 {
     struct entry **at = &scheduler->entries;
 
@@ -406,15 +408,15 @@ static void remove_entry(struct scheduler *scheduler, struct entry *entry)
 
 static void take_entry(struct scheduler *scheduler, struct str name, const struct value *source)
 {
-    struct entry *known = find_entry(scheduler, name);
+    struct entry *known = find_scheduled_entry(scheduler, name);
 
     if (known && value_equal(&known->source, source)) {
         known->is_seen = true;
         return;
     }
     if (known)
-        remove_entry(scheduler, known);
-    add_entry(scheduler, name, source);
+        remove_scheduled_entry(scheduler, known);
+    add_scheduled_entry(scheduler, name, source);
 }
 
 static void switch_agenda(struct scheduler *scheduler, bool is_on)
@@ -446,7 +448,7 @@ void scheduler_read(struct scheduler *scheduler, const struct schedule_entries *
     for (struct entry *entry = scheduler->entries; entry; entry = next) {
         next = entry->next;
         if (!entry->is_seen)
-            remove_entry(scheduler, entry);
+            remove_scheduled_entry(scheduler, entry);
     }
     switch_agenda(scheduler, schedule_entries->is_on);
 }
@@ -456,7 +458,7 @@ void scheduler_read(struct scheduler *scheduler, const struct schedule_entries *
 int scheduler_run(struct scheduler *scheduler, struct str name, const char **ret_jid,
                   struct err *err)
 {
-    struct entry *entry = find_entry(scheduler, name);
+    struct entry *entry = find_scheduled_entry(scheduler, name);
     time_t opens;
 
     if (!entry)
@@ -473,7 +475,7 @@ int scheduler_run(struct scheduler *scheduler, struct str name, const char **ret
 
 int64_t scheduler_find_next(const struct scheduler *scheduler, struct str name)
 {
-    const struct entry *entry = find_entry(scheduler, name);
+    const struct entry *entry = find_scheduled_entry(scheduler, name);
 
     if (!entry || !timer_is_set(&entry->timer))
         return 0;

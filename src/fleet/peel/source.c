@@ -9,7 +9,7 @@
 #include "core/base/err.h"
 #include "core/sys/fs.h"
 
-static bool is_folder(const char *path)
+static bool is_source_folder(const char *path)
 {
     struct fs_info info;
     struct err ignored;
@@ -26,7 +26,7 @@ static bool has_top_file(const char *path)
 }
 
 /* A folder with something in it: mostly a top file, and then it need not be listed. */
-static bool has_files(const char *path)
+static bool has_source_files(const char *path)
 {
     const struct dirent *entry;
     bool found = false;
@@ -43,24 +43,24 @@ static bool has_files(const char *path)
     return found;
 }
 
-static bool wait_for_files(const char *path)
+static bool wait_for_source_files(const char *path)
 {
     const struct timespec pause = { 0, SOURCE_PAUSE_NS };
 
     for (int i = 0; i < SOURCE_TRIES; i++) {
-        if (has_files(path))
+        if (has_source_files(path))
             return true;
         (void)nanosleep(&pause, NULL);
     }
-    return has_files(path);
+    return has_source_files(path);
 }
 
 const char *source_find(const struct source_folders *folders, bool *ret_fell_back, struct err *err)
 {
     *ret_fell_back = false;
-    if (wait_for_files(folders->cache))
+    if (wait_for_source_files(folders->cache))
         return folders->cache;
-    if (is_folder(folders->baked)) {
+    if (is_source_folder(folders->baked)) {
         *ret_fell_back = true;
         return folders->baked;
     }
@@ -70,5 +70,5 @@ const char *source_find(const struct source_folders *folders, bool *ret_fell_bac
 
 bool source_is_there(const struct source_folders *folders)
 {
-    return has_files(folders->cache) || is_folder(folders->baked);
+    return has_source_files(folders->cache) || is_source_folder(folders->baked);
 }

@@ -12,12 +12,12 @@
 #include "fleet/peel/source.h"
 #include "core/sys/clock.h"
 
-static void on_timer(struct timer *timer);
+static void on_startup_timer(struct timer *timer);
 
 static void try_later(struct startup *startup)
 {
     timer_set(loop_timers(startup->loop), &startup->timer, clock_after(clock_now(), STARTUP_RETRY),
-              on_timer);
+              on_startup_timer);
 }
 
 static const char *current_ref(const struct startup *startup)
@@ -27,7 +27,7 @@ static const char *current_ref(const struct startup *startup)
                : startup->conf->startup_sls_list.p[startup->next];
 }
 
-static bool is_over(const struct startup *startup)
+static bool is_startup_over(const struct startup *startup)
 {
     switch (startup->conf->startup_states) {
     case PEEL_STARTUP_HIGHSTATE: return startup->next > 0;
@@ -63,11 +63,11 @@ static void on_applied(void *self, const struct perform_answer *answer, struct s
         startup->next++;
         startup->tries = 0;
     }
-    if (!is_over(startup))
+    if (!is_startup_over(startup))
         try_later(startup);
 }
 
-static bool may_begin(const struct startup *startup)
+static bool may_startup_begin(const struct startup *startup)
 {
     const int64_t waited = clock_now() - startup->began;
 
@@ -75,15 +75,15 @@ static bool may_begin(const struct startup *startup)
            (waited >= STARTUP_ALONE && !startup->is_connected(startup->self));
 }
 
-static void on_timer(struct timer *timer)
+static void on_startup_timer(struct timer *timer)
 {
     struct startup *startup = container_of(timer, struct startup, timer);
     const bool is_top = startup->conf->startup_states == PEEL_STARTUP_HIGHSTATE;
     struct err err;
 
-    if (is_over(startup))
+    if (is_startup_over(startup))
         return;
-    if (!may_begin(startup) ||
+    if (!may_startup_begin(startup) ||
         job_queue_run(
             startup->job_queue,
             &(struct job_queue_task){ .jid = "",
@@ -99,7 +99,7 @@ static void on_timer(struct timer *timer)
 void startup_begin(struct startup *startup)
 {
     startup->began = clock_now();
-    if (!is_over(startup))
+    if (!is_startup_over(startup))
         try_later(startup);
 }
 

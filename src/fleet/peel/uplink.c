@@ -67,7 +67,7 @@ const char *uplink_problem(const struct uplink *uplink)
     return uplink->problem;
 }
 
-static void set_problem(struct uplink *uplink, const char *text)
+static void set_uplink_problem(struct uplink *uplink, const char *text)
 {
     const struct str part = str_slice(str_from(text), 0, sizeof(uplink->problem) - 1);
 
@@ -75,7 +75,7 @@ static void set_problem(struct uplink *uplink, const char *text)
     uplink->problem[part.n] = '\0';
 }
 
-static void on_connected(struct uplink *uplink)
+static void on_uplink_connected(struct uplink *uplink)
 {
     const bool first = !uplink->was_connected;
 
@@ -105,7 +105,7 @@ static void revive_later(struct uplink *uplink)
         2 * uplink->revive_pause < REVIVE_MAX ? 2 * uplink->revive_pause : REVIVE_MAX;
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_uplink_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct uplink *uplink = container_of(listener, struct uplink, listener);
     const char *text = event->error ? event->error->text : "";
@@ -114,18 +114,18 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
         event->error->fault == NATS_FAULT_AUTH)
         revive_later(uplink);
     switch (event->kind) {
-    case NATS_EVENT_CONNECTED: on_connected(uplink); break;
+    case NATS_EVENT_CONNECTED: on_uplink_connected(uplink); break;
     case NATS_EVENT_DISCONNECTED:
         metrics_add(uplink->options.metrics, PEEL_METRIC_DISCONNECTS, 1, NULL, NULL);
         if (event->error && event->error->fault == NATS_FAULT_SLOW)
             metrics_add(uplink->options.metrics, PEEL_METRIC_SLOW_CONSUMERS, 1, NULL, NULL);
         log_warning("disconnected error=%s", text);
-        set_problem(uplink, text);
+        set_uplink_problem(uplink, text);
         break;
     case NATS_EVENT_RETRY:
         if (strcmp(uplink->problem, text) != 0)
             log_warning("cannot connect, trying again error=%s", text);
-        set_problem(uplink, text);
+        set_uplink_problem(uplink, text);
         break;
     case NATS_EVENT_ERROR:
     case NATS_EVENT_DENIED: log_warning("refused by the bus error=%s", text); break;
@@ -142,7 +142,7 @@ static void close_link(struct uplink *uplink)
     uplink->was_connected = false;
 }
 
-static int open_link(struct uplink *uplink, struct err *err)
+static int open_uplink_conn(struct uplink *uplink, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct peel_conf *conf = uplink->options.conf;
@@ -175,14 +175,14 @@ static int open_link(struct uplink *uplink, struct err *err)
     uplink->js = (struct nats_js){ .conn = link_conn(uplink->link),
                                    .id_secret = { (const char *)uplink->id_secret,
                                                   sizeof(uplink->id_secret) } };
-    nats_listen(uplink->js.conn, &uplink->listener, on_event);
+    nats_listen(uplink->js.conn, &uplink->listener, on_uplink_event);
     return 0;
 }
 
 static void try_link(struct uplink *uplink);
 
 /* What was sent before has left. */
-static void on_flushed(void *self, const struct nats_error *error)
+static void on_uplink_flushed(void *self, const struct nats_error *error)
 {
     struct uplink *uplink = self;
 
@@ -196,7 +196,7 @@ static void use_new_creds(struct uplink *uplink)
     struct err err;
 
     if (uplink_is_connected(uplink))
-        (void)nats_flush(uplink->js.conn, on_flushed, uplink, &err);
+        (void)nats_flush(uplink->js.conn, on_uplink_flushed, uplink, &err);
 }
 
 static void on_rotated(struct uplink *uplink, const char *problem)
@@ -219,7 +219,7 @@ static void on_enlisted(void *self, const char *problem)
     }
     if (problem) {
         log_error("not enrolled: %s; a restart asks again", problem);
-        set_problem(uplink, problem);
+        set_uplink_problem(uplink, problem);
         if (enroll_client_is_untrusted(uplink->enroll_client))
             uplink->options.untrusted(uplink->options.self);
         return;
@@ -251,7 +251,7 @@ static void begin_enrollment(struct uplink *uplink, enum purpose purpose)
         return;
     uplink->is_rotating = purpose == ROTATE;
     if (!renew)
-        set_problem(uplink, "not enrolled yet");
+        set_uplink_problem(uplink, "not enrolled yet");
     uplink->enroll_client =
         enroll_client_begin(&(struct enroll_client_options){ .loop = uplink->options.loop,
                                                              .conf = uplink->options.conf,
@@ -294,7 +294,7 @@ static void on_new_key(void *self)
     begin_enrollment(self, ROTATE);
 }
 
-static void on_retry(struct timer *timer)
+static void on_uplink_retry(struct timer *timer)
 {
     try_link(container_of(timer, struct uplink, retry));
 }
@@ -308,15 +308,15 @@ static void try_link(struct uplink *uplink)
         return;
     if (!has_creds(uplink)) {
         begin_enrollment(uplink, ENROLL);
-    } else if (open_link(uplink, &err) == 0) {
+    } else if (open_uplink_conn(uplink, &err) == 0) {
         return;
     } else {
         if (strcmp(uplink->problem, err.text) != 0)
             log_warning("no connection yet error=%s", err.text);
-        set_problem(uplink, err.text);
+        set_uplink_problem(uplink, err.text);
     }
     timer_set(loop_timers(uplink->options.loop), &uplink->retry,
-              clock_after(clock_now(), CREDS_LOOK), on_retry);
+              clock_after(clock_now(), CREDS_LOOK), on_uplink_retry);
 }
 
 struct uplink *uplink_new(const struct uplink_options *options)
@@ -330,7 +330,7 @@ struct uplink *uplink_new(const struct uplink_options *options)
                                                                 .account = &uplink->account.key,
                                                                 .renew = on_new_key,
                                                                 .self = uplink });
-    set_problem(uplink, "not connected yet");
+    set_uplink_problem(uplink, "not connected yet");
     return uplink;
 }
 

@@ -138,7 +138,7 @@ static const struct verb {
 };
 /* clang-format on */
 
-static const struct verb *find_verb(struct str name)
+static const struct verb *find_action_verb(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         if (verbs[i].read == action_read_local ? str_starts(name, STR(ACTION_LOCAL))
@@ -162,8 +162,8 @@ static int refuse_verb(struct diags *diags, const struct value *key)
 }
 
 /* A list of maps with one key each is a map. */
-static int flatten(struct arena *arena, const struct value *v, struct value *ret,
-                   struct diags *diags)
+static int flatten_action(struct arena *arena, const struct value *v, struct value *ret,
+                          struct diags *diags)
 {
     *ret = *v;
     if (v->kind != VALUE_LIST)
@@ -183,15 +183,15 @@ static int flatten(struct arena *arena, const struct value *v, struct value *ret
 }
 
 /* The fields of an action as a map. */
-static int read_body(struct arena *arena, const struct verb *verb, const struct value *v,
-                     struct value *ret, struct diags *diags)
+static int read_action_body(struct arena *arena, const struct verb *verb, const struct value *v,
+                            struct value *ret, struct diags *diags)
 {
     if (verb->scalar && v->kind != VALUE_MAP && v->kind != VALUE_LIST) {
         *ret = value_at(value_map(value_map_new(arena, 1)), v);
         value_map_set(arena, ret->map, value_at(value_text(verb->scalar), v), *v);
         return 0;
     }
-    if (flatten(arena, v, ret, diags) < 0)
+    if (flatten_action(arena, v, ret, diags) < 0)
         return -1;
     if (ret->kind != VALUE_MAP && ret->kind != VALUE_NULL)
         return value_diag(diags, v, "expected a map of fields, found %s", value_describe(v));
@@ -199,12 +199,12 @@ static int read_body(struct arena *arena, const struct verb *verb, const struct 
 }
 
 /* The one action of a block; a pair of `arena` or of the block. */
-static int find_pair(struct arena *arena, const struct value *body,
-                     const struct value_pair **ret_pair, struct diags *diags)
+static int find_action_pair(struct arena *arena, const struct value *body,
+                            const struct value_pair **ret_pair, struct diags *diags)
 {
     struct value map;
 
-    if (flatten(arena, body, &map, diags) < 0)
+    if (flatten_action(arena, body, &map, diags) < 0)
         return -1;
     if (map.kind != VALUE_MAP || map.map->count != 1)
         return value_diag(diags, body, "expected one action, found %s",
@@ -228,15 +228,15 @@ static int open_block(struct arena *arena, const struct value *body, struct bloc
                       struct diags *diags)
 {
     *ret = (struct block){ 0 };
-    if (find_pair(arena, body, &ret->pair, diags) < 0 || !ret->pair)
+    if (find_action_pair(arena, body, &ret->pair, diags) < 0 || !ret->pair)
         return -1;
-    ret->verb = find_verb(ret->pair->key.s);
+    ret->verb = find_action_verb(ret->pair->key.s);
     if (!ret->verb)
         return refuse_verb(diags, &ret->pair->key);
-    return read_body(arena, ret->verb, &ret->pair->value, &ret->fields, diags);
+    return read_action_body(arena, ret->verb, &ret->pair->value, &ret->fields, diags);
 }
 
-static const char *print_id(struct arena *arena, const struct value *id)
+static const char *print_block_id(struct arena *arena, const struct value *id)
 {
     AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT);
 
@@ -254,7 +254,7 @@ int action_read(struct arena *arena, const struct value *id, const struct value 
     if (open_block(arena, body, &block, diags) < 0)
         return -1;
     *ret_action = (struct action){
-        .block = print_id(arena, id),
+        .block = print_block_id(arena, id),
         .name = arena_strndup(arena, block.pair->key.s.p, block.pair->key.s.n),
         .key = &block.pair->key,
     };
@@ -314,7 +314,7 @@ bool action_is_written(const struct action *action)
 
 /* --- printing --------------------------------------------------------------------------- */
 
-static void print_value(const struct value *v, const char *word, struct buf *out)
+static void print_action_value(const struct value *v, const char *word, struct buf *out)
 {
     struct err err;
 
@@ -340,7 +340,7 @@ static void print_dispatch(const struct action_dispatch *dispatch, struct buf *o
     if (dispatch->state_id[0])
         buf_printf(out, " %s", dispatch->state_id);
     buf_printf(out, " on '%s'", dispatch->expr);
-    print_value(&dispatch->args, "with", out);
+    print_action_value(&dispatch->args, "with", out);
     print_times(dispatch, out);
 }
 
@@ -350,7 +350,7 @@ static void print_orchestrate(const struct action_dispatch *dispatch, struct buf
 
     buf_printf(out, "orchestrate %s", value_get_text(&dispatch->args, "mods"));
     if (peel_settings)
-        print_value(peel_settings, "with", out);
+        print_action_value(peel_settings, "with", out);
     if (value_get(&dispatch->args, "test"))
         buf_add_text(out, " as a dry run");
     print_times(dispatch, out);
@@ -374,7 +374,7 @@ void action_print(const struct action *action, struct buf *out)
         break;
     case ACTION_SEND:
         buf_printf(out, "event.send %s", action->send.tag);
-        print_value(&action->send.data, "with", out);
+        print_action_value(&action->send.data, "with", out);
         break;
     case ACTION_LOG: buf_printf(out, "log '%s'", action->message); break;
     }

@@ -25,7 +25,7 @@ static const struct {
 };
 
 /* A family and a name: ^[a-z0-9_]+\.[a-z0-9_]+$ */
-static bool is_function(const char *text)
+static bool is_function_name(const char *text)
 {
     size_t dots = 0;
 
@@ -66,8 +66,8 @@ static int read_type(const struct action_reader *r, const char *key, const char 
 }
 
 /* `target` and `type` are set; check them, and make the expression. */
-static int check_target(const struct action_reader *r, const char *key,
-                        struct action_dispatch *dispatch)
+static int check_action_target(const struct action_reader *r, const char *key,
+                               struct action_dispatch *dispatch)
 {
     const struct target_options options = {
         .groups = r->groups,
@@ -81,10 +81,10 @@ static int check_target(const struct action_reader *r, const char *key,
                         r->diags);
 }
 
-static int check_function(const struct action_reader *r, const struct value *where,
-                          const char *function)
+static int check_action_function(const struct action_reader *r, const struct value *where,
+                                 const char *function)
 {
-    if (is_function(function))
+    if (is_function_name(function))
         return 0;
     value_diag(r->diags, where, "'%s' is not a function", function);
     diag_hint(r->diags, "module.name, in lower case letters, digits and '_'");
@@ -145,7 +145,7 @@ static int finish_dispatch(const struct action_reader *r,
     result = check_wait(r, dispatch);
     if (read_type(r, keys[1], fields->target_type, &dispatch->type) < 0)
         return -1;
-    if (dispatch->target && dispatch->target[0] && check_target(r, keys[0], dispatch) < 0)
+    if (dispatch->target && dispatch->target[0] && check_action_target(r, keys[0], dispatch) < 0)
         return -1;
     return result;
 }
@@ -158,7 +158,7 @@ int action_read_module(const struct action_reader *r, struct action *action)
     int result = action_read_fields(r, action_module_params, &fields);
 
     if (fields.function && fields.function[0] &&
-        check_function(r, value_point(r->body, "function"), fields.function) < 0)
+        check_action_function(r, value_point(r->body, "function"), fields.function) < 0)
         result = -1;
     return finish_dispatch(r, &fields, module_keys, action) < 0 ? -1 : result;
 }
@@ -230,7 +230,7 @@ int action_read_local(const struct action_reader *r, struct action *action)
         .state_id = fields.arg.n > 0 ? fields.arg.p[0] : NULL,
         .timeout = fields.timeout,
     };
-    if (check_function(r, r->where, module.function) < 0)
+    if (check_action_function(r, r->where, module.function) < 0)
         result = -1;
     return finish_dispatch(r, &module, keys, action) < 0 ? -1 : result;
 }
@@ -252,7 +252,7 @@ const struct param action_orchestrate_params[] = {
 /* clang-format on */
 
 /* Words with dots between them: it names a file, and comes through a template. */
-static bool is_ref(struct str text)
+static bool is_reaction_ref(struct str text)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -276,7 +276,7 @@ static int check_refs(const struct action_reader *r, const char *refs)
     while (rest.p) {
         const struct str ref = str_cut(&rest, ',');
 
-        if (is_ref(ref))
+        if (is_reaction_ref(ref))
             continue;
         value_diag(r->diags, value_point(r->body, "sls"), "'%.*s' is not a reference to states",
                    STR_ARG(ref));

@@ -15,7 +15,7 @@ static const enum enrollment_state targets[] = {
 };
 
 /* An approved machine goes on to get its credentials. */
-static bool is_applied(enum action_decision decision, enum enrollment_state state)
+static bool is_decision_applied(enum action_decision decision, enum enrollment_state state)
 {
     return state == targets[decision] ||
            (decision == ACTION_APPROVE &&
@@ -44,7 +44,7 @@ enum admit_verdict admit_judge(const struct action_enroll *action, const struct 
         answer.message = "no such enrollment";
     else if (!matches_peel(action->require_peel, record->peel_id))
         answer.message = "the peel does not match require_peel";
-    else if (is_applied(action->decision, record->state))
+    else if (is_decision_applied(action->decision, record->state))
         answer = (struct reaction_run_answer){ .result = OUTCOME_DUPLICATE,
                                                .message = enrollment_state_name(record->state) };
     else if (!enrollment_may_follow(record->state, targets[action->decision]))

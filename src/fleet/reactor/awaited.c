@@ -45,7 +45,7 @@ struct awaited_proxy {
     struct awaited *awaited;
 };
 
-static void note_name(struct awaited *awaited, struct str name)
+static void note_awaited_name(struct awaited *awaited, struct str name)
 {
     VEC_EACH (&awaited->names, known)
         if (str_eq(*known, name))
@@ -61,14 +61,14 @@ static int get_outcome(struct render *render, struct object *object, struct str 
     const struct value *ended = awaited->ended ? value_map_find(awaited->ended->map, &key) : NULL;
 
     (void)render;
-    note_name(awaited, name);
+    note_awaited_name(awaited, name);
     *ret = ended ? *ended : awaited_value(awaited->arena, awaited->assumed);
     *ret_found = true;
     return 0;
 }
 
-static int get_item(struct render *render, struct object *object, const struct value *key,
-                    struct value *ret, bool *ret_found)
+static int get_awaited_item(struct render *render, struct object *object, const struct value *key,
+                            struct value *ret, bool *ret_found)
 {
     *ret_found = false;
     if (!value_is_textual(key))
@@ -79,7 +79,7 @@ static int get_item(struct render *render, struct object *object, const struct v
 static const struct object_type proxy_type = {
     .name = AWAITED_NAME,
     .get = get_outcome,
-    .item = get_item,
+    .item = get_awaited_item,
 };
 
 struct value awaited_object(struct awaited *awaited)

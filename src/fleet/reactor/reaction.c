@@ -60,8 +60,8 @@ void reaction_env_free(struct reaction_env *env)
 static const char *const context_names[] = { "event",        "tag",        "data",
                                              "origin_facts", AWAITED_NAME, NULL };
 
-static void set_value(struct arena *arena, struct value_map *map, const char *key,
-                      struct value value)
+static void put_reaction_value(struct arena *arena, struct value_map *map, const char *key,
+                               struct value value)
 {
     value_map_append(arena, map, value_text(key), value);
 }
@@ -90,19 +90,19 @@ static struct value make_context(struct arena *arena, const struct reaction_even
     const struct value data = map_or_empty(arena, &event->data);
     struct value_map *map = value_map_new(arena, 5), *inner = value_map_new(arena, 7);
 
-    set_value(arena, inner, "id", value_text(event->id));
-    set_value(arena, inner, "tag", value_text(source->tag));
-    set_value(arena, inner, "peel",
-              value_text(source->type == EVENT_FROM_PEEL ? source->origin : ""));
-    set_value(arena, inner, "origin", value_text(source->origin));
-    set_value(arena, inner, "depth", value_int(event->depth));
-    set_value(arena, inner, "ts", print_ts(arena, event->ts));
-    set_value(arena, inner, "data", data);
-    set_value(arena, map, "event", value_map(inner));
-    set_value(arena, map, "tag", value_text(source->tag));
-    set_value(arena, map, "data", data);
-    set_value(arena, map, "origin_facts", map_or_empty(arena, about->facts));
-    set_value(arena, map, AWAITED_NAME, awaited_object(awaited));
+    put_reaction_value(arena, inner, "id", value_text(event->id));
+    put_reaction_value(arena, inner, "tag", value_text(source->tag));
+    put_reaction_value(arena, inner, "peel",
+                       value_text(source->type == EVENT_FROM_PEEL ? source->origin : ""));
+    put_reaction_value(arena, inner, "origin", value_text(source->origin));
+    put_reaction_value(arena, inner, "depth", value_int(event->depth));
+    put_reaction_value(arena, inner, "ts", print_ts(arena, event->ts));
+    put_reaction_value(arena, inner, "data", data);
+    put_reaction_value(arena, map, "event", value_map(inner));
+    put_reaction_value(arena, map, "tag", value_text(source->tag));
+    put_reaction_value(arena, map, "data", data);
+    put_reaction_value(arena, map, "origin_facts", map_or_empty(arena, about->facts));
+    put_reaction_value(arena, map, AWAITED_NAME, awaited_object(awaited));
     return value_map(map);
 }
 
@@ -160,10 +160,11 @@ static int check_written(const struct reaction *reaction, const struct reaction_
 /* --- reading ---------------------------------------------------------------------------- */
 
 /* The document with places in the file, whatever of it was rendered. */
-static enum reaction_status render(struct reaction_env *env, struct arena *arena,
-                                   const struct rule_file *file, const struct reaction_event *event,
-                                   struct awaited *awaited, struct value *ret_doc,
-                                   struct diags *diags)
+static enum reaction_status render_reaction(struct reaction_env *env, struct arena *arena,
+                                            const struct rule_file *file,
+                                            const struct reaction_event *event,
+                                            struct awaited *awaited, struct value *ret_doc,
+                                            struct diags *diags)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(REACTION_TEXT_MAX);
@@ -189,23 +190,24 @@ static enum reaction_status render(struct reaction_env *env, struct arena *arena
     return result < 0 ? REACTION_VALIDATE_ERROR : REACTION_OK;
 }
 
-static bool is_awaited(const struct action *action)
+static bool is_action_awaited(const struct action *action)
 {
     return action->kind == ACTION_DISPATCH && action->dispatch.wait;
 }
 
-static int count_waits(const struct reaction *reaction, struct diags *diags)
+static int count_reaction_waits(const struct reaction *reaction, struct diags *diags)
 {
     size_t count = 0;
 
     VEC_EACH (&reaction->actions, action)
-        if (is_awaited(action) && ++count > REACTION_WAITS_MAX)
+        if (is_action_awaited(action) && ++count > REACTION_WAITS_MAX)
             return value_diag(diags, action->key, "more than %d blocks wait", REACTION_WAITS_MAX);
     return 0;
 }
 
-static int read_blocks(const struct reaction_env *env, struct arena *arena, const struct value *doc,
-                       struct reaction *reaction, struct diags *diags)
+static int read_reaction_blocks(const struct reaction_env *env, struct arena *arena,
+                                const struct value *doc, struct reaction *reaction,
+                                struct diags *diags)
 {
     int result = 0;
 
@@ -224,16 +226,16 @@ static int read_blocks(const struct reaction_env *env, struct arena *arena, cons
         else
             VEC_PUSH_IN(arena, &reaction->actions, action);
     }
-    if (count_waits(reaction, diags) < 0)
+    if (count_reaction_waits(reaction, diags) < 0)
         result = -1;
     return result;
 }
 
 /* Read the file as it is when the jobs that have not ended end as `assumed`. */
-static enum reaction_status read_world(struct reaction_env *env, const struct rule_file *file,
-                                       const struct reaction_event *event,
-                                       const struct awaited_end *assumed, struct awaited *awaited,
-                                       struct reaction *ret_reaction, struct diags *diags)
+static enum reaction_status
+read_reaction_world(struct reaction_env *env, const struct rule_file *file,
+                    const struct reaction_event *event, const struct awaited_end *assumed,
+                    struct awaited *awaited, struct reaction *ret_reaction, struct diags *diags)
 {
     struct arena *arena = awaited->arena;
     struct reaction reaction = { .actions = VEC_INIT };
@@ -243,10 +245,10 @@ static enum reaction_status read_world(struct reaction_env *env, const struct ru
     awaited->ended = event->outcomes;
     awaited->assumed = assumed;
     *ret_reaction = reaction;
-    status = render(env, arena, file, event, awaited, &doc, diags);
+    status = render_reaction(env, arena, file, event, awaited, &doc, diags);
     if (status != REACTION_OK)
         return status;
-    if (read_blocks(env, arena, &doc, &reaction, diags) < 0 ||
+    if (read_reaction_blocks(env, arena, &doc, &reaction, diags) < 0 ||
         check_written(&reaction, event, diags) < 0)
         return REACTION_VALIDATE_ERROR;
     *ret_reaction = reaction;
@@ -254,8 +256,9 @@ static enum reaction_status read_world(struct reaction_env *env, const struct ru
 }
 
 /* Names that no block had in any of the worlds. */
-static enum reaction_status check_names(const struct awaited *awaited, const struct map *blocks,
-                                        const struct rule_file *file, struct diags *diags)
+static enum reaction_status check_awaited_names(const struct awaited *awaited,
+                                                const struct map *blocks,
+                                                const struct rule_file *file, struct diags *diags)
 {
     enum reaction_status status = REACTION_OK;
 
@@ -271,9 +274,10 @@ static enum reaction_status check_names(const struct awaited *awaited, const str
 }
 
 /* Before anything runs: is the file right however its jobs end? */
-static enum reaction_status rehearse(struct reaction_env *env, const struct rule_file *file,
-                                     const struct reaction_event *event, struct awaited *awaited,
-                                     struct diags *diags)
+static enum reaction_status rehearse_reaction(struct reaction_env *env,
+                                              const struct rule_file *file,
+                                              const struct reaction_event *event,
+                                              struct awaited *awaited, struct diags *diags)
 {
     enum reaction_status status = REACTION_OK;
     struct map blocks = MAP_INIT;
@@ -281,15 +285,16 @@ static enum reaction_status rehearse(struct reaction_env *env, const struct rule
     for (size_t i = 0; i < awaited_world_count && status == REACTION_OK; i++) {
         struct reaction reaction;
 
-        status = read_world(env, file, event, &awaited_worlds[i], awaited, &reaction, diags);
+        status =
+            read_reaction_world(env, file, event, &awaited_worlds[i], awaited, &reaction, diags);
         if (status != REACTION_OK && i > 0)
             diag_hint(diags, "when the job of a block is %s", awaited_worlds[i].status);
         VEC_EACH (&reaction.actions, action)
-            if (is_awaited(action))
+            if (is_action_awaited(action))
                 *map_place(&blocks, str_from(action->block)) = awaited;
     }
     if (status == REACTION_OK)
-        status = check_names(awaited, &blocks, file, diags);
+        status = check_awaited_names(awaited, &blocks, file, diags);
     map_done(&blocks);
     return status;
 }
@@ -302,7 +307,7 @@ bool reaction_uses_outcomes(const struct rule_file *file)
 static size_t count_sure(const struct rule_file *file, const struct reaction *reaction)
 {
     for (size_t i = 0; i < reaction->actions.n; i++)
-        if (is_awaited(&reaction->actions.p[i]) && reaction_uses_outcomes(file))
+        if (is_action_awaited(&reaction->actions.p[i]) && reaction_uses_outcomes(file))
             return i + 1;
     return 0;
 }
@@ -316,9 +321,10 @@ enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena
 
     *ret_reaction = (struct reaction){ .actions = VEC_INIT };
     if (!event->outcomes && reaction_uses_outcomes(file))
-        status = rehearse(env, file, event, &awaited, diags);
+        status = rehearse_reaction(env, file, event, &awaited, diags);
     if (status == REACTION_OK)
-        status = read_world(env, file, event, &awaited_worlds[0], &awaited, ret_reaction, diags);
+        status = read_reaction_world(env, file, event, &awaited_worlds[0], &awaited, ret_reaction,
+                                     diags);
     ret_reaction->sure = count_sure(file, ret_reaction);
     return status;
 }
@@ -391,13 +397,14 @@ static void check_world(struct reaction_env *env, struct arena *arena, const str
     struct awaited awaited = { .arena = arena, .assumed = assumed };
     struct diags found = DIAGS_INIT(arena);
     struct value doc;
-    const enum reaction_status status = render(env, arena, file, &bare, &awaited, &doc, &found);
+    const enum reaction_status status =
+        render_reaction(env, arena, file, &bare, &awaited, &doc, &found);
 
     if (status == REACTION_RENDER_ERROR)
         return;
     if (status == REACTION_OK) {
         check_blocks(arena, &doc, diags);
-        (void)read_blocks(env, arena, &doc, reaction, &found);
+        (void)read_reaction_blocks(env, arena, &doc, reaction, &found);
     }
     if (!has_statements(file))
         keep_certain(file, &found, diags);
@@ -405,8 +412,9 @@ static void check_world(struct reaction_env *env, struct arena *arena, const str
 
 /* Blocks that a condition leaves out of a rendering without data, or that were not reached because
  * the file as a whole cannot be read. */
-static void check_parts(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
-                        struct reaction *reaction, struct diags *diags)
+static void check_reaction_parts(struct reaction_env *env, struct arena *arena,
+                                 const struct rule_file *file, struct reaction *reaction,
+                                 struct diags *diags)
 {
     struct reaction_part part = { .text = file->text };
     struct rule_file block = *file;
@@ -445,7 +453,7 @@ int reaction_check(struct reaction_env *env, struct arena *arena, const struct r
     else
         check_template(env, arena, file, ret_reaction, diags);
     if (has_statements(file) || diags_count(diags) > before)
-        check_parts(env, arena, file, ret_reaction, diags);
+        check_reaction_parts(env, arena, file, ret_reaction, diags);
     diags_sort(diags, kept);
     return diags_count(diags) > before ? -1 : 0;
 }

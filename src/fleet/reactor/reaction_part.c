@@ -45,7 +45,7 @@ static bool is_readable(struct str text)
     return true;
 }
 
-static struct str read_line(struct reaction_part *part)
+static struct str read_part_line(struct reaction_part *part)
 {
     struct str rest = str_from_offset(part->text, part->at);
     const struct str line = str_cut(&rest, '\n');
@@ -55,7 +55,7 @@ static struct str read_line(struct reaction_part *part)
     return line;
 }
 
-static void add_line(struct part_lines *block, enum line_kind kind, struct str line)
+static void add_part_line(struct part_lines *block, enum line_kind kind, struct str line)
 {
     if (kind == LINE_STATEMENT) {
         block->may_end = true;
@@ -72,26 +72,26 @@ static void add_line(struct part_lines *block, enum line_kind kind, struct str l
 }
 
 /* The lines of a block, up to the next one. The line of its key was read. */
-static void read_block(struct reaction_part *part, struct str key, struct part_lines *block)
+static void read_part_block(struct reaction_part *part, struct str key, struct part_lines *block)
 {
     for (size_t i = 1; i < part->lines; i++)
         buf_add_text(&block->text, "\n");
-    add_line(block, LINE_KEY, key);
+    add_part_line(block, LINE_KEY, key);
     while (part->at < part->text.n) {
         const struct reaction_part before = *part;
-        const struct str line = read_line(part);
+        const struct str line = read_part_line(part);
         const enum line_kind kind = classify_line(line);
 
         if (kind == LINE_KEY) {
             *part = before;
             return;
         }
-        add_line(block, kind, line);
+        add_part_line(block, kind, line);
     }
 }
 
 /* A key alone may have its lines after a statement, or in another block. */
-static bool is_whole(const struct part_lines *block, struct str key)
+static bool is_block_whole(const struct part_lines *block, struct str key)
 {
     return !block->has_statement && (block->inner > 0 || !str_ends(str_trim(key), STR(":")));
 }
@@ -103,13 +103,13 @@ bool reaction_part_next(struct arena *arena, struct reaction_part *part, struct 
     if (!is_readable(part->text))
         return false;
     while (!found && part->at < part->text.n) {
-        const struct str line = read_line(part);
+        const struct str line = read_part_line(part);
         struct part_lines block = { .text = BUF_INIT(BUF_NO_LIMIT) };
 
         if (classify_line(line) != LINE_KEY)
             continue;
-        read_block(part, line, &block);
-        found = is_whole(&block, line);
+        read_part_block(part, line, &block);
+        found = is_block_whole(&block, line);
         if (found)
             *ret_block = arena_str(arena, str_slice(buf_view(&block.text), 0, block.kept));
         buf_done(&block.text);

@@ -57,7 +57,7 @@ static struct outcome_rule *current_outcome(struct reaction_run *reaction_run)
     return &reaction_run->outcome.rules.list.p[reaction_run->outcome.rules.list.n - 1];
 }
 
-static const char *keep_text(struct reaction_run *reaction_run, const char *text)
+static const char *keep_run_text(struct reaction_run *reaction_run, const char *text)
 {
     return text ? arena_strdup(&reaction_run->arena, text) : "";
 }
@@ -85,7 +85,7 @@ struct reaction_run *reaction_run_new(struct pipeline *pipeline,
         .key = event->source.key,
         .depth = event->event.depth,
         .provenance = event->event.origin,
-        .parent = keep_text(reaction_run, delivery->parent),
+        .parent = keep_run_text(reaction_run, delivery->parent),
         .master = "",
         .deliveries = (int32_t)delivery->number,
         .seq = delivery->seq,
@@ -94,7 +94,7 @@ struct reaction_run *reaction_run_new(struct pipeline *pipeline,
 }
 
 /* The pipeline gets an arena back, unless it has one. */
-static void give_back(struct pipeline *pipeline, struct arena *arena)
+static void return_run_arena(struct pipeline *pipeline, struct arena *arena)
 {
     if (pipeline->scratch.blocks) {
         arena_done(arena);
@@ -108,7 +108,7 @@ static void free_flight(struct reaction_run *reaction_run)
 {
     reaction_run->pipeline->flights--;
     rule_set_drop(reaction_run->rules);
-    give_back(reaction_run->pipeline, &reaction_run->arena);
+    return_run_arena(reaction_run->pipeline, &reaction_run->arena);
     free(reaction_run);
 }
 
@@ -142,7 +142,7 @@ static int64_t throttle_of(const struct reaction_run *reaction_run)
 }
 
 /* OUTCOME_DISPATCHED: it may fire, and both guards have it reserved. */
-static enum outcome_result reserve(struct reaction_run *reaction_run)
+static enum outcome_result reserve_guards(struct reaction_run *reaction_run)
 {
     struct pipeline *pipeline = reaction_run->pipeline;
     const int64_t now = pipeline->effects->monotonic(pipeline->user);
@@ -185,7 +185,7 @@ static const enum outcome_result gravity[] = {
     OUTCOME_NO_TARGETS, OUTCOME_DISPATCHED, OUTCOME_DUPLICATE,
 };
 
-static enum outcome_result combine(const struct outcome_blocks *blocks)
+static enum outcome_result combine_block_results(const struct outcome_blocks *blocks)
 {
     for (size_t i = 0; i < ARRAY_LEN(gravity); i++)
         VEC_EACH (&blocks->list, block)
@@ -194,21 +194,21 @@ static enum outcome_result combine(const struct outcome_blocks *blocks)
     return OUTCOME_EMPTY;
 }
 
-static void end_block(struct reaction_run *reaction_run, enum outcome_result result,
-                      const char *message)
+static void end_run_block(struct reaction_run *reaction_run, enum outcome_result result,
+                          const char *message)
 {
     struct outcome_rule *outcome = current_outcome(reaction_run);
     struct outcome_block *block = &outcome->blocks.list.p[outcome->blocks.list.n - 1];
 
     block->result = result;
-    block->message = keep_text(reaction_run, message);
+    block->message = keep_run_text(reaction_run, message);
     if (result != OUTCOME_DISPATCHED && result != OUTCOME_DUPLICATE)
         block->made = "";
     reaction_run->block++;
 }
 
-static void set_text(struct reaction_run *reaction_run, struct value_map *map, const char *key,
-                     const char *text)
+static void put_run_text(struct reaction_run *reaction_run, struct value_map *map, const char *key,
+                         const char *text)
 {
     value_map_set(&reaction_run->arena, map, value_text(key), value_text(text));
 }
@@ -217,12 +217,12 @@ static struct value job_metadata(struct reaction_run *reaction_run)
 {
     struct value_map *map = value_map_new(&reaction_run->arena, 5);
 
-    set_text(reaction_run, map, JOB_SOURCE, REACTION_RUN_OPERATOR);
-    set_text(reaction_run, map, "rule", current_rule(reaction_run)->ref);
-    set_text(reaction_run, map, "event_id", reaction_run->event->event.id);
-    set_text(reaction_run, map, "event_tag", reaction_run->event->source.tag);
-    set_text(reaction_run, map, "reactor_depth",
-             arena_printf(&reaction_run->arena, "%d", reaction_run->event->event.depth + 1));
+    put_run_text(reaction_run, map, JOB_SOURCE, REACTION_RUN_OPERATOR);
+    put_run_text(reaction_run, map, "rule", current_rule(reaction_run)->ref);
+    put_run_text(reaction_run, map, "event_id", reaction_run->event->event.id);
+    put_run_text(reaction_run, map, "event_tag", reaction_run->event->source.tag);
+    put_run_text(reaction_run, map, "reactor_depth",
+                 arena_printf(&reaction_run->arena, "%d", reaction_run->event->event.depth + 1));
     return value_map(map);
 }
 
@@ -235,7 +235,7 @@ static void begin_dispatch(struct reaction_run *reaction_run, struct outcome_blo
     event_job_id(reaction_run->event->source.origin, reaction_run->event->event.id, ref,
                  current_action(reaction_run)->block, jid);
     *job = (struct reaction_run_job){
-        .jid = keep_text(reaction_run, jid),
+        .jid = keep_run_text(reaction_run, jid),
         .rule = ref,
         .user = arena_printf(&reaction_run->arena, REACTION_RUN_USER_PREFIX "%s", ref),
         .metadata = job_metadata(reaction_run),
@@ -288,7 +288,7 @@ static int fill_send(struct reaction_run *reaction_run, struct reaction_run_send
     event_derived_id(reaction_run->event->event.id, ref, action->block, id);
     *send = (struct reaction_run_send){
         .event = {
-            .id = keep_text(reaction_run, id),
+            .id = keep_run_text(reaction_run, id),
             .tag = arena_printf(&reaction_run->arena, REACTION_RUN_TAG_PREFIX "%s", action->send.tag),
             .data = action->send.data,
             .ts = { now / NUMBER_NS_PER_S, (uint32_t)(now % NUMBER_NS_PER_S) },
@@ -332,7 +332,7 @@ static void begin_log(struct reaction_run *reaction_run, struct outcome_block *b
     reaction_run_answer(reaction_run, &answer);
 }
 
-static void begin_block(struct reaction_run *reaction_run)
+static void begin_run_block(struct reaction_run *reaction_run)
 {
     static void (*const begin[])(struct reaction_run *, struct outcome_block *) = {
         [ACTION_DISPATCH] = begin_dispatch,
@@ -358,7 +358,7 @@ static void begin_block(struct reaction_run *reaction_run)
 
 /* --- jobs that are waited for ------------------------------------------------------------- */
 
-static bool is_awaited(const struct reaction_run *reaction_run)
+static bool is_run_waiting(const struct reaction_run *reaction_run)
 {
     return reaction_run->job && reaction_run->job->dispatch->wait;
 }
@@ -378,11 +378,11 @@ static void keep_outcome(struct reaction_run *reaction_run, const struct awaited
 }
 
 /* The job of the current block has ended, or there is none. */
-static void end_wait(struct reaction_run *reaction_run, enum outcome_result result,
-                     const struct awaited_end *end, const char *message)
+static void end_run_wait(struct reaction_run *reaction_run, enum outcome_result result,
+                         const struct awaited_end *end, const char *message)
 {
     keep_outcome(reaction_run, end);
-    end_block(reaction_run, result, message);
+    end_run_block(reaction_run, result, message);
     reaction_run->phase =
         reaction_uses_outcomes(current_rule(reaction_run)->file) ? PHASE_REST : PHASE_BLOCK;
 }
@@ -440,7 +440,7 @@ static void step_rule(struct reaction_run *reaction_run)
     reaction_run->rule_may_pass = false;
     reaction_run->outcomes = NULL;
     reaction_run->block = 0;
-    result = reserve(reaction_run);
+    result = reserve_guards(reaction_run);
     if (result != OUTCOME_DISPATCHED) {
         end_rule(reaction_run, result);
         return;
@@ -473,10 +473,10 @@ static void step_block(struct reaction_run *reaction_run)
     enum outcome_result result;
 
     if (!is_done && !reaction_run->rule_may_pass) {
-        begin_block(reaction_run);
+        begin_run_block(reaction_run);
         return;
     }
-    result = combine(&current_outcome(reaction_run)->blocks);
+    result = combine_block_results(&current_outcome(reaction_run)->blocks);
     if (reaction_run->rule_may_pass)
         result = OUTCOME_ERROR;
     /* A file that rendered to nothing has not fired: its pause would hide the next event. */
@@ -499,7 +499,7 @@ static void end_flight(struct reaction_run *reaction_run)
 }
 
 /* Go on until something has to be waited for. An answer may come while it is being asked for. */
-static void step(struct reaction_run *reaction_run)
+static void step_reaction_run(struct reaction_run *reaction_run)
 {
     static void (*const steps[])(struct reaction_run *) = {
         [PHASE_RULE] = step_rule,
@@ -525,7 +525,7 @@ void reaction_run_begin(struct reaction_run *reaction_run)
     if (reaction_run->event->source.type == EVENT_FROM_PEEL)
         reaction_run->facts = pipeline->effects->facts(pipeline->user, &reaction_run->arena,
                                                        reaction_run->event->source.origin);
-    step(reaction_run);
+    step_reaction_run(reaction_run);
 }
 
 const struct rule_file *reaction_run_file(const struct reaction_run *reaction_run)
@@ -547,14 +547,14 @@ bool reaction_run_render(struct reaction_run *reaction_run, struct reaction_env 
     if (reaction_run->status == REACTION_OK)
         return true;
     (void)diags_to_err(&diags, &err);
-    current_outcome(reaction_run)->message = keep_text(reaction_run, err.text);
+    current_outcome(reaction_run)->message = keep_run_text(reaction_run, err.text);
     return false;
 }
 
 void reaction_run_rendered(struct reaction_run *reaction_run)
 {
     reaction_run->is_waiting = false;
-    step(reaction_run);
+    step_reaction_run(reaction_run);
 }
 
 void reaction_run_postpone(struct reaction_run *reaction_run)
@@ -563,7 +563,7 @@ void reaction_run_postpone(struct reaction_run *reaction_run)
     reaction_run->rule_may_pass = true;
     reaction_run->phase = PHASE_BLOCK;
     reaction_run->is_waiting = false;
-    step(reaction_run);
+    step_reaction_run(reaction_run);
 }
 
 /* There is a job; the block ends with it. */
@@ -582,17 +582,17 @@ void reaction_run_answer(struct reaction_run *reaction_run,
 
     if (answer->result == OUTCOME_ERROR && answer->may_pass)
         reaction_run->rule_may_pass = true;
-    if (!is_awaited(reaction_run) || reaction_run->rule_may_pass) {
+    if (!is_run_waiting(reaction_run) || reaction_run->rule_may_pass) {
         reaction_run->phase = PHASE_BLOCK;
-        end_block(reaction_run, answer->result, answer->message);
+        end_run_block(reaction_run, answer->result, answer->message);
     } else if (answer->result == OUTCOME_DISPATCHED || answer->result == OUTCOME_DUPLICATE) {
         begin_wait(reaction_run, answer->result);
         return;
     } else {
-        end_wait(reaction_run, answer->result, &none, answer->message);
+        end_run_wait(reaction_run, answer->result, &none, answer->message);
     }
     reaction_run->is_waiting = false;
-    step(reaction_run);
+    step_reaction_run(reaction_run);
 }
 
 void reaction_run_job_ended(struct reaction_run *reaction_run, const struct awaited_end *end)
@@ -601,7 +601,7 @@ void reaction_run_job_ended(struct reaction_run *reaction_run, const struct awai
         arena_printf(&reaction_run->arena, "job %s: %lld of %lld targets succeeded", end->status,
                      (long long)end->succeeded, (long long)end->targets);
 
-    end_wait(reaction_run, reaction_run->sent, end, end->is_ok ? NULL : message);
+    end_run_wait(reaction_run, reaction_run->sent, end, end->is_ok ? NULL : message);
     reaction_run->is_waiting = false;
-    step(reaction_run);
+    step_reaction_run(reaction_run);
 }

@@ -64,7 +64,7 @@ static bool is_same_rule(const struct outcome_rule *then, const struct replay_ru
     }
 }
 
-static bool is_same(const struct outcome *recorded, const struct replay *replay)
+static bool is_outcome_replayed(const struct outcome *recorded, const struct replay *replay)
 {
     const size_t count = recorded ? recorded->rules.list.n : 0;
 
@@ -93,5 +93,5 @@ void replay_event(const struct tester *tester, struct arena *arena,
         ret->fires = ret->fires || now.result == OUTCOME_DISPATCHED;
         VEC_PUSH_IN(arena, &ret->now, now);
     }
-    ret->differs = !is_same(recorded, ret);
+    ret->differs = !is_outcome_replayed(recorded, ret);
 }

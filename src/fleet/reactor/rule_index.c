@@ -32,7 +32,7 @@ static struct str find_begin(struct str pattern)
     return (struct str){ pattern.p, n };
 }
 
-static struct str find_end(struct str pattern)
+static struct str find_pattern_end(struct str pattern)
 {
     size_t n = 0;
 
@@ -59,7 +59,7 @@ static struct str next_part(struct str text, size_t *at)
 }
 
 /* The first one that has no other characters than letters. A set may have slashes in it. */
-static struct str find_part(struct str pattern)
+static struct str find_plain_part(struct str pattern)
 {
     struct str part;
     size_t at = str_find_char(pattern, '[', 0) == STR_NONE ? 0 : pattern.n;
@@ -93,8 +93,8 @@ static void add_to_side(struct rule_index *index, struct rule_index_side *side, 
 
 void rule_index_add(struct rule_index *index, struct str pattern, size_t number)
 {
-    const struct str begin = find_begin(pattern), end = find_end(pattern);
-    const struct str part = find_part(pattern);
+    const struct str begin = find_begin(pattern), end = find_pattern_end(pattern);
+    const struct str part = find_plain_part(pattern);
 
     if (begin.n == 0 && end.n == 0 && part.n > 0)
         add_to_side(index, &index->parts, part, number);
@@ -104,8 +104,8 @@ void rule_index_add(struct rule_index *index, struct str pattern, size_t number)
         add_to_side(index, &index->ends, end, number);
 }
 
-static void add_numbers(const struct rule_index_side *side, struct str letters, struct arena *arena,
-                        struct rule_index_numbers *out)
+static void add_rule_numbers(const struct rule_index_side *side, struct str letters,
+                             struct arena *arena, struct rule_index_numbers *out)
 {
     const struct rule_index_numbers *numbers = map_find(&side->numbers, letters);
 
@@ -115,7 +115,7 @@ static void add_numbers(const struct rule_index_side *side, struct str letters, 
         VEC_PUSH_IN(arena, &out->list, *number);
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_rule_numbers(const void *a, const void *b)
 {
     const size_t left = *(const size_t *)a, right = *(const size_t *)b;
 
@@ -129,7 +129,7 @@ static void sort_numbers(struct rule_index_numbers *numbers)
 
     if (numbers->list.n < 2)
         return;
-    qsort(p, numbers->list.n, sizeof(p[0]), compare_numbers);
+    qsort(p, numbers->list.n, sizeof(p[0]), compare_rule_numbers);
     for (size_t i = 1; i < numbers->list.n; i++)
         if (p[i] != p[kept - 1])
             p[kept++] = p[i];
@@ -145,11 +145,12 @@ void rule_index_find(const struct rule_index *index, struct arena *arena, struct
     *ret_numbers = (struct rule_index_numbers){ VEC_INIT };
     VEC_EACH (&index->begins.lengths, n)
         if (*n <= key.n)
-            add_numbers(&index->begins, (struct str){ key.p, *n }, arena, ret_numbers);
+            add_rule_numbers(&index->begins, (struct str){ key.p, *n }, arena, ret_numbers);
     VEC_EACH (&index->ends.lengths, n)
         if (*n <= key.n)
-            add_numbers(&index->ends, (struct str){ key.p + key.n - *n, *n }, arena, ret_numbers);
+            add_rule_numbers(&index->ends, (struct str){ key.p + key.n - *n, *n }, arena,
+                             ret_numbers);
     while (index->parts.lengths.n > 0 && (part = next_part(key, &at)).n > 0)
-        add_numbers(&index->parts, part, arena, ret_numbers);
+        add_rule_numbers(&index->parts, part, arena, ret_numbers);
     sort_numbers(ret_numbers);
 }

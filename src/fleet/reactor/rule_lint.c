@@ -13,7 +13,7 @@
 
 /* --- patterns ------------------------------------------------------------------------ */
 
-static struct str origin_of(struct str pattern)
+static struct str find_pattern_origin(struct str pattern)
 {
     return str_cut(&pattern, '/');
 }
@@ -26,7 +26,7 @@ static bool has_slash(struct str pattern)
 void rule_lint_pattern(const struct value *pattern, struct diags *lints)
 {
     const struct str text = pattern->s;
-    const struct str origin = origin_of(text);
+    const struct str origin = find_pattern_origin(text);
 
     if (!has_slash(text) && glob_is_plain(text)) {
         value_diag(lints, pattern, "'%.*s' can never match: a pattern is for <origin>/<tag>",
@@ -84,7 +84,7 @@ void rule_lint(const struct rule *rule, struct diags *lints)
             diag_add(lints, (struct place){ .file = rule->file->name, .line = line },
                      "%s: " REQUIRE_PEEL " '*' accepts every peel", rule->ref);
     }
-    if (has_enroll && !str_is(origin_of(str_from(rule->pattern)), EVENT_ORIGIN_MASTER)) {
+    if (has_enroll && !str_is(find_pattern_origin(str_from(rule->pattern)), EVENT_ORIGIN_MASTER)) {
         diag_add(lints, rule->at,
                  "%s: '%s' matches events that are not from " EVENT_ORIGIN_MASTER
                  ", for which enroll actions are refused",

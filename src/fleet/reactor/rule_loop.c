@@ -27,7 +27,7 @@ struct search {
     VEC(struct step *) steps; /* in the order in which they were found */
 };
 
-static bool is_of(const struct rule_send *send, const char *path)
+static bool is_sent_by(const struct rule_send *send, const char *path)
 {
     return strcmp(send->path, path) == 0;
 }
@@ -55,7 +55,7 @@ static void follow_file(struct search *search, const struct step *step)
         return;
     map_set(&search->seen, str_from(path), search);
     VEC_EACH (&search->sends->list, send)
-        if (is_of(send, path))
+        if (is_sent_by(send, path))
             follow_send(search, send, step);
 }
 
@@ -89,7 +89,7 @@ static void find_loop(const struct rule_set *set, const struct rule_sends *sends
     for (size_t i = 0; i < search.steps.n; i++) {
         const struct step *step = search.steps.p[i];
 
-        if (is_of(send, step->rule->file->path)) {
+        if (is_sent_by(send, step->rule->file->path)) {
             report_loop(send, step, lints);
             return;
         }

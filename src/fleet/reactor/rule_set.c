@@ -19,7 +19,7 @@ struct loader {
 
 /* --- refs ------------------------------------------------------------------------- */
 
-static bool is_word(struct str text)
+static bool is_rule_word(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if (!((text.p[i] >= 'a' && text.p[i] <= 'z') || (text.p[i] >= 'A' && text.p[i] <= 'Z') ||
@@ -28,12 +28,12 @@ static bool is_word(struct str text)
     return text.n > 0;
 }
 
-static bool is_ref(struct str ref)
+static bool is_rule_ref(struct str ref)
 {
     if (!str_starts(ref, STR(RULE_SET_NAMESPACE ".")))
         return false;
     while (ref.p)
-        if (!is_word(str_cut(&ref, '.')))
+        if (!is_rule_word(str_cut(&ref, '.')))
             return false;
     return true;
 }
@@ -50,7 +50,7 @@ static struct str path_of_ref(struct arena *arena, struct str ref)
     return str_from(path);
 }
 
-static int refuse_ref(struct loader *loader, const struct value *v)
+static int refuse_rule_ref(struct loader *loader, const struct value *v)
 {
     value_diag(loader->diags, v, "'%.*s' is not a reference to a reaction", STR_ARG(v->s));
     if (str_starts(v->s, STR(RULE_SET_NAMESPACE ".")))
@@ -61,7 +61,7 @@ static int refuse_ref(struct loader *loader, const struct value *v)
     return -1;
 }
 
-static void add_rule(struct loader *loader, const struct value *v, const struct rule *entry)
+static void add_rule_entry(struct loader *loader, const struct value *v, const struct rule *entry)
 {
     struct arena *arena = &loader->set->arena;
     struct rule rule = *entry;
@@ -72,8 +72,8 @@ static void add_rule(struct loader *loader, const struct value *v, const struct 
                    value_describe(v));
         return;
     }
-    if (!is_ref(v->s)) {
-        refuse_ref(loader, v);
+    if (!is_rule_ref(v->s)) {
+        refuse_rule_ref(loader, v);
         return;
     }
     path = path_of_ref(&loader->scratch, v->s);
@@ -112,7 +112,7 @@ static const struct param option_params[] = {
 };
 
 /* What could be read of it; `react` stays NULL when there are no references. */
-static void read_options(struct loader *loader, const struct value *v, struct options *ret)
+static void read_rule_options(struct loader *loader, const struct value *v, struct options *ret)
 {
     const struct params_policy policy = { .noun = "option" };
 
@@ -129,7 +129,7 @@ static void read_options(struct loader *loader, const struct value *v, struct op
     }
 }
 
-static void read_entry(struct loader *loader, const struct value *v)
+static void read_rule_entry(struct loader *loader, const struct value *v)
 {
     struct rule_set *set = loader->set;
     struct options options;
@@ -147,7 +147,7 @@ static void read_entry(struct loader *loader, const struct value *v)
                    value_describe(&pair->key));
         return;
     }
-    read_options(loader, &pair->value, &options);
+    read_rule_options(loader, &pair->value, &options);
     entry = (struct rule){
         .pattern = arena_strndup(&set->arena, pair->key.s.p, pair->key.s.n),
         .throttle = options.has_throttle ? options.throttle : RULE_THROTTLE_DEFAULT,
@@ -160,7 +160,7 @@ static void read_entry(struct loader *loader, const struct value *v)
                 });
     rule_index_add(&set->index, set->entries.p[set->entries.n - 1].pattern, set->entries.n - 1);
     for (size_t i = 0; options.react && i < options.react->list->count; i++)
-        add_rule(loader, &options.react->list->items[i], &entry);
+        add_rule_entry(loader, &options.react->list->items[i], &entry);
     set->entries.p[set->entries.n - 1].count =
         set->rules.n - set->entries.p[set->entries.n - 1].first;
 }
@@ -169,7 +169,7 @@ struct top {
     const struct value *reactor;
 };
 
-static void read_top(struct loader *loader, const struct rule_file *file)
+static void read_rule_top(struct loader *loader, const struct rule_file *file)
 {
     static const struct param top_params[] = {
         PARAM("reactor", LIST, struct top, reactor, "patterns and their reactions"),
@@ -188,7 +188,7 @@ static void read_top(struct loader *loader, const struct rule_file *file)
     }
     (void)params_decode(&loader->scratch, top_params, &policy, &doc, &top, loader->diags);
     for (size_t i = 0; top.reactor && i < top.reactor->list->count; i++)
-        read_entry(loader, &top.reactor->list->items[i]);
+        read_rule_entry(loader, &top.reactor->list->items[i]);
 }
 
 struct str rule_pattern(struct arena *arena, struct str pattern)
@@ -203,7 +203,7 @@ struct str rule_pattern(struct arena *arena, struct str pattern)
 
 /* --- the set ------------------------------------------------------------------------ */
 
-static int check_limits(const struct rule_file *files, size_t count, struct diags *diags)
+static int check_rule_limits(const struct rule_file *files, size_t count, struct diags *diags)
 {
     size_t bytes = 0;
 
@@ -222,7 +222,7 @@ const char *rule_file_name(struct arena *arena, const char *path)
     return arena_printf(arena, RULE_SET_NAMESPACE "/%s", path);
 }
 
-static void add_file(struct rule_set *set, const struct rule_file *file)
+static void add_rule_file(struct rule_set *set, const struct rule_file *file)
 {
     struct rule_file *copy = ARENA_NEW(&set->arena, struct rule_file);
 
@@ -250,14 +250,14 @@ struct rule_set *rule_set_new(const struct rule_file *files, size_t count, struc
     const size_t before = diags_count(diags);
     const struct rule_file *top;
 
-    if (check_limits(files, count, diags) < 0)
+    if (check_rule_limits(files, count, diags) < 0)
         return NULL;
     loader.set = make_set();
     for (size_t i = 0; i < count; i++)
-        add_file(loader.set, &files[i]);
+        add_rule_file(loader.set, &files[i]);
     top = rule_set_find(loader.set, STR(RULE_SET_TOP));
     if (top)
-        read_top(&loader, top);
+        read_rule_top(&loader, top);
     else if (count > 0)
         diag_add(diags, (struct place){ .file = RULE_SET_NAMESPACE "/" RULE_SET_TOP },
                  "the file is missing");

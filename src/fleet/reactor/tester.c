@@ -22,7 +22,7 @@ static struct param_strs strs_of(const struct texts *texts)
 }
 
 /* "web-01/a/b": a peel, and its tag. False: it is not a key. */
-static bool read_key(struct arena *arena, const char *key, struct event_source *ret_source)
+static bool parse_source_key(struct arena *arena, const char *key, struct event_source *ret_source)
 {
     struct str rest = str_from(key);
     const struct str origin = str_cut(&rest, '/');
@@ -56,8 +56,9 @@ static const char *print_mistake(struct arena *arena, const struct diag *diag)
 }
 
 /* What would be refused although the file is right; NULL: nothing. */
-static const char *find_refusal(const struct tester *tester, const struct event_source *source,
-                                const struct action *action)
+static const char *find_tester_refusal(const struct tester *tester,
+                                       const struct event_source *source,
+                                       const struct action *action)
 {
     if (action->kind == ACTION_ENROLL && source->type != EVENT_FROM_MASTER)
         return "refused: enrollments are decided for events of " EVENT_ORIGIN_MASTER " only";
@@ -77,7 +78,7 @@ void tester_try(const struct tester *tester, struct arena *arena, const struct r
     ret_trial->status =
         reaction_read(tester->env, arena, rule->file, event, &ret_trial->reaction, &diags);
     VEC_EACH (&ret_trial->reaction.actions, action) {
-        const char *refusal = find_refusal(tester, event->source, action);
+        const char *refusal = find_tester_refusal(tester, event->source, action);
 
         if (refusal)
             VEC_PUSH_IN(arena, &errors.list, arena_printf(arena, "%s: %s", action->block, refusal));
@@ -121,7 +122,7 @@ void tester_answer(const struct tester *tester, struct arena *arena,
     struct reaction_event about = { .source = &source, .event = &event };
 
     *ret_tested = (struct question_tested){ .err = "" };
-    if (!question->key || !read_key(arena, question->key, &source)) {
+    if (!question->key || !parse_source_key(arena, question->key, &source)) {
         ret_tested->err = arena_printf(arena, "'%s' is not a key: expected <origin>/<tag>",
                                        question->key ? question->key : "");
         return;

@@ -66,8 +66,8 @@ static int refuse_talk(struct talk *talk, const char *why, struct err *err)
 }
 
 /* The next line of the script. */
-static int take_word(struct talk *talk, enum ssh_script_word *ret_word, struct str *ret_rest,
-                     struct err *err)
+static int take_script_word(struct talk *talk, enum ssh_script_word *ret_word, struct str *ret_rest,
+                            struct err *err)
 {
     for (size_t i = 0; i < NOISE_MAX; i++) {
         struct str line;
@@ -112,14 +112,14 @@ static int bring_program(struct talk *talk, struct err *err)
     enum ssh_script_word word;
     struct str rest;
 
-    if (take_word(talk, &word, &rest, err) < 0)
+    if (take_script_word(talk, &word, &rest, err) < 0)
         return -1;
     talk->channel.idle = IDLE_NS;
     talk->channel.deadline = clock_after(clock_real(), TRANSFER_NS);
     if (word == SSH_SCRIPT_NEED) {
         if (check_processor(talk, rest, err) < 0 ||
             ssh_program_send(talk->program, &talk->channel, err) < 0 ||
-            take_word(talk, &word, &rest, err) < 0)
+            take_script_word(talk, &word, &rest, err) < 0)
             return -1;
     }
     return word == SSH_SCRIPT_HAVE
@@ -159,7 +159,7 @@ static int take_facts(struct talk *talk, struct value *ret_facts, struct err *er
     return 0;
 }
 
-static int send_request(struct talk *talk, const struct value *facts, struct err *err)
+static int send_call_request(struct talk *talk, const struct value *facts, struct err *err)
 {
     const struct ssh_tree *parcel = talk->question->parcel;
     AUTO_BUF struct buf bytes = BUF_INIT(SSH_REQUEST_MAX);
@@ -206,7 +206,7 @@ static int send_files(struct talk *talk, struct err *err)
 }
 
 /* A call that is canceled closes the input of the machine, which then stops, and answers still. */
-static int take_answer(struct talk *talk, struct err *err)
+static int take_call_answer(struct talk *talk, struct err *err)
 {
     struct ssh_channel *channel = &talk->channel;
     int rc;
@@ -233,8 +233,8 @@ static int talk_through(struct talk *talk, struct err *err)
 
     talk->channel.deadline = clock_after(clock_real(), talk->machine->timeout + LOGIN_NS);
     if (bring_program(talk, err) < 0 || take_facts(talk, &facts, err) < 0 ||
-        send_request(talk, &facts, err) < 0 || send_files(talk, err) < 0 ||
-        take_answer(talk, err) < 0)
+        send_call_request(talk, &facts, err) < 0 || send_files(talk, err) < 0 ||
+        take_call_answer(talk, err) < 0)
         return -1;
     talk->stage = STAGE_DONE;
     return 0;
@@ -246,7 +246,7 @@ static int talk_clean(struct talk *talk, struct err *err)
     struct str rest;
 
     talk->channel.deadline = clock_after(clock_real(), talk->machine->timeout + IDLE_NS);
-    if (take_word(talk, &word, &rest, err) < 0)
+    if (take_script_word(talk, &word, &rest, err) < 0)
         return -1;
     if (word != SSH_SCRIPT_CLEAN)
         return err_set(err, ERR_INVALID, "it sends something else than was asked for");
@@ -270,7 +270,7 @@ static const char *describe_loss(const struct talk *talk)
     return "the connection was lost during the run: what it did is not known";
 }
 
-static const char *describe_end(struct talk *talk, bool is_lost)
+static const char *describe_call_end(struct talk *talk, bool is_lost)
 {
     const char *otherwise = is_lost ? describe_loss(talk) : "zester ended there without an answer";
     const char *words =
@@ -281,8 +281,8 @@ static const char *describe_end(struct talk *talk, bool is_lost)
     return arena_printf(talk->arena, "%s (%s)", otherwise, words);
 }
 
-static void judge_end(struct talk *talk, const struct err *err, struct process_status status,
-                      struct ssh_outcome *ret)
+static void judge_call_end(struct talk *talk, const struct err *err, struct process_status status,
+                           struct ssh_outcome *ret)
 {
     const bool is_lost = status.code == SSH_FAILED || status.signo != 0;
 
@@ -291,7 +291,7 @@ static void judge_end(struct talk *talk, const struct err *err, struct process_s
         ret->why = talk->refusal;
     } else if (err->code == ERR_NOT_FOUND) {
         ret->end = is_lost ? SSH_CALL_UNREACHABLE : SSH_CALL_FAILED;
-        ret->why = describe_end(talk, is_lost);
+        ret->why = describe_call_end(talk, is_lost);
     } else if (err->code == ERR_TIMEOUT) {
         ret->end = SSH_CALL_UNREACHABLE;
         ret->why = arena_printf(talk->arena, "%s: %s",
@@ -337,7 +337,7 @@ static void hold_talk(struct talk *talk, int (*through)(struct talk *talk, struc
     end_ssh(talk, rc == 0 || err.code == ERR_NOT_FOUND || err.code == ERR_UNSUPPORTED, &status);
     pool_block_end();
     if (rc < 0)
-        judge_end(talk, &err, status, ret);
+        judge_call_end(talk, &err, status, ret);
     ssh_channel_done(&talk->channel);
     process_done(&talk->process);
 }
@@ -367,7 +367,7 @@ static void run_talk(struct talk *talk, int (*through)(struct talk *talk, struct
     hold_talk(talk, through, ret);
 }
 
-static void make_nonce(char nonce[static HEX_SIZE(NONCE_BYTES)])
+static void make_call_nonce(char nonce[static HEX_SIZE(NONCE_BYTES)])
 {
     unsigned char bytes[NONCE_BYTES];
 
@@ -383,7 +383,7 @@ void ssh_call_make(struct arena *arena, const struct ssh_question *question,
         .arena = arena, .question = question, .machine = machine, .program = program
     };
 
-    make_nonce(talk.nonce);
+    make_call_nonce(talk.nonce);
     *ret = (struct ssh_outcome){ .end = SSH_CALL_ANSWERED, .why = "" };
     run_talk(&talk, talk_through, ret);
     ret->response = talk.response;
@@ -394,7 +394,7 @@ void ssh_call_clean(struct arena *arena, const struct ssh_question *question,
 {
     struct talk talk = { .arena = arena, .question = question, .machine = machine };
 
-    make_nonce(talk.nonce);
+    make_call_nonce(talk.nonce);
     *ret = (struct ssh_outcome){ .end = SSH_CALL_CLEANED, .why = "" };
     run_talk(&talk, talk_clean, ret);
 }

@@ -43,7 +43,7 @@ void ssh_channel_done(struct ssh_channel *channel)
 
 /* --- waiting -------------------------------------------------------------------------- */
 
-static void keep_words(struct ssh_channel *channel)
+static void keep_error_words(struct ssh_channel *channel)
 {
     char chunk[CHUNK];
     const ssize_t n = read(channel->err, chunk, sizeof(chunk));
@@ -63,7 +63,7 @@ static int describe_silence(const struct ssh_channel *channel, int64_t now, stru
 }
 
 /* Until `fd` is ready for `events`. */
-static int wait_ready(struct ssh_channel *channel, int fd, short events, struct err *err)
+static int wait_channel(struct ssh_channel *channel, int fd, short events, struct err *err)
 {
     const int64_t quiet = clock_after(clock_real(), channel->idle);
     const int64_t until = quiet < channel->deadline ? quiet : channel->deadline;
@@ -81,7 +81,7 @@ static int wait_ready(struct ssh_channel *channel, int fd, short events, struct 
         if (n < 0 && errno != EINTR)
             return err_sys(err, errno, "wait for a machine");
         if (n > 0 && polls[SLOT_ERR].revents)
-            keep_words(channel);
+            keep_error_words(channel);
         if (n > 0 && polls[SLOT_CANCEL].revents)
             return err_set(err, ERR_CANCELED, "canceled");
         if (n > 0 && (polls[SLOT_IN].revents || polls[SLOT_OUT].revents))
@@ -100,14 +100,14 @@ void ssh_channel_drain(struct ssh_channel *channel, int64_t wait)
         struct timespec room;
 
         if (ppoll(&poll_err, 1, clock_left(until, &room), NULL) > 0)
-            keep_words(channel);
+            keep_error_words(channel);
     }
 }
 
 /* --- reading -------------------------------------------------------------------------- */
 
 /* Some more bytes, one at least. */
-static int read_more(struct ssh_channel *channel, struct err *err)
+static int read_channel(struct ssh_channel *channel, struct err *err)
 {
     for (;;) {
         char *room = buf_reserve(&channel->ahead, CHUNK);
@@ -115,7 +115,7 @@ static int read_more(struct ssh_channel *channel, struct err *err)
 
         if (!room)
             return err_set(err, ERR_LIMIT, "it sends more than was asked for");
-        if (wait_ready(channel, channel->in, POLLIN, err) < 0)
+        if (wait_channel(channel, channel->in, POLLIN, err) < 0)
             return -1;
         n = read(channel->in, room, CHUNK);
         if (n > 0) {
@@ -143,7 +143,7 @@ int ssh_channel_line(struct ssh_channel *channel, size_t max, struct arena *aren
         }
         if (seen.n > max)
             return err_set(err, ERR_LIMIT, "it sends something else than was asked for");
-        if (read_more(channel, err) < 0)
+        if (read_channel(channel, err) < 0)
             return -1;
     }
 }
@@ -151,7 +151,7 @@ int ssh_channel_line(struct ssh_channel *channel, size_t max, struct arena *aren
 static int fill_ahead(struct ssh_channel *channel, size_t size, struct err *err)
 {
     while (channel->ahead.n < size)
-        if (read_more(channel, err) < 0)
+        if (read_channel(channel, err) < 0)
             return -1;
     return 0;
 }
@@ -185,7 +185,7 @@ int ssh_channel_write(struct ssh_channel *channel, struct str bytes, struct err 
     while (bytes.n > 0) {
         ssize_t n;
 
-        if (wait_ready(channel, channel->out, POLLOUT, err) < 0)
+        if (wait_channel(channel, channel->out, POLLOUT, err) < 0)
             return -1;
         n = write(channel->out, bytes.p, bytes.n < CHUNK ? bytes.n : CHUNK);
         if (n > 0)

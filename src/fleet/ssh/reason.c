@@ -35,7 +35,7 @@ static const struct {
     { "Connection refused", "is its ssh server running, on this port?" },
 };
 
-static const char *find_hint(struct str words)
+static const char *find_ssh_hint(struct str words)
 {
     for (size_t i = 0; i < ARRAY_LEN(hints); i++)
         if (str_find(words, str_from(hints[i].words), 0) != STR_NONE)
@@ -44,7 +44,7 @@ static const char *find_hint(struct str words)
 }
 
 /* The last lines as one, and nothing that a terminal would obey. */
-static void add_plain(struct buf *out, struct str words)
+static void add_plain_words(struct buf *out, struct str words)
 {
     bool gap = false;
 
@@ -68,9 +68,9 @@ const char *ssh_reason_find(struct arena *arena, const struct ssh_machine *machi
                             struct str words, const char *otherwise)
 {
     AUTO_BUF struct buf out = BUF_INIT(4 * SSH_REASON_MAX);
-    const char *hint = find_hint(words);
+    const char *hint = find_ssh_hint(words);
 
-    add_plain(&out, words);
+    add_plain_words(&out, words);
     if (out.n == 0)
         buf_add_text(&out, otherwise);
     if (hint)

@@ -67,7 +67,7 @@ const char *const ssh_roster_fixed[] = {
 
 /* --- words that go to ssh ------------------------------------------------------------- */
 
-static bool has_control(const char *text)
+static bool has_control_char(const char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == '\x7f')
@@ -82,7 +82,7 @@ static const char *find_fault(const char *word)
         return "may not begin with '-'";
     if (strlen(word) > SSH_ROSTER_WORD_MAX)
         return "has more than 255 bytes";
-    if (has_control(word) || strpbrk(word, " '\"\\`$;&|<>(){}*?!#"))
+    if (has_control_char(word) || strpbrk(word, " '\"\\`$;&|<>(){}*?!#"))
         return "has a character that no name has";
     return NULL;
 }
@@ -100,7 +100,7 @@ static struct str split_option(const char *option, struct str *ret_value)
     return (struct str){ option, n };
 }
 
-static bool is_called(struct str key, const char *name)
+static bool is_machine_called(struct str key, const char *name)
 {
     return key.n == strlen(name) && strncasecmp(key.p, name, key.n) == 0;
 }
@@ -118,14 +118,14 @@ static const char *refuse_trust(struct str key, struct str value)
 {
     static const char *const strict[] = { "yes", "ask", "accept-new" };
 
-    if (is_called(key, "StrictHostKeyChecking")) {
+    if (is_machine_called(key, "StrictHostKeyChecking")) {
         for (size_t i = 0; i < ARRAY_LEN(strict); i++)
-            if (is_called(value, strict[i]))
+            if (is_machine_called(value, strict[i]))
                 return NULL;
         return "host keys are always checked: use 'yes' or 'accept-new'";
     }
-    if (is_called(key, "UserKnownHostsFile") &&
-        (str_eq_text(value, "/dev/null") || is_called(value, "none")))
+    if (is_machine_called(key, "UserKnownHostsFile") &&
+        (str_eq_text(value, "/dev/null") || is_machine_called(value, "none")))
         return "host keys are always checked, and must be kept in a file";
     return NULL;
 }
@@ -137,11 +137,11 @@ const char *ssh_roster_refuse_option(struct arena *arena, const char *option)
 
     if (key.n == 0 || value.n == 0)
         return "it is not KEY=VALUE, as for 'ssh -o'";
-    if (has_control(option) || strlen(option) > SSH_ROSTER_OPTION_MAX)
+    if (has_control_char(option) || strlen(option) > SSH_ROSTER_OPTION_MAX)
         return "it has control characters, or more than 1024 bytes";
     if (is_fixed(key))
         return arena_printf(arena, "zester sets '%.*s' itself", STR_ARG(key));
-    if (is_called(key, "ConnectTimeout"))
+    if (is_machine_called(key, "ConnectTimeout"))
         return "write 'timeout' instead";
     return refuse_trust(key, value);
 }
@@ -163,7 +163,7 @@ static void check_machine(struct arena *arena, const struct value *entry,
     check_word(value_point(entry, "host"), "host", machine->host, diags);
     check_word(value_point(entry, "user"), "user", machine->user, diags);
     check_word(value_point(entry, "sudo_user"), "sudo_user", machine->sudo_user, diags);
-    if (machine->identity && (machine->identity[0] == '-' || has_control(machine->identity)))
+    if (machine->identity && (machine->identity[0] == '-' || has_control_char(machine->identity)))
         (void)value_diag(diags, value_point(entry, "identity"), "'identity' is not a path");
     if (machine->sudo_user && !machine->sudo) {
         (void)value_diag(diags, value_point(entry, "sudo_user"),
@@ -211,8 +211,8 @@ static int decode_entry(struct arena *arena, const struct value *entry, struct s
     return params_decode(arena, rows, &policy, entry, machine, diags);
 }
 
-static void add_machine(struct arena *arena, const struct value_pair *pair,
-                        struct ssh_machines *machines, struct diags *diags)
+static void add_roster_machine(struct arena *arena, const struct value_pair *pair,
+                               struct ssh_machines *machines, struct diags *diags)
 {
     struct ssh_machine machine = { 0 };
     struct err err;
@@ -256,7 +256,7 @@ int ssh_roster_parse(struct arena *arena, const char *file, struct str text,
         return diag_add(diags, value_place(&doc), "a roster has at most %d machines",
                         SSH_ROSTER_MACHINES_MAX);
     for (size_t i = 0; i < doc.map->count; i++)
-        add_machine(arena, &doc.map->pairs[i], ret, diags);
+        add_roster_machine(arena, &doc.map->pairs[i], ret, diags);
     diags_sort(diags, before);
     return diags_count(diags) > before ? -1 : 0;
 }

@@ -89,21 +89,21 @@ struct line {
     VEC(const char *) words;
 };
 
-static void add_word(struct line *line, const char *word)
+static void add_ssh_word(struct line *line, const char *word)
 {
     VEC_PUSH_IN(line->arena, &line->words, word);
 }
 
-static void add_option(struct line *line, const char *option)
+static void add_ssh_option(struct line *line, const char *option)
 {
-    add_word(line, "-o");
-    add_word(line, option);
+    add_ssh_word(line, "-o");
+    add_ssh_word(line, option);
 }
 
-static void add_pair(struct line *line, const char *option, const char *word)
+static void add_ssh_pair(struct line *line, const char *option, const char *word)
 {
-    add_word(line, option);
-    add_word(line, word);
+    add_ssh_word(line, option);
+    add_ssh_word(line, word);
 }
 
 /* The first value of an option counts: ours, those of the roster, then what the files of ssh say.
@@ -113,27 +113,27 @@ const char *const *ssh_script_argv(struct arena *arena, const struct ssh_machine
 {
     struct line line = { .arena = arena };
 
-    add_word(&line, ssh);
+    add_ssh_word(&line, ssh);
     for (const char *const *fixed = ssh_roster_fixed; *fixed; fixed++)
-        add_option(&line, *fixed);
-    add_option(&line, arena_printf(arena, "ConnectTimeout=%lld",
-                                   (long long)((machine->timeout + SECOND - 1) / SECOND)));
+        add_ssh_option(&line, *fixed);
+    add_ssh_option(&line, arena_printf(arena, "ConnectTimeout=%lld",
+                                       (long long)((machine->timeout + SECOND - 1) / SECOND)));
     for (size_t i = 0; i < machine->options.n; i++)
-        add_option(&line, machine->options.p[i]);
-    add_option(&line, "StrictHostKeyChecking=yes");
+        add_ssh_option(&line, machine->options.p[i]);
+    add_ssh_option(&line, "StrictHostKeyChecking=yes");
     if (machine->identity) {
-        add_option(&line, "IdentitiesOnly=yes");
-        add_pair(&line, "-i", machine->identity);
+        add_ssh_option(&line, "IdentitiesOnly=yes");
+        add_ssh_pair(&line, "-i", machine->identity);
     }
     if (machine->user)
-        add_pair(&line, "-l", machine->user);
+        add_ssh_pair(&line, "-l", machine->user);
     if (machine->port)
-        add_pair(&line, "-p", arena_printf(arena, "%lld", (long long)machine->port));
-    add_word(&line, "-T");
-    add_word(&line, "--");
-    add_word(&line, machine->host);
-    add_word(&line, make_command(arena, machine, script));
-    add_word(&line, NULL);
+        add_ssh_pair(&line, "-p", arena_printf(arena, "%lld", (long long)machine->port));
+    add_ssh_word(&line, "-T");
+    add_ssh_word(&line, "--");
+    add_ssh_word(&line, machine->host);
+    add_ssh_word(&line, make_command(arena, machine, script));
+    add_ssh_word(&line, NULL);
     return line.words.p;
 }
 

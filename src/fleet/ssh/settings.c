@@ -33,8 +33,8 @@ static int take_secrets(struct arena *arena, const char *path, struct str *text,
 }
 
 /* One without secrets is read again when it is needed. */
-static int read_file(struct arena *arena, const struct tree *tree, const char *path,
-                     struct ssh_settings *settings, struct err *err)
+static int read_settings_file(struct arena *arena, const struct tree *tree, const char *path,
+                              struct ssh_settings *settings, struct err *err)
 {
     struct str *held = ARENA_NEW(arena, struct str), text;
 
@@ -50,15 +50,15 @@ static int read_file(struct arena *arena, const struct tree *tree, const char *p
     return 0;
 }
 
-static int read_files(struct arena *arena, const struct tree *tree, struct ssh_settings *settings,
-                      struct err *err)
+static int read_settings_files(struct arena *arena, const struct tree *tree,
+                               struct ssh_settings *settings, struct err *err)
 {
     struct tree_names names;
 
     if (tree_list(tree, arena, ".", &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
-        if (read_file(arena, tree, *name, settings, err) < 0)
+        if (read_settings_file(arena, tree, *name, settings, err) < 0)
             return -1;
     return 0;
 }
@@ -74,14 +74,14 @@ int ssh_settings_open(struct arena *arena, const char *folder, struct ssh_settin
     *ret = (struct ssh_settings){ .folder = folder,
                                   .files = MAP_INIT_IN(arena),
                                   .secrets = MAP_INIT_IN(arena) };
-    rc = read_files(arena, tree, ret, err);
+    rc = read_settings_files(arena, tree, ret, err);
     tree_free(tree);
     return rc;
 }
 
 /* --- one machine ------------------------------------------------------------------------ */
 
-static int open_secret(void *self, struct str name, struct str *ret_text, struct err *err)
+static int open_ssh_secret(void *self, struct str name, struct str *ret_text, struct err *err)
 {
     const struct ssh_settings *settings = self;
     const struct sanitize_secret *secret = map_find(&settings->secrets, name);
@@ -106,7 +106,7 @@ int ssh_settings_render(const struct ssh_settings *settings, struct arena *arena
         .grains = facts_grains(arena, facts),
         .subject = { .id = str_from(name), .facts = facts },
         .environment = facts_environment(facts),
-        .open_secret = open_secret,
+        .open_secret = open_ssh_secret,
         .secret_user = &own,
         .strict_templates = true,
     };

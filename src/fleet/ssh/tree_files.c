@@ -48,7 +48,8 @@ static bool is_left_out(const char *path)
     return false;
 }
 
-static int add_file(struct arena *arena, struct ssh_tree *parcel, const char *name, struct err *err)
+static int add_tree_file(struct arena *arena, struct ssh_tree *parcel, const char *name,
+                         struct err *err)
 {
     struct ssh_file file = { .path = name };
     char *sum = arena_alloc(arena, SHA256_HEX_SIZE);
@@ -82,7 +83,7 @@ int ssh_tree_open(struct arena *arena, const char *folder, struct ssh_tree *ret,
         return -1;
     }
     VEC_EACH (&names.list, name)
-        if (!is_left_out(*name) && add_file(arena, &parcel, *name, err) < 0) {
+        if (!is_left_out(*name) && add_tree_file(arena, &parcel, *name, err) < 0) {
             tree_free(parcel.tree);
             return -1;
         }

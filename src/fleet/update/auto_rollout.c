@@ -36,7 +36,8 @@ static struct promoted find_promoted(struct arena *arena, const struct auto_roll
     return found;
 }
 
-static bool is_under_way(const struct auto_rollout_world *world, enum update_component component)
+static bool is_rollout_under_way(const struct auto_rollout_world *world,
+                                 enum update_component component)
 {
     VEC_EACH (&world->rollouts.list, rollout)
         if (rollout->config.component == component && !update_rollout_is_over(rollout->state))
@@ -55,7 +56,7 @@ static bool skip_word(struct str *rest, const char *word)
 }
 
 /* The number of a rollout of this version; 0: it is another one. */
-static int64_t read_number(const struct update_rollout *rollout, const char *version)
+static int64_t read_rollout_name(const struct update_rollout *rollout, const char *version)
 {
     struct str rest = str_from(rollout->id);
     int64_t number;
@@ -77,7 +78,7 @@ const struct update_rollout *auto_rollout_last(const struct auto_rollout_world *
 
     VEC_EACH (&world->rollouts.list, rollout) {
         const int64_t number =
-            rollout->config.component == component ? read_number(rollout, version) : 0;
+            rollout->config.component == component ? read_rollout_name(rollout, version) : 0;
 
         if (number > highest) {
             highest = number;
@@ -94,7 +95,7 @@ static bool find_served(const struct auto_rollout_world *world,
 {
     VEC_EACH (&world->rollouts.list, rollout) {
         if (rollout->config.component != version->component ||
-            rollout->config.promotion != promotion || !read_number(rollout, version->version))
+            rollout->config.promotion != promotion || !read_rollout_name(rollout, version->version))
             continue;
         if (rollout->state == UPDATE_ROLLOUT_ABORTED)
             return false;
@@ -107,8 +108,8 @@ static bool find_served(const struct auto_rollout_world *world,
 /* --- nodes ------------------------------------------------------------------------------ */
 
 /* The newest that is promoted for the node's system. */
-static const struct update_manifest *find_wanted(const struct promoted *promoted,
-                                                 const struct update_node *node)
+static const struct update_manifest *find_wanted_version(const struct promoted *promoted,
+                                                         const struct update_node *node)
 {
     VEC_EACH (&promoted->list, manifest)
         if (strcmp((*manifest)->goos, node->goos) == 0 &&
@@ -117,21 +118,21 @@ static const struct update_manifest *find_wanted(const struct promoted *promoted
     return NULL;
 }
 
-static bool is_due(const struct promoted *promoted, const struct update_manifest *version,
-                   const struct update_node *node)
+static bool is_update_due(const struct promoted *promoted, const struct update_manifest *version,
+                          const struct update_node *node)
 {
     const struct update_manifest *wanted;
 
     if (node->component != version->component || node->degraded || node->veto[0] ||
         (node->state != UPDATE_IDLE && node->state != UPDATE_CONFIRMED))
         return false;
-    wanted = find_wanted(promoted, node);
+    wanted = find_wanted_version(promoted, node);
     return wanted && strcmp(wanted->version, version->version) == 0 &&
            node->protocol >= wanted->min_protocol &&
            update_version_compare(node->version, version->version) < 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_version_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -145,10 +146,10 @@ static struct param_strs find_due(struct arena *arena, const struct auto_rollout
     } due = { 0 };
 
     VEC_EACH (&world->nodes.list, node)
-        if (is_due(promoted, version, node) && !map_has(served, str_from(node->id)))
+        if (is_update_due(promoted, version, node) && !map_has(served, str_from(node->id)))
             VEC_PUSH_IN(arena, &due.list, node->id);
     if (due.list.n > 0)
-        qsort(due.list.p, due.list.n, sizeof(due.list.p[0]), compare_names);
+        qsort(due.list.p, due.list.n, sizeof(due.list.p[0]), compare_version_names);
     return (struct param_strs){ due.list.n < ROLLOUT_NODES_MAX ? due.list.n : ROLLOUT_NODES_MAX,
                                 due.list.p };
 }
@@ -184,7 +185,7 @@ static bool plan_version(struct arena *arena, const struct auto_rollout_world *w
     *ret = (struct auto_rollout){
         .id = arena_printf(arena, AUTO_ROLLOUT_PREFIX "%s-%s-r%lld",
                            update_component_name(version->component), version->version,
-                           last ? (long long)read_number(last, version->version) + 1 : 1LL),
+                           last ? (long long)read_rollout_name(last, version->version) + 1 : 1LL),
         .version = version->version,
         .nodes = nodes,
         .promotion = promotion,
@@ -198,7 +199,7 @@ bool auto_rollout_next(struct arena *arena, const struct auto_rollout_world *wor
     const struct promoted promoted = find_promoted(arena, world, component);
     const char *tried = "";
 
-    if (is_under_way(world, component))
+    if (is_rollout_under_way(world, component))
         return false;
     VEC_EACH (&promoted.list, manifest) {
         if (strcmp((*manifest)->version, tried) != 0 &&

@@ -8,19 +8,19 @@
 
 #define NEVER INT64_MAX
 
-static struct keeper_slot *slot_of(struct keeper *keeper, enum keeper_place place)
+static struct keeper_slot *find_keeper_slot(struct keeper *keeper, enum keeper_place place)
 {
     return &keeper->record.slots[place];
 }
 
 static void clear_slot(struct keeper *keeper, enum keeper_place place)
 {
-    *slot_of(keeper, place) = (struct keeper_slot){ 0 };
+    *find_keeper_slot(keeper, place) = (struct keeper_slot){ 0 };
 }
 
 static void move_slot(struct keeper *keeper, enum keeper_place from, enum keeper_place to)
 {
-    *slot_of(keeper, to) = *slot_of(keeper, from);
+    *find_keeper_slot(keeper, to) = *find_keeper_slot(keeper, from);
     clear_slot(keeper, from);
 }
 
@@ -29,7 +29,7 @@ static int64_t now_of(const struct keeper *keeper)
     return keeper->world->now(keeper->self);
 }
 
-static int64_t later(const struct keeper *keeper, int64_t ns)
+static int64_t compute_deadline(const struct keeper *keeper, int64_t ns)
 {
     const int64_t now = now_of(keeper);
 
@@ -45,7 +45,8 @@ static void copy_note(char note[static KEEPER_NOTE_SIZE], const char *text)
 static void set_note(struct keeper *keeper, enum keeper_place place, const char *text)
 {
     copy_note(keeper->record.note, text);
-    memcpy(keeper->record.failed, slot_of(keeper, place)->version, sizeof(keeper->record.failed));
+    memcpy(keeper->record.failed, find_keeper_slot(keeper, place)->version,
+           sizeof(keeper->record.failed));
 }
 
 /* Several things wait for a time; the world knows the earliest. */
@@ -65,7 +66,8 @@ static void wait_on(struct keeper *keeper)
 }
 
 /* The only writer of the state. What cannot be written down is not done. */
-static int enter(struct keeper *keeper, enum update_state state, const char *words, struct err *err)
+static int enter_state(struct keeper *keeper, enum update_state state, const char *words,
+                       struct err *err)
 {
     const enum update_state before = keeper->record.state;
 
@@ -79,11 +81,11 @@ static int enter(struct keeper *keeper, enum update_state state, const char *wor
 }
 
 /* A step that is done already: a record that lags behind is put right by keeper_recover. */
-static void arrive(struct keeper *keeper, enum update_state state, const char *words)
+static void arrive_at_state(struct keeper *keeper, enum update_state state, const char *words)
 {
     struct err err;
 
-    if (enter(keeper, state, words, &err) == 0)
+    if (enter_state(keeper, state, words, &err) == 0)
         return;
     keeper->record.state = state;
     keeper->world->changed(keeper->self, err.text);
@@ -105,7 +107,7 @@ static int64_t pause_before_restart(struct keeper *keeper)
 static void count_failure(struct keeper *keeper)
 {
     keeper->failures++;
-    keeper->restart_at = later(keeper, pause_before_restart(keeper));
+    keeper->restart_at = compute_deadline(keeper, pause_before_restart(keeper));
     if (keeper->failures >= keeper->times.degraded_after && !keeper->degraded) {
         keeper->degraded = true;
         keeper->world->changed(keeper->self, "the daemon does not stay up, node is degraded");
@@ -153,29 +155,29 @@ static void begin_soak(struct keeper *keeper)
     keeper->ready_since = 0;
     keeper->misses = keeper->failures = 0;
     keeper->degraded = keeper->was_ready = keeper->soak_passed = keeper->is_probing = false;
-    keeper->probe_at = later(keeper, keeper->times.probe_interval);
-    keeper->confirm_by = later(keeper, within);
+    keeper->probe_at = compute_deadline(keeper, keeper->times.probe_interval);
+    keeper->confirm_by = compute_deadline(keeper, within);
 }
 
 /* The daemon is down: swap, and let the new one prove itself. */
-static void swap_in(struct keeper *keeper)
+static void swap_slots_in(struct keeper *keeper)
 {
     struct err err;
 
     if (keeper->world->swap_in(keeper->self, &err) < 0) {
         set_note(keeper, KEEPER_STAGING, err.text);
-        arrive(keeper, UPDATE_STAGED, "the new version cannot be put in place");
+        arrive_at_state(keeper, UPDATE_STAGED, "the new version cannot be put in place");
     } else {
         move_slot(keeper, KEEPER_CURRENT, KEEPER_PREV);
         move_slot(keeper, KEEPER_STAGING, KEEPER_CURRENT);
         keeper->record.soak_starts = 0;
-        arrive(keeper, UPDATE_SOAKING, "the new version is in place and soaks");
+        arrive_at_state(keeper, UPDATE_SOAKING, "the new version is in place and soaks");
         begin_soak(keeper);
     }
     start_child(keeper);
 }
 
-static void swap_back(struct keeper *keeper)
+static void swap_slots_back(struct keeper *keeper)
 {
     struct err err;
 
@@ -183,10 +185,10 @@ static void swap_back(struct keeper *keeper)
     keeper->degraded = false;
     if (keeper->world->swap_back(keeper->self, &err) < 0) {
         set_note(keeper, KEEPER_CURRENT, err.text);
-        arrive(keeper, UPDATE_IDLE, "cannot roll back, running what is there");
+        arrive_at_state(keeper, UPDATE_IDLE, "cannot roll back, running what is there");
     } else {
         move_slot(keeper, KEEPER_PREV, KEEPER_CURRENT);
-        arrive(keeper, UPDATE_IDLE, "rolled back");
+        arrive_at_state(keeper, UPDATE_IDLE, "rolled back");
     }
     start_child(keeper);
 }
@@ -197,9 +199,9 @@ static void go_on_down(struct keeper *keeper)
     if (keeper->is_ending)
         return;
     if (keeper->record.state == UPDATE_APPLYING)
-        swap_in(keeper);
+        swap_slots_in(keeper);
     else if (keeper->record.state == UPDATE_ROLLING_BACK)
-        swap_back(keeper);
+        swap_slots_back(keeper);
 }
 
 static void stop_and_go_on(struct keeper *keeper)
@@ -214,7 +216,7 @@ static void roll_back(struct keeper *keeper, const char *why)
     struct err err;
 
     set_note(keeper, KEEPER_CURRENT, why);
-    if (enter(keeper, UPDATE_ROLLING_BACK, why, &err) < 0) {
+    if (enter_state(keeper, UPDATE_ROLLING_BACK, why, &err) < 0) {
         /* A full disk must not keep a bad version: the swap alone needs no room. */
         keeper->record.state = UPDATE_ROLLING_BACK;
         keeper->world->changed(keeper->self, err.text);
@@ -226,7 +228,7 @@ static void drop_staged(struct keeper *keeper, const char *words)
 {
     keeper->world->discard(keeper->self);
     clear_slot(keeper, KEEPER_STAGING);
-    arrive(keeper, UPDATE_IDLE, words);
+    arrive_at_state(keeper, UPDATE_IDLE, words);
 }
 
 /* --- commands ------------------------------------------------------------------------ */
@@ -234,7 +236,7 @@ static void drop_staged(struct keeper *keeper, const char *words)
 typedef int command_fn(struct keeper *keeper, const struct update_command *command,
                        struct err *err);
 
-static bool is_slot(const struct keeper_slot *slot, const struct update_command *command)
+static bool is_commanded_slot(const struct keeper_slot *slot, const struct update_command *command)
 {
     return strcmp(slot->version, command->version) == 0 &&
            (!command->sha256[0] || strcmp(slot->sha256, command->sha256) == 0);
@@ -242,11 +244,11 @@ static bool is_slot(const struct keeper_slot *slot, const struct update_command 
 
 static int refuse_busy(struct keeper *keeper, const struct update_command *command, struct err *err)
 {
-    return err_set(
-        err, ERR_BUSY, "cannot %s: this node is %s version '%s'", update_verb_name(command->verb),
-        update_state_name(keeper->record.state),
-        slot_of(keeper, keeper->record.state == UPDATE_SOAKING ? KEEPER_CURRENT : KEEPER_STAGING)
-            ->version);
+    return err_set(err, ERR_BUSY, "cannot %s: this node is %s version '%s'",
+                   update_verb_name(command->verb), update_state_name(keeper->record.state),
+                   find_keeper_slot(keeper, keeper->record.state == UPDATE_SOAKING ? KEEPER_CURRENT
+                                                                                   : KEEPER_STAGING)
+                       ->version);
 }
 
 static int refuse_unstaged(struct keeper *keeper, const struct update_command *command,
@@ -257,7 +259,8 @@ static int refuse_unstaged(struct keeper *keeper, const struct update_command *c
                    update_verb_name(command->verb), command->version);
 }
 
-static int do_nothing(struct keeper *keeper, const struct update_command *command, struct err *err)
+static int ignore_command(struct keeper *keeper, const struct update_command *command,
+                          struct err *err)
 {
     (void)keeper;
     (void)command;
@@ -265,18 +268,19 @@ static int do_nothing(struct keeper *keeper, const struct update_command *comman
     return 0;
 }
 
-static int prepare(struct keeper *keeper, const struct update_command *command, struct err *err)
+static int prepare_update(struct keeper *keeper, const struct update_command *command,
+                          struct err *err)
 {
-    struct keeper_slot *staging = slot_of(keeper, KEEPER_STAGING);
+    struct keeper_slot *staging = find_keeper_slot(keeper, KEEPER_STAGING);
 
-    if (is_slot(slot_of(keeper, KEEPER_CURRENT), command))
+    if (is_commanded_slot(find_keeper_slot(keeper, KEEPER_CURRENT), command))
         return 0; /* it runs already */
     keeper->world->discard(keeper->self);
     (void)snprintf(staging->version, sizeof(staging->version), "%s", command->version);
     (void)snprintf(staging->sha256, sizeof(staging->sha256), "%s", command->sha256);
     keeper->record.soak = command->soak > 0 ? command->soak : keeper->times.soak;
     keeper->record.note[0] = keeper->record.failed[0] = '\0';
-    if (enter(keeper, UPDATE_PREPARING, "fetching a new version", err) < 0) {
+    if (enter_state(keeper, UPDATE_PREPARING, "fetching a new version", err) < 0) {
         clear_slot(keeper, KEEPER_STAGING);
         return -1;
     }
@@ -287,20 +291,21 @@ static int prepare(struct keeper *keeper, const struct update_command *command, 
 static int prepare_other(struct keeper *keeper, const struct update_command *command,
                          struct err *err)
 {
-    if (is_slot(slot_of(keeper, KEEPER_STAGING), command))
+    if (is_commanded_slot(find_keeper_slot(keeper, KEEPER_STAGING), command))
         return 0;
     if (keeper->record.state == UPDATE_PREPARING)
         keeper->world->cancel_fetch(keeper->self);
-    return prepare(keeper, command, err);
+    return prepare_update(keeper, command, err);
 }
 
-static int apply(struct keeper *keeper, const struct update_command *command, struct err *err)
+static int apply_update(struct keeper *keeper, const struct update_command *command,
+                        struct err *err)
 {
-    if (!is_slot(slot_of(keeper, KEEPER_STAGING), command))
+    if (!is_commanded_slot(find_keeper_slot(keeper, KEEPER_STAGING), command))
         return refuse_unstaged(keeper, command, err);
     if (command->soak > 0)
         keeper->record.soak = command->soak;
-    if (enter(keeper, UPDATE_APPLYING, "applying the new version", err) < 0)
+    if (enter_state(keeper, UPDATE_APPLYING, "applying the new version", err) < 0)
         return -1;
     stop_and_go_on(keeper);
     return 0;
@@ -309,22 +314,23 @@ static int apply(struct keeper *keeper, const struct update_command *command, st
 /* Told a second time: fine, if it is about the version that runs. */
 static int apply_again(struct keeper *keeper, const struct update_command *command, struct err *err)
 {
-    return is_slot(slot_of(keeper, KEEPER_CURRENT), command)
+    return is_commanded_slot(find_keeper_slot(keeper, KEEPER_CURRENT), command)
                ? 0
                : refuse_unstaged(keeper, command, err);
 }
 
-static int confirm(struct keeper *keeper, const struct update_command *command, struct err *err)
+static int confirm_update(struct keeper *keeper, const struct update_command *command,
+                          struct err *err)
 {
-    if (!is_slot(slot_of(keeper, KEEPER_CURRENT), command))
+    if (!is_commanded_slot(find_keeper_slot(keeper, KEEPER_CURRENT), command))
         return refuse_busy(keeper, command, err);
     if (!keeper->soak_passed)
         return err_set(err, ERR_BUSY, "version '%s' has not passed its soak time yet",
                        command->version);
-    return enter(keeper, UPDATE_CONFIRMED, "the new version is confirmed", err);
+    return enter_state(keeper, UPDATE_CONFIRMED, "the new version is confirmed", err);
 }
 
-static int drop(struct keeper *keeper, const struct update_command *command, struct err *err)
+static int drop_update(struct keeper *keeper, const struct update_command *command, struct err *err)
 {
     (void)command;
     (void)err;
@@ -336,10 +342,11 @@ static int drop(struct keeper *keeper, const struct update_command *command, str
 
 static int go_back(struct keeper *keeper, const struct update_command *command, struct err *err)
 {
-    if (command->version[0] && !is_slot(slot_of(keeper, KEEPER_CURRENT), command))
+    if (command->version[0] &&
+        !is_commanded_slot(find_keeper_slot(keeper, KEEPER_CURRENT), command))
         return err_set(err, ERR_NOT_FOUND, "version '%s' is not the one that runs",
                        command->version);
-    if (!slot_of(keeper, KEEPER_PREV)->sha256[0])
+    if (!find_keeper_slot(keeper, KEEPER_PREV)->sha256[0])
         return err_set(err, ERR_NOT_FOUND, "there is no previous version to go back to");
     roll_back(keeper, "rolled back by a command");
     return 0;
@@ -347,13 +354,13 @@ static int go_back(struct keeper *keeper, const struct update_command *command, 
 
 /* clang-format off */
 static command_fn *const commands[UPDATE_STATES][UPDATE_VERBS] = {
-    [UPDATE_IDLE]         = { prepare,       apply_again, refuse_unstaged, do_nothing, do_nothing },
-    [UPDATE_PREPARING]    = { prepare_other, refuse_busy, refuse_busy,     drop,       do_nothing },
-    [UPDATE_STAGED]       = { prepare_other, apply,       refuse_busy,     drop,       do_nothing },
-    [UPDATE_APPLYING]     = { refuse_busy,   do_nothing,  refuse_busy,     refuse_busy, do_nothing },
-    [UPDATE_SOAKING]      = { refuse_busy,   apply_again, confirm,         go_back,    do_nothing },
-    [UPDATE_CONFIRMED]    = { prepare,       apply_again, apply_again,     go_back,    do_nothing },
-    [UPDATE_ROLLING_BACK] = { refuse_busy,   refuse_busy, refuse_busy,     do_nothing, do_nothing },
+    [UPDATE_IDLE]         = { prepare_update,       apply_again, refuse_unstaged, ignore_command, ignore_command },
+    [UPDATE_PREPARING]    = { prepare_other, refuse_busy, refuse_busy,     drop_update,       ignore_command },
+    [UPDATE_STAGED]       = { prepare_other, apply_update,       refuse_busy,     drop_update,       ignore_command },
+    [UPDATE_APPLYING]     = { refuse_busy,   ignore_command,  refuse_busy,     refuse_busy, ignore_command },
+    [UPDATE_SOAKING]      = { refuse_busy,   apply_again, confirm_update,         go_back,    ignore_command },
+    [UPDATE_CONFIRMED]    = { prepare_update,       apply_again, apply_again,     go_back,    ignore_command },
+    [UPDATE_ROLLING_BACK] = { refuse_busy,   refuse_busy, refuse_busy,     ignore_command, ignore_command },
 };
 /* clang-format on */
 
@@ -365,9 +372,9 @@ static const struct keeper_slot *pending_slot(struct keeper *keeper)
     switch (keeper->record.state) {
     case UPDATE_PREPARING:
     case UPDATE_STAGED:
-    case UPDATE_APPLYING: return slot_of(keeper, KEEPER_STAGING);
+    case UPDATE_APPLYING: return find_keeper_slot(keeper, KEEPER_STAGING);
     case UPDATE_SOAKING:
-    case UPDATE_CONFIRMED: return slot_of(keeper, KEEPER_CURRENT);
+    case UPDATE_CONFIRMED: return find_keeper_slot(keeper, KEEPER_CURRENT);
     case UPDATE_IDLE:
     case UPDATE_ROLLING_BACK: break;
     }
@@ -393,7 +400,7 @@ void keeper_command(struct keeper *keeper, const struct update_command *command,
         .failed_version = keeper->record.failed,
         .state = keeper->record.state,
         .uptime = keeper_uptime(keeper),
-        .running_version = slot_of(keeper, KEEPER_CURRENT)->version,
+        .running_version = find_keeper_slot(keeper, KEEPER_CURRENT)->version,
         .soak_passed = keeper->record.state == UPDATE_SOAKING && keeper->soak_passed,
     };
     wait_on(keeper);
@@ -409,7 +416,7 @@ void keeper_fetched(struct keeper *keeper, const char *error)
         set_note(keeper, KEEPER_STAGING, error);
         drop_staged(keeper, error);
     } else {
-        arrive(keeper, UPDATE_STAGED, "the new version is staged");
+        arrive_at_state(keeper, UPDATE_STAGED, "the new version is staged");
     }
     wait_on(keeper);
 }
@@ -469,7 +476,7 @@ void keeper_probed(struct keeper *keeper, enum keeper_probe result)
     keeper->is_probing = false;
     if (keeper->record.state != UPDATE_SOAKING)
         return;
-    keeper->probe_at = later(keeper, keeper->times.probe_interval);
+    keeper->probe_at = compute_deadline(keeper, keeper->times.probe_interval);
     if (result == KEEPER_READY)
         count_ready(keeper);
     else if (result == KEEPER_NOT_READY && !keeper->world->has_bus(keeper->self))
@@ -479,7 +486,7 @@ void keeper_probed(struct keeper *keeper, enum keeper_probe result)
     wait_on(keeper);
 }
 
-static void restart(struct keeper *keeper)
+static void restart_update(struct keeper *keeper)
 {
     if (keeper->record.state == UPDATE_ROLLING_BACK || keeper->record.state == UPDATE_APPLYING)
         go_on_down(keeper);
@@ -492,7 +499,7 @@ void keeper_tick(struct keeper *keeper)
     const int64_t now = now_of(keeper);
 
     if (keeper->child == KEEPER_DOWN && !keeper->is_ending && now >= keeper->restart_at)
-        restart(keeper);
+        restart_update(keeper);
     if (keeper->record.state == UPDATE_SOAKING && now >= keeper->confirm_by)
         roll_back(keeper, "the new version was not confirmed in time");
     if (keeper->record.state == UPDATE_SOAKING && !keeper->is_probing && now >= keeper->probe_at) {
@@ -531,7 +538,7 @@ static bool has_hash(const struct keeper *keeper, enum keeper_place place, const
 /* The swap was the last step before the crash, or was not reached. */
 static void recover_apply(struct keeper *keeper, const char *const seen[static KEEPER_PLACES])
 {
-    if (strcmp(slot_of(keeper, KEEPER_STAGING)->sha256, seen[KEEPER_CURRENT]) == 0) {
+    if (strcmp(find_keeper_slot(keeper, KEEPER_STAGING)->sha256, seen[KEEPER_CURRENT]) == 0) {
         move_slot(keeper, KEEPER_CURRENT, KEEPER_PREV);
         move_slot(keeper, KEEPER_STAGING, KEEPER_CURRENT);
         keeper->record.state = UPDATE_SOAKING;
@@ -545,7 +552,7 @@ static void recover_rollback(struct keeper *keeper, const char *const seen[stati
 {
     if (has_hash(keeper, KEEPER_PREV, seen[KEEPER_PREV]))
         return; /* still to do */
-    if (strcmp(slot_of(keeper, KEEPER_PREV)->sha256, seen[KEEPER_CURRENT]) == 0)
+    if (strcmp(find_keeper_slot(keeper, KEEPER_PREV)->sha256, seen[KEEPER_CURRENT]) == 0)
         move_slot(keeper, KEEPER_PREV, KEEPER_CURRENT);
     keeper->record.state = UPDATE_IDLE;
 }
@@ -593,11 +600,11 @@ int keeper_recover(struct keeper *keeper, const struct keeper_record *record,
 
 void keeper_begin(struct keeper *keeper)
 {
-    arrive(keeper, keeper->record.state, "watching");
+    arrive_at_state(keeper, keeper->record.state, "watching");
     if (keeper->record.state != UPDATE_STAGED)
         keeper->world->discard(keeper->self);
     if (keeper->record.state == UPDATE_SOAKING)
         begin_soak(keeper);
-    restart(keeper);
+    restart_update(keeper);
     wait_on(keeper);
 }

@@ -63,7 +63,8 @@ static int compare_result(const void *node, const void *result)
     return strcmp(node, ((const struct update_result *)result)->node);
 }
 
-static struct update_result *find_result(const struct update_rollout *rollout, const char *node)
+static struct update_result *find_node_result(const struct update_rollout *rollout,
+                                              const char *node)
 {
     if (rollout->node_results.list.n == 0)
         return NULL;
@@ -93,7 +94,7 @@ struct param_strs rollout_next_nodes(struct arena *arena, const struct update_ro
     for (size_t i = 0; batch && i < batch->list->count; i++) {
         const struct value *name = &batch->list->items[i];
         const struct update_result *result =
-            value_is(name, VALUE_STR) ? find_result(rollout, name->s.p) : NULL;
+            value_is(name, VALUE_STR) ? find_node_result(rollout, name->s.p) : NULL;
 
         if (result && !is_final(result->status) && (!is_aborting || is_in_flight(result)))
             VEC_PUSH_IN(arena, &nodes.list, result->node);
@@ -145,8 +146,8 @@ static enum phase find_phase(const struct update_rollout *rollout, const struct 
     return PHASE_BUSY;
 }
 
-static void set_result(struct step *step, struct update_result *result,
-                       enum update_node_result status, const char *error)
+static void set_node_result(struct step *step, struct update_result *result,
+                            enum update_node_result status, const char *error)
 {
     if (result->status == status && !error[0])
         return;
@@ -162,23 +163,24 @@ static void add_order(struct step *step, const struct update_result *result, enu
     VEC_PUSH_IN(step->arena, &step->orders->list, (struct rollout_order){ result->node, verb });
 }
 
-static int64_t elapsed(struct value_time from, struct value_time to)
+static int64_t compute_elapsed(struct value_time from, struct value_time to)
 {
     return (to.seconds - from.seconds) * SECOND + (int64_t)to.nanoseconds -
            (int64_t)from.nanoseconds;
 }
 
 /* Nothing came of it within the limit. A soak takes its time, and ends by itself. */
-static bool is_late(const struct step *step, const struct update_result *result, enum phase phase)
+static bool is_node_late(const struct step *step, const struct update_result *result,
+                         enum phase phase)
 {
     int64_t limit = step->round->node_limit;
 
     if (phase == PHASE_SOAKING || phase == PHASE_READY)
         limit += step->rollout->config.soak_time * 3;
-    return elapsed(result->updated, step->round->now) > limit;
+    return compute_elapsed(result->updated, step->round->now) > limit;
 }
 
-static bool has_failed(const struct step *step, const struct rollout_view *view)
+static bool has_rollout_failed(const struct step *step, const struct rollout_view *view)
 {
     return view->said.error[0] &&
            strcmp(view->said.failed_version, step->rollout->config.version) == 0;
@@ -190,10 +192,10 @@ static void advance_free(struct step *step, struct update_result *result,
     const bool was_asked = result->note[0] != '\0' || result->status == UPDATE_NODE_PREPARED;
 
     if (result->status == UPDATE_NODE_APPLIED) {
-        set_result(step, result, UPDATE_NODE_ROLLED_BACK,
-                   view->said.error[0] ? view->said.error : "rolled back by the node");
-    } else if (was_asked && has_failed(step, view)) {
-        set_result(step, result, UPDATE_NODE_FAILED, view->said.error);
+        set_node_result(step, result, UPDATE_NODE_ROLLED_BACK,
+                        view->said.error[0] ? view->said.error : "rolled back by the node");
+    } else if (was_asked && has_rollout_failed(step, view)) {
+        set_node_result(step, result, UPDATE_NODE_FAILED, view->said.error);
     } else {
         step->has_changed |= result->note[0] == '\0';
         result->note = NOTE_ASKED;
@@ -205,27 +207,27 @@ static void advance_node(struct step *step, struct update_result *result,
                          const struct rollout_view *view, enum phase phase)
 {
     if (view->refusal) {
-        set_result(step, result, UPDATE_NODE_FAILED, view->refusal);
+        set_node_result(step, result, UPDATE_NODE_FAILED, view->refusal);
         return;
     }
-    if (phase != PHASE_DONE && is_late(step, result, phase)) {
-        set_result(step, result, UPDATE_NODE_FAILED,
-                   phase == PHASE_SILENT ? "does not answer" : "makes no progress");
+    if (phase != PHASE_DONE && is_node_late(step, result, phase)) {
+        set_node_result(step, result, UPDATE_NODE_FAILED,
+                        phase == PHASE_SILENT ? "does not answer" : "makes no progress");
         return;
     }
     switch (phase) {
     case PHASE_FREE: advance_free(step, result, view); break;
     case PHASE_STAGED:
-        if (result->status == UPDATE_NODE_APPLIED && has_failed(step, view))
-            set_result(step, result, UPDATE_NODE_FAILED, view->said.error);
+        if (result->status == UPDATE_NODE_APPLIED && has_rollout_failed(step, view))
+            set_node_result(step, result, UPDATE_NODE_FAILED, view->said.error);
         else if (result->status != UPDATE_NODE_APPLIED)
-            set_result(step, result, UPDATE_NODE_PREPARED, "");
+            set_node_result(step, result, UPDATE_NODE_PREPARED, "");
         break;
     case PHASE_SOAKING:
-    case PHASE_READY: set_result(step, result, UPDATE_NODE_APPLIED, ""); break;
+    case PHASE_READY: set_node_result(step, result, UPDATE_NODE_APPLIED, ""); break;
     case PHASE_DONE:
-        set_result(step, result, is_in_flight(result) ? UPDATE_NODE_CONFIRMED : UPDATE_NODE_SKIPPED,
-                   "");
+        set_node_result(step, result,
+                        is_in_flight(result) ? UPDATE_NODE_CONFIRMED : UPDATE_NODE_SKIPPED, "");
         break;
     case PHASE_FOREIGN: add_order(step, result, UPDATE_ROLLBACK); break;
     case PHASE_SILENT:
@@ -236,7 +238,7 @@ static void advance_node(struct step *step, struct update_result *result,
 /* A node that has soaked does not wait for slow ones until it goes back by itself. */
 static bool has_waited(const struct step *step, const struct update_result *result)
 {
-    return elapsed(result->updated, step->round->now) > step->rollout->config.soak_time * 2;
+    return compute_elapsed(result->updated, step->round->now) > step->rollout->config.soak_time * 2;
 }
 
 /* What all nodes of the batch that are not done have reached. */
@@ -246,7 +248,7 @@ static void give_orders(struct step *step, const enum phase *phases)
     bool all_staged = true, all_ready = true;
 
     for (size_t i = 0; i < nodes->n; i++) {
-        const struct update_result *result = find_result(step->rollout, nodes->p[i]);
+        const struct update_result *result = find_node_result(step->rollout, nodes->p[i]);
 
         if (is_final(result->status))
             continue;
@@ -254,12 +256,12 @@ static void give_orders(struct step *step, const enum phase *phases)
         all_ready &= phases[i] == PHASE_READY;
     }
     for (size_t i = 0; i < nodes->n; i++) {
-        struct update_result *result = find_result(step->rollout, nodes->p[i]);
+        struct update_result *result = find_node_result(step->rollout, nodes->p[i]);
 
         if (is_final(result->status))
             continue;
         if (phases[i] == PHASE_STAGED && all_staged) {
-            set_result(step, result, UPDATE_NODE_APPLIED, "");
+            set_node_result(step, result, UPDATE_NODE_APPLIED, "");
             add_order(step, result, UPDATE_APPLY);
         } else if (phases[i] == PHASE_READY && (all_ready || has_waited(step, result))) {
             add_order(step, result, UPDATE_CONFIRM);
@@ -298,7 +300,7 @@ static void set_state(struct step *step, enum update_rollout_state state)
         step->rollout->finished_at = step->round->now;
 }
 
-static struct value_time after(struct value_time now, int64_t ns)
+static struct value_time add_time_span(struct value_time now, int64_t ns)
 {
     const int64_t sum = (int64_t)now.nanoseconds + ns % SECOND;
 
@@ -307,12 +309,12 @@ static struct value_time after(struct value_time now, int64_t ns)
 }
 
 /* Nodes of the next batch have their limit from its beginning on. */
-static void begin_batch(struct step *step)
+static void begin_rollout_batch(struct step *step)
 {
     const struct value *batch = current_batch(step->rollout);
 
     for (size_t i = 0; batch && i < batch->list->count; i++) {
-        struct update_result *result = find_result(step->rollout, batch->list->items[i].s.p);
+        struct update_result *result = find_node_result(step->rollout, batch->list->items[i].s.p);
 
         if (result)
             result->updated = step->rollout->pause_until;
@@ -330,8 +332,8 @@ static void end_batch(struct step *step)
         return;
     }
     set_state(step, UPDATE_ROLLOUT_PREPARING);
-    rollout->pause_until = after(step->round->now, rollout->config.batch_pause);
-    begin_batch(step);
+    rollout->pause_until = add_time_span(step->round->now, rollout->config.batch_pause);
+    begin_rollout_batch(step);
 }
 
 /* What the batch as a whole does now. */
@@ -341,7 +343,7 @@ static void name_state(struct step *step)
     enum update_node_result least = UPDATE_NODE_CONFIRMED;
 
     for (size_t i = 0; i < nodes->n; i++) {
-        const struct update_result *result = find_result(step->rollout, nodes->p[i]);
+        const struct update_result *result = find_node_result(step->rollout, nodes->p[i]);
 
         if (result->status < least)
             least = result->status;
@@ -367,8 +369,8 @@ static void take_back(struct step *step, struct update_result *result,
 {
     switch (phase) {
     case PHASE_FREE:
-    case PHASE_FOREIGN: set_result(step, result, UPDATE_NODE_ROLLED_BACK, ""); return;
-    case PHASE_DONE: set_result(step, result, UPDATE_NODE_CONFIRMED, ""); return;
+    case PHASE_FOREIGN: set_node_result(step, result, UPDATE_NODE_ROLLED_BACK, ""); return;
+    case PHASE_DONE: set_node_result(step, result, UPDATE_NODE_CONFIRMED, ""); return;
     case PHASE_STAGED:
     case PHASE_SOAKING:
     case PHASE_READY: add_order(step, result, UPDATE_ROLLBACK); break;
@@ -378,8 +380,8 @@ static void take_back(struct step *step, struct update_result *result,
         break;
     case PHASE_SILENT: break;
     }
-    if (is_late(step, result, PHASE_SILENT))
-        set_result(step, result, UPDATE_NODE_FAILED, "was not rolled back: does not answer");
+    if (is_node_late(step, result, PHASE_SILENT))
+        set_node_result(step, result, UPDATE_NODE_FAILED, "was not rolled back: does not answer");
 }
 
 static void step_abort(struct step *step, const enum phase *phases)
@@ -388,7 +390,7 @@ static void step_abort(struct step *step, const enum phase *phases)
     bool is_over = true;
 
     for (size_t i = 0; i < nodes->n; i++) {
-        struct update_result *result = find_result(step->rollout, nodes->p[i]);
+        struct update_result *result = find_node_result(step->rollout, nodes->p[i]);
 
         take_back(step, result, &step->round->views[i], phases[i]);
         is_over &= is_final(result->status);
@@ -411,10 +413,11 @@ bool rollout_step(struct arena *arena, struct update_rollout *rollout,
         step_abort(&step, phases);
         return step.has_changed;
     }
-    if (elapsed(rollout->pause_until, round->now) < 0)
+    if (compute_elapsed(rollout->pause_until, round->now) < 0)
         return false;
     for (size_t i = 0; i < round->nodes->n; i++)
-        advance_node(&step, find_result(rollout, round->nodes->p[i]), &round->views[i], phases[i]);
+        advance_node(&step, find_node_result(rollout, round->nodes->p[i]), &round->views[i],
+                     phases[i]);
     count_failures(&step);
     if (rollout->state == UPDATE_ROLLOUT_ABORTING) {
         vec_clear(&orders->list);

@@ -44,7 +44,7 @@ void seal_sign(struct arena *arena, struct update_manifest *manifest, const stru
     manifest->signature = buf_copy(&base64, arena).p;
 }
 
-static bool is_trusted(const char *key, const struct param_strs *trusted)
+static bool is_key_trusted(const char *key, const struct param_strs *trusted)
 {
     for (size_t i = 0; i < trusted->n; i++)
         if (strcmp(trusted->p[i], key) == 0)
@@ -64,7 +64,7 @@ static bool are_words(const struct update_command *command)
     return true;
 }
 
-static int verify(const struct update_command *command, struct str text, struct err *err)
+static int verify_seal(const struct update_command *command, struct str text, struct err *err)
 {
     AUTO_BUF struct buf signature = BUF_INIT(ED25519_SIGNATURE_SIZE);
     struct nats_nkey key;
@@ -93,10 +93,10 @@ int seal_check(const struct update_command *command, const struct param_strs *tr
         return err_set(err, ERR_UNSAFE, "version '%s' is not signed", command->version);
     if (trusted->n == 0)
         return err_set(err, ERR_UNSAFE, "this node trusts no key: set trusted_keys");
-    if (!is_trusted(command->key, trusted))
+    if (!is_key_trusted(command->key, trusted))
         return err_set(err, ERR_UNSAFE,
                        "version '%s' is signed with '%.64s', which this node does not trust",
                        command->version, command->key);
     print_facts(&facts, &text);
-    return verify(command, buf_view(&text), err);
+    return verify_seal(command, buf_view(&text), err);
 }

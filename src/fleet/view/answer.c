@@ -62,7 +62,8 @@ const char *fleet_answer_status(const struct fleet_answer *answer)
 
 /* --- values ------------------------------------------------------------------------- */
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_answer_text(struct arena *arena, struct value_map *map, const char *key,
+                            const char *text)
 {
     if (text && text[0])
         value_map_set(arena, map, value_text(key), value_text(text));
@@ -89,13 +90,13 @@ static struct value result_value(struct arena *arena, const struct exec_result *
         value_map_set(arena, map, value_text("details"), result->details);
     value_map_set(arena, map, value_text("duration"),
                   duration_value(arena, result->duration, readable));
-    set_text(arena, map, "diff", result->diff);
-    set_text(arena, map, "error", result->error);
-    set_text(arena, map, "place", result->place);
+    put_answer_text(arena, map, "diff", result->diff);
+    put_answer_text(arena, map, "error", result->error);
+    put_answer_text(arena, map, "place", result->place);
     if (result->skipped)
         value_map_set(arena, map, value_text("skipped"), value_bool(true));
-    set_text(arena, map, "skip_reason", result->skip_reason);
-    set_text(arena, map, "cause", result->cause);
+    put_answer_text(arena, map, "skip_reason", result->skip_reason);
+    put_answer_text(arena, map, "cause", result->cause);
     return value_map(map);
 }
 
@@ -112,7 +113,7 @@ struct value fleet_answer_value(struct arena *arena, const struct fleet_answer *
     value_map_set(arena, map, value_text("success"),
                   value_bool(!fleet_answer_is_silent(answer) && answer->success));
     value_map_set(arena, map, value_text("results"), value_list(results));
-    set_text(arena, map, "error", fleet_answer_error(answer));
+    put_answer_text(arena, map, "error", fleet_answer_error(answer));
     return value_map(map);
 }
 
@@ -124,6 +125,6 @@ struct value fleet_answer_summary(struct arena *arena, const struct fleet_answer
     value_map_set(arena, map, value_text("success"), value_bool(answer->success));
     value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
     value_map_set(arena, map, value_text("duration"), value_int(answer->duration));
-    set_text(arena, map, "error", answer->error);
+    put_answer_text(arena, map, "error", answer->error);
     return value_map(map);
 }

@@ -32,7 +32,8 @@ void fleet_approvals_sort(struct fleet_approvals *approvals)
               compare_approvals);
 }
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_approval_text(struct arena *arena, struct value_map *map, const char *key,
+                              const char *text)
 {
     value_map_set(arena, map, value_text(key), value_text(text));
 }
@@ -59,18 +60,18 @@ struct value fleet_approval_value(struct arena *arena, const struct approval *ap
 
     for (size_t i = 0; i < job->targets.n; i++)
         value_list_push(arena, targets, value_text(peel_id_name(arena, job->targets.p[i])));
-    set_text(arena, map, "jid", approval->jid);
-    set_text(arena, map, "state", approval_state_name(approval->state));
-    set_text(arena, map, "asked_by", approval->asked_by);
-    set_text(arena, map, "asked", time_text(arena, approval->asked));
-    set_text(arena, map, "function", job->function);
-    set_text(arena, map, "id", job->state_id);
+    put_approval_text(arena, map, "jid", approval->jid);
+    put_approval_text(arena, map, "state", approval_state_name(approval->state));
+    put_approval_text(arena, map, "asked_by", approval->asked_by);
+    put_approval_text(arena, map, "asked", time_text(arena, approval->asked));
+    put_approval_text(arena, map, "function", job->function);
+    put_approval_text(arena, map, "id", job->state_id);
     value_map_set(arena, map, value_text("args"), job->args);
     set_more(arena, map, job);
-    set_text(arena, map, "target", job->target_expr);
+    put_approval_text(arena, map, "target", job->target_expr);
     value_map_set(arena, map, value_text("targets"), value_list(targets));
-    set_text(arena, map, "decided_by", approval->decided_by);
-    set_text(arena, map, "reason", approval->reason);
-    set_text(arena, map, "error", approval->error);
+    put_approval_text(arena, map, "decided_by", approval->decided_by);
+    put_approval_text(arena, map, "reason", approval->reason);
+    put_approval_text(arena, map, "error", approval->error);
     return value_map(map);
 }

@@ -12,7 +12,7 @@
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static void add_record(struct fleet_enrollments *enrollments, struct str value)
+static void add_enrollment_record(struct fleet_enrollments *enrollments, struct str value)
 {
     struct enrollment record;
     struct err err;
@@ -25,7 +25,7 @@ static void add_record(struct fleet_enrollments *enrollments, struct str value)
 void fleet_enrollments_take(struct fleet_enrollments *enrollments, struct str key, struct str value)
 {
     if (str_starts(key, STR(ADMISSION_ID)))
-        add_record(enrollments, value);
+        add_enrollment_record(enrollments, value);
     else if (str_starts(key, STR(ADMISSION_INDEX)))
         (void)map_set(&enrollments->current, arena_str(enrollments->arena, value), enrollments);
 }

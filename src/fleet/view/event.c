@@ -7,7 +7,8 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/exec.h"
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_event_view_text(struct arena *arena, struct value_map *map, const char *key,
+                                const char *text)
 {
     value_map_set(arena, map, value_text(key), value_text(text));
 }
@@ -38,9 +39,9 @@ struct value fleet_event_receipt(struct arena *arena, const struct fleet_event *
 {
     struct value_map *map = value_map_new(arena, 4);
 
-    set_text(arena, map, "id", sent->id);
-    set_text(arena, map, "tag", sent->event.tag);
-    set_text(arena, map, "match_key", sent->key);
-    set_text(arena, map, "subject", sent->subject);
+    put_event_view_text(arena, map, "id", sent->id);
+    put_event_view_text(arena, map, "tag", sent->event.tag);
+    put_event_view_text(arena, map, "match_key", sent->key);
+    put_event_view_text(arena, map, "subject", sent->subject);
     return value_map(map);
 }

@@ -6,15 +6,16 @@
 #include "fleet/wire/peel_id.h"
 
 /* One that was approved may have credentials from before: then it says when they end. */
-static bool has_credentials(const struct enrollment *record, int64_t now)
+static bool has_valid_credentials(const struct enrollment *record, int64_t now)
 {
     return (record->state == ENROLLMENT_ISSUED || record->state == ENROLLMENT_ACTIVE ||
             record->state == ENROLLMENT_APPROVED) &&
            record->expires_at.seconds > now;
 }
 
-static struct issuer_peels *find_group(struct fleet_issuers *issuers,
-                                       const struct fleet_issuer_keys *keys, const char *issuer)
+static struct issuer_peels *find_issuer_group(struct fleet_issuers *issuers,
+                                              const struct fleet_issuer_keys *keys,
+                                              const char *issuer)
 {
     if (!issuer || !issuer[0])
         return keys->account ? &issuers->unmoved : &issuers->account;
@@ -38,8 +39,8 @@ void fleet_issuers_sort(const struct fleet_enrollments *enrollments,
         if (!map_has(&enrollments->current, str_from(record->id)))
             continue;
         read++;
-        if (has_credentials(record, now))
-            VEC_PUSH_IN(arena, &find_group(ret_issuers, keys, record->issuer)->list,
+        if (has_valid_credentials(record, now))
+            VEC_PUSH_IN(arena, &find_issuer_group(ret_issuers, keys, record->issuer)->list,
                         peel_id_name(arena, record->peel_id));
     }
     ret_issuers->unreadable = map_count(&enrollments->current) - read;

@@ -12,7 +12,7 @@
 
 /* --- which -------------------------------------------------------------------------- */
 
-static bool has_target(const struct job *job, const char *peel)
+static bool has_job_target(const struct job *job, const char *peel)
 {
     for (size_t i = 0; i < job->targets.n; i++)
         if (strcmp(job->targets.p[i], peel) == 0)
@@ -20,9 +20,9 @@ static bool has_target(const struct job *job, const char *peel)
     return false;
 }
 
-static bool is_listed(const struct job_filter *filter, const struct job *job)
+static bool is_job_listed(const struct job_filter *filter, const struct job *job)
 {
-    return (!filter->peel || has_target(job, filter->peel)) &&
+    return (!filter->peel || has_job_target(job, filter->peel)) &&
            (!filter->function || strcmp(filter->function, job->function) == 0) &&
            (!filter->status || strcmp(filter->status, job_status_name(job->status)) == 0) &&
            (!filter->user || strcmp(filter->user, job->user) == 0);
@@ -59,7 +59,7 @@ static size_t count_needed(const struct fleet_jobs *jobs)
 }
 
 /* False: it cannot be read. */
-static bool add_record(struct fleet_jobs *jobs, struct str bytes)
+static bool add_job_record(struct fleet_jobs *jobs, struct str bytes)
 {
     struct fleet_jobs_item item = { .bytes = arena_str(&jobs->arena, bytes) };
     struct err err;
@@ -86,39 +86,39 @@ static void keep_jobs(struct fleet_jobs *jobs, size_t from, size_t to)
     kept.list.p = NULL;
     kept.list.n = kept.list.cap = kept.bytes = 0;
     for (size_t i = from; i < to && i < jobs->list.n; i++)
-        (void)add_record(&kept, jobs->list.p[i].bytes);
+        (void)add_job_record(&kept, jobs->list.p[i].bytes);
     arena_done(&jobs->arena);
     *jobs = kept;
 }
 
-static bool is_over(const struct fleet_jobs *jobs)
+static bool is_listing_over(const struct fleet_jobs *jobs)
 {
     return jobs->bytes_max > 0 && jobs->bytes > jobs->bytes_max;
 }
 
-static bool is_wanted(const struct fleet_jobs *jobs, struct str bytes)
+static bool is_job_wanted(const struct fleet_jobs *jobs, struct str bytes)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct job job;
     struct err err;
 
     return record_decode(&scratch, &job_type, 1, bytes, &job, &err) == 0 &&
-           is_listed(&jobs->filter, &job);
+           is_job_listed(&jobs->filter, &job);
 }
 
 void fleet_jobs_take(struct fleet_jobs *jobs, struct str key, struct str value)
 {
     const size_t needed = count_needed(jobs);
 
-    if (jobs->is_full || str_starts(key, STR(FLEET_JOBS_ACTIVE)) || !is_wanted(jobs, value))
+    if (jobs->is_full || str_starts(key, STR(FLEET_JOBS_ACTIVE)) || !is_job_wanted(jobs, value))
         return;
     jobs->matched++;
-    (void)add_record(jobs, value);
-    if ((jobs->list.n < 2 * needed || jobs->list.n < SLACK_MIN) && !is_over(jobs))
+    (void)add_job_record(jobs, value);
+    if ((jobs->list.n < 2 * needed || jobs->list.n < SLACK_MIN) && !is_listing_over(jobs))
         return;
     sort_jobs(jobs);
     keep_jobs(jobs, 0, needed);
-    jobs->is_full = is_over(jobs);
+    jobs->is_full = is_listing_over(jobs);
 }
 
 void fleet_jobs_end(struct fleet_jobs *jobs)

@@ -21,7 +21,7 @@
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static const char *copy_text(struct arena *arena, const char *text, const char *otherwise)
+static const char *copy_peel_text(struct arena *arena, const char *text, const char *otherwise)
 {
     struct str kept = str_slice(str_from(text ? text : ""), 0, FLEET_PEEL_TEXT_MAX);
 
@@ -34,7 +34,7 @@ static const char *fact_text(struct arena *arena, const struct value *facts, con
 {
     const struct value *inner = value_get(facts, map);
 
-    return copy_text(arena, inner ? value_get_text(inner, key) : NULL, "-");
+    return copy_peel_text(arena, inner ? value_get_text(inner, key) : NULL, "-");
 }
 
 struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id)
@@ -72,7 +72,7 @@ void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entr
         fleet_peels_note_facts(peels, entry->key, &facts);
 }
 
-static struct param_strs copy_texts(struct arena *arena, struct param_strs from)
+static struct param_strs copy_peel_texts(struct arena *arena, struct param_strs from)
 {
     const char **texts = ARENA_ARRAY(arena, const char *, from.n + 1);
 
@@ -89,8 +89,8 @@ void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
     peel->run.id = arena_strdup(peels->arena, run->id);
     peel->run.function = arena_strdup(peels->arena, run->function);
     peel->run.error = arena_strdup(peels->arena, run->error);
-    peel->run.refs = copy_texts(peels->arena, run->refs);
-    peel->run.differs = copy_texts(peels->arena, run->differs);
+    peel->run.refs = copy_peel_texts(peels->arena, run->refs);
+    peel->run.differs = copy_peel_texts(peels->arena, run->differs);
 }
 
 void fleet_peels_offer_run(struct fleet_peels *peels, struct fleet_peel *peel,
@@ -120,7 +120,7 @@ bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry
         return false;
     peel->seen = entry->time;
     if (strcmp(peel->version, beat.version) != 0)
-        peel->version = copy_text(peels->arena, beat.version, "");
+        peel->version = copy_peel_text(peels->arena, beat.version, "");
     if (beat.run.kind != VALUE_MAP ||
         record_read(&scratch, &lastrun_type, 1, &beat.run, &run, &err) < 0)
         return false;
@@ -144,7 +144,7 @@ void fleet_peels_copy(struct fleet_peels *peels, const struct fleet_peel *from)
         fleet_peels_keep_run(peels, peel, &from->run);
 }
 
-static int compare_peels(const void *a, const void *b)
+static int compare_peel_ids(const void *a, const void *b)
 {
     const struct fleet_peel *left = *(const struct fleet_peel *const *)a;
     const struct fleet_peel *right = *(const struct fleet_peel *const *)b;
@@ -155,7 +155,7 @@ static int compare_peels(const void *a, const void *b)
 void fleet_peels_sort(struct fleet_peels *peels)
 {
     if (peels->list.n > 1)
-        qsort(peels->list.p, peels->list.n, sizeof(peels->list.p[0]), compare_peels);
+        qsort(peels->list.p, peels->list.n, sizeof(peels->list.p[0]), compare_peel_ids);
 }
 
 void fleet_peels_take_presence(struct fleet_peels *peels, const struct nats_kv_entry *entry)
@@ -244,7 +244,7 @@ const char *fleet_peel_describe_drift(struct arena *arena, const struct fleet_pe
 
 /* --- values ------------------------------------------------------------------------- */
 
-static void put_value(struct arena *arena, struct value *map, const char *key, struct value v)
+static void put_peel_value(struct arena *arena, struct value *map, const char *key, struct value v)
 {
     value_map_set(arena, map->map, value_text(key), v);
 }
@@ -255,7 +255,7 @@ static struct value time_or_null(struct arena *arena, int64_t seconds)
                        : value_null();
 }
 
-static struct value list_texts(struct arena *arena, struct param_strs texts)
+static struct value list_peel_texts(struct arena *arena, struct param_strs texts)
 {
     struct value_list *list = value_list_new(arena, texts.n);
 
@@ -268,19 +268,19 @@ static struct value describe_run(struct arena *arena, const struct lastrun *run)
 {
     struct value map = value_map(value_map_new(arena, 10));
 
-    put_value(arena, &map, "id", value_text(run->id));
-    put_value(arena, &map, "function", value_text(run->function));
-    put_value(arena, &map, "refs", list_texts(arena, run->refs));
-    put_value(arena, &map, "time", time_or_null(arena, run->time.seconds));
-    put_value(arena, &map, "test", value_bool(run->test));
-    put_value(arena, &map, "success", value_bool(run->success));
-    put_value(arena, &map, "states", value_int(run->states));
-    put_value(arena, &map, "changed", value_int(run->changed));
-    put_value(arena, &map, "failed", value_int(run->failed));
-    put_value(arena, &map, "skipped", value_int(run->skipped));
-    put_value(arena, &map, "duration", value_int(run->duration));
+    put_peel_value(arena, &map, "id", value_text(run->id));
+    put_peel_value(arena, &map, "function", value_text(run->function));
+    put_peel_value(arena, &map, "refs", list_peel_texts(arena, run->refs));
+    put_peel_value(arena, &map, "time", time_or_null(arena, run->time.seconds));
+    put_peel_value(arena, &map, "test", value_bool(run->test));
+    put_peel_value(arena, &map, "success", value_bool(run->success));
+    put_peel_value(arena, &map, "states", value_int(run->states));
+    put_peel_value(arena, &map, "changed", value_int(run->changed));
+    put_peel_value(arena, &map, "failed", value_int(run->failed));
+    put_peel_value(arena, &map, "skipped", value_int(run->skipped));
+    put_peel_value(arena, &map, "duration", value_int(run->duration));
     if (run->error[0])
-        put_value(arena, &map, "error", value_text(run->error));
+        put_peel_value(arena, &map, "error", value_text(run->error));
     return map;
 }
 
@@ -291,15 +291,16 @@ struct value fleet_peel_value(struct arena *arena, const struct fleet_peel *peel
     const struct lastrun none = { 0 };
     const struct lastrun *run = peel->has_run ? &peel->run : &none;
 
-    put_value(arena, &map, "peel_id", value_text(peel->name));
-    put_value(arena, &map, "os", value_text(peel->os));
-    put_value(arena, &map, "arch", value_text(peel->arch));
-    put_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
-    put_value(arena, &map, "last_seen", time_or_null(arena, peel->last_seen / CLOCK_SECOND));
-    put_value(arena, &map, "converged", time_or_null(arena, run->converged.seconds));
-    put_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
-    put_value(arena, &map, "differs", list_texts(arena, run->differs));
-    put_value(arena, &map, "differs_count", value_int(lastrun_count_differs(run)));
-    put_value(arena, &map, "last_run", peel->has_run ? describe_run(arena, run) : value_null());
+    put_peel_value(arena, &map, "peel_id", value_text(peel->name));
+    put_peel_value(arena, &map, "os", value_text(peel->os));
+    put_peel_value(arena, &map, "arch", value_text(peel->arch));
+    put_peel_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
+    put_peel_value(arena, &map, "last_seen", time_or_null(arena, peel->last_seen / CLOCK_SECOND));
+    put_peel_value(arena, &map, "converged", time_or_null(arena, run->converged.seconds));
+    put_peel_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
+    put_peel_value(arena, &map, "differs", list_peel_texts(arena, run->differs));
+    put_peel_value(arena, &map, "differs_count", value_int(lastrun_count_differs(run)));
+    put_peel_value(arena, &map, "last_run",
+                   peel->has_run ? describe_run(arena, run) : value_null());
     return map;
 }

@@ -38,7 +38,7 @@ static struct value as_text(struct arena *arena, const struct value *v)
     return value_str(arena_str(arena, str_trim_right(buf_view(&out))));
 }
 
-static struct value print_details(struct arena *arena, const struct value_map *details)
+static struct value print_reply_details(struct arena *arena, const struct value_map *details)
 {
     struct value_map *map = value_map_new(arena, details->count);
 
@@ -81,7 +81,7 @@ static void measure_text(struct room *room, size_t n)
 }
 
 /* Both ends: a log says at its end what went wrong. */
-static struct str cut_text(struct arena *arena, struct str text, size_t max)
+static struct str shorten_reply_text(struct arena *arena, struct str text, size_t max)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     size_t begin = max / 2, end = text.n - max / 2;
@@ -108,12 +108,12 @@ static void measure_result(struct room *room, const struct exec_result *result)
 
 static void cut_result(struct arena *arena, struct exec_result *result, size_t max)
 {
-    result->diff = cut_text(arena, str_from(result->diff), max).p;
-    result->error = cut_text(arena, str_from(result->error), max).p;
+    result->diff = shorten_reply_text(arena, str_from(result->diff), max).p;
+    result->error = shorten_reply_text(arena, str_from(result->error), max).p;
     for (size_t i = 0; result->details.kind == VALUE_MAP && i < result->details.map->count; i++) {
         struct value *v = &result->details.map->pairs[i].value;
 
-        *v = value_str(cut_text(arena, v->s, max));
+        *v = value_str(shorten_reply_text(arena, v->s, max));
     }
 }
 
@@ -160,7 +160,7 @@ static struct exec_response make_response(struct arena *arena, const struct repl
         if (extent == EXTENT_ALL)
             one.needs = report_needs(arena, state);
         if (extent <= EXTENT_ENDS && state->details)
-            one.details = print_details(arena, state->details);
+            one.details = print_reply_details(arena, state->details);
         if (extent == EXTENT_NAMES && one.diff[0])
             one.diff = TOO_LARGE;
         VEC_PUSH_IN(arena, &response.results.list, one);

@@ -35,8 +35,8 @@ const char *charge_config(const struct watchdog_conf *conf)
     return conf->child_config ? conf->child_config : daemons[conf->component].conf->file;
 }
 
-static int read_conf(struct arena *arena, const struct watchdog_conf *conf, void *ret,
-                     struct err *err)
+static int read_charge_conf(struct arena *arena, const struct watchdog_conf *conf, void *ret,
+                            struct err *err)
 {
     const struct daemon_line line = { .file = charge_config(conf),
                                       .given = value_map(value_map_new(arena, 1)) };
@@ -79,7 +79,7 @@ static int read_peel(struct arena *arena, const struct watchdog_conf *conf, stru
     struct peel_conf peel = { 0 };
     const char *cached;
 
-    if (read_conf(arena, conf, &peel, err) < 0)
+    if (read_charge_conf(arena, conf, &peel, err) < 0)
         return -1;
     *ret = (struct charge){ .health_addr = peel.health_addr,
                             .ca_file = peel.nats_ca,
@@ -102,7 +102,7 @@ static int read_master(struct arena *arena, const struct watchdog_conf *conf, st
 
     if (!name)
         return err_set(err, ERR_NOT_FOUND, "this machine has no host name: set 'id'");
-    if (read_conf(arena, conf, &master, err) < 0)
+    if (read_charge_conf(arena, conf, &master, err) < 0)
         return -1;
     *ret = (struct charge){
         .health_addr = master.health_addr,

@@ -35,8 +35,8 @@ static const struct param rows[] = {
 };
 /* clang-format on */
 
-static void check_conf(struct arena *arena, void *values, const struct value *given,
-                       struct diags *diags)
+static void check_watchdog_conf(struct arena *arena, void *values, const struct value *given,
+                                struct diags *diags)
 {
     const struct watchdog_conf *conf = values;
     struct nats_nkey key;
@@ -57,7 +57,7 @@ const struct daemon_conf watchdog_daemon_conf = {
     .file = "/etc/zester/watchdog.yaml",
     .rows = rows,
     .size = sizeof(struct watchdog_conf),
-    .check = check_conf,
+    .check = check_watchdog_conf,
 };
 
 struct keeper_times watchdog_conf_times(const struct watchdog_conf *conf)

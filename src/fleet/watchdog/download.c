@@ -37,7 +37,7 @@ static void mark_failed(struct download *download)
     download->has_failed = true;
 }
 
-static void on_data(void *self, struct str data)
+static void on_download_data(void *self, struct str data)
 {
     struct download *download = self;
 
@@ -55,7 +55,8 @@ static void on_data(void *self, struct str data)
         mark_failed(download);
 }
 
-static int finish(struct download *download, const struct nats_error *error, struct err *err)
+static int finish_download(struct download *download, const struct nats_error *error,
+                           struct err *err)
 {
     char hash[SHA256_HEX_SIZE];
 
@@ -72,7 +73,8 @@ static int finish(struct download *download, const struct nats_error *error, str
     return draft_commit(&download->draft, err);
 }
 
-static void on_done(void *self, const struct nats_error *error, const struct nats_object_info *info)
+static void on_download_done(void *self, const struct nats_error *error,
+                             const struct nats_object_info *info)
 {
     struct download *download = self;
     const struct download_options options = download->options;
@@ -84,7 +86,7 @@ static void on_done(void *self, const struct nats_error *error, const struct nat
         free_download(download);
         return;
     }
-    result = finish(download, error, &err);
+    result = finish_download(download, error, &err);
     free_download(download);
     options.done(options.self, result < 0 ? err.text : NULL);
 }
@@ -106,8 +108,8 @@ struct download *download_begin(const struct download_options *options)
     if (draft_open(&download->draft, options->path, &how, &err) < 0) {
         arena_done(&download->arena);
         free(download);
-    } else if (nats_object_get(&objects, download->options.object, on_data, on_done, download,
-                               &err) < 0) {
+    } else if (nats_object_get(&objects, download->options.object, on_download_data,
+                               on_download_done, download, &err) < 0) {
         free_download(download);
     } else {
         return download;

@@ -15,7 +15,7 @@ void minder_init(struct minder *minder, struct loop *loop,
     *minder = (struct minder){ .loop = loop, .ended = ended };
 }
 
-static void on_child(struct watch *watch, uint32_t events)
+static void on_child_event(struct watch *watch, uint32_t events)
 {
     struct minder *minder = container_of(watch, struct minder, watch);
     struct process_status status = { .code = -1 };
@@ -48,7 +48,7 @@ int minder_start(struct minder *minder, const char *program, const char *config,
 
     if (process_start(&spec, &minder->process, err) < 0)
         return -1;
-    if (watch_start(&minder->watch, minder->loop, minder->process.pidfd, WATCH_READ, on_child,
+    if (watch_start(&minder->watch, minder->loop, minder->process.pidfd, WATCH_READ, on_child_event,
                     err) == 0)
         return 0;
     minder_signal(minder, SIGKILL);
@@ -65,7 +65,7 @@ void minder_signal(struct minder *minder, int signo)
         log_warning("signal not sent to the daemon error=%s", err.text);
 }
 
-static void on_deadline(struct timer *timer)
+static void on_kill_deadline(struct timer *timer)
 {
     struct minder *minder = container_of(timer, struct minder, deadline);
 
@@ -77,5 +77,5 @@ void minder_stop(struct minder *minder)
 {
     minder_signal(minder, SIGTERM);
     timer_set(loop_timers(minder->loop), &minder->deadline,
-              clock_after(clock_now(), MINDER_STOP_NS), on_deadline);
+              clock_after(clock_now(), MINDER_STOP_NS), on_kill_deadline);
 }

@@ -57,14 +57,14 @@ static const struct record_field stored_fields[] = {
 static const struct record_type stored_type = RECORD_TYPE("slots", struct stored, stored_fields, 0);
 /* clang-format on */
 
-static struct record_file file_of(const struct slots *slots)
+static struct record_file find_slots_file(const struct slots *slots)
 {
     return (struct record_file){ slots->record, &stored_type, 1, RECORD_MAX, FS_SYNC };
 }
 
 int slots_save(const struct slots *slots, const struct keeper_record *record, struct err *err)
 {
-    const struct record_file file = file_of(slots);
+    const struct record_file file = find_slots_file(slots);
     struct stored stored = { .state = record->state,
                              .soak = record->soak,
                              .soak_starts = record->soak_starts,
@@ -77,7 +77,8 @@ int slots_save(const struct slots *slots, const struct keeper_record *record, st
     return record_file_write(&file, &stored, err);
 }
 
-static int read_slot(const struct stored_slot *stored, struct keeper_slot *ret, struct err *err)
+static int read_stored_slot(const struct stored_slot *stored, struct keeper_slot *ret,
+                            struct err *err)
 {
     if (strlen(stored->version) >= sizeof(ret->version) ||
         strlen(stored->sha256) >= sizeof(ret->sha256))
@@ -90,7 +91,7 @@ static int read_slot(const struct stored_slot *stored, struct keeper_slot *ret, 
 int slots_read(const struct slots *slots, struct keeper_record *ret, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct record_file file = file_of(slots);
+    const struct record_file file = find_slots_file(slots);
     struct stored stored;
 
     if (record_file_read(&arena, &file, &stored, err) < 0)
@@ -101,7 +102,7 @@ int slots_read(const struct slots *slots, struct keeper_record *ret, struct err 
     (void)snprintf(ret->note, sizeof(ret->note), "%s", stored.note);
     (void)snprintf(ret->failed, sizeof(ret->failed), "%s", stored.failed);
     for (size_t i = 0; i < KEEPER_PLACES; i++)
-        if (read_slot(&stored.slots[i], &ret->slots[i], err) < 0)
+        if (read_stored_slot(&stored.slots[i], &ret->slots[i], err) < 0)
             return err_wrap(err, "'%s'", slots->record);
     return 0;
 }
@@ -181,7 +182,7 @@ static int keep_current(const struct slots *slots, struct err *err)
     return fs_sync_folder(slots->folder, err);
 }
 
-static int move(const struct slots *slots, enum keeper_place from, struct err *err)
+static int move_stored_slot(const struct slots *slots, enum keeper_place from, struct err *err)
 {
     if (fs_rename(slots->paths[from], slots->paths[KEEPER_CURRENT], err) < 0)
         return -1;
@@ -200,13 +201,13 @@ int slots_swap_in(const struct slots *slots, const char *sha256, struct err *err
     if (keep_current(slots, err) < 0)
         return -1;
     crash_point("slots-swap");
-    return move(slots, KEEPER_STAGING, err);
+    return move_stored_slot(slots, KEEPER_STAGING, err);
 }
 
 int slots_swap_back(const struct slots *slots, struct err *err)
 {
     crash_point("slots-back");
-    return move(slots, KEEPER_PREV, err);
+    return move_stored_slot(slots, KEEPER_PREV, err);
 }
 
 void slots_discard(const struct slots *slots)

@@ -75,7 +75,7 @@ struct watchdog {
 
 static void on_status_due(struct timer *timer);
 
-static bool has_bus(void *self)
+static bool has_watchdog_bus(void *self)
 {
     const struct watchdog *watchdog = self;
 
@@ -103,8 +103,8 @@ static const char *find_veto(struct watchdog *watchdog, struct arena *arena,
     return conf.allow ? NULL : "this machine does not allow updates ('allow: false')";
 }
 
-static int check_command(struct watchdog *watchdog, struct arena *arena,
-                         const struct update_command *command, struct err *err)
+static int check_update_command(struct watchdog *watchdog, struct arena *arena,
+                                const struct update_command *command, struct err *err)
 {
     struct param_strs keys;
     const char *veto;
@@ -139,7 +139,7 @@ static void on_downloaded(void *self, const char *error)
     keeper_fetched(&watchdog->keeper, error);
 }
 
-static void fetch(void *self, const struct update_command *command)
+static void fetch_version(void *self, const struct update_command *command)
 {
     struct watchdog *watchdog = self;
 
@@ -161,7 +161,7 @@ static void cancel_fetch(void *self)
     watchdog->download = NULL;
 }
 
-static int swap_in(void *self, struct err *err)
+static int install_program(void *self, struct err *err)
 {
     struct watchdog *watchdog = self;
 
@@ -169,17 +169,17 @@ static int swap_in(void *self, struct err *err)
                          err);
 }
 
-static int swap_back(void *self, struct err *err)
+static int restore_program(void *self, struct err *err)
 {
     return slots_swap_back(&((struct watchdog *)self)->slots, err);
 }
 
-static void discard(void *self)
+static void discard_download(void *self)
 {
     slots_discard(&((struct watchdog *)self)->slots);
 }
 
-static int start_daemon(void *self, struct err *err)
+static int start_minded_daemon(void *self, struct err *err)
 {
     struct watchdog *watchdog = self;
 
@@ -187,7 +187,7 @@ static int start_daemon(void *self, struct err *err)
                         charge_config(&watchdog->conf), watchdog->slots.lock.fd, err);
 }
 
-static void stop_daemon(void *self)
+static void stop_minded_daemon(void *self)
 {
     minder_stop(&((struct watchdog *)self)->minder);
 }
@@ -205,7 +205,7 @@ static void run_probe(struct background_task *background_task)
         probing->result = answer.status == HTTP_OK ? KEEPER_READY : KEEPER_NOT_READY;
 }
 
-static void on_probed(struct background_task *background_task)
+static void on_daemon_probed(struct background_task *background_task)
 {
     struct probing *probing = container_of(background_task, struct probing, background_task);
     struct watchdog *watchdog = probing->watchdog;
@@ -217,7 +217,7 @@ static void on_probed(struct background_task *background_task)
 }
 
 /* A daemon that serves no health is judged by its life alone. */
-static void probe(void *self)
+static void probe_daemon(void *self)
 {
     struct watchdog *watchdog = self;
     struct probing *probing = mem_zalloc(sizeof(*probing));
@@ -230,11 +230,11 @@ static void probe(void *self)
         charge.health_addr[0]) {
         probing->address = charge.health_addr;
         background_task_begin(&watchdog->background_tasks, &probing->background_task, run_probe,
-                              on_probed);
+                              on_daemon_probed);
         return;
     }
     probing->result = KEEPER_READY;
-    on_probed(&probing->background_task);
+    on_daemon_probed(&probing->background_task);
 }
 
 static void on_wake(struct timer *timer)
@@ -242,7 +242,7 @@ static void on_wake(struct timer *timer)
     keeper_tick(&container_of(timer, struct watchdog, wake)->keeper);
 }
 
-static void wake(void *self, int64_t at)
+static void wake_at(void *self, int64_t at)
 {
     struct watchdog *watchdog = self;
 
@@ -252,13 +252,13 @@ static void wake(void *self, int64_t at)
         timer_set(loop_timers(watchdog->loop), &watchdog->wake, at, on_wake);
 }
 
-static int64_t now(void *self)
+static int64_t read_wall_clock(void *self)
 {
     (void)self;
     return clock_now();
 }
 
-static void on_changed(void *self, const char *words)
+static void on_keeper_changed(void *self, const char *words)
 {
     struct watchdog *watchdog = self;
 
@@ -270,21 +270,21 @@ static void on_changed(void *self, const char *words)
 
 static const struct keeper_world world = {
     .save = save_record,
-    .fetch = fetch,
+    .fetch = fetch_version,
     .cancel_fetch = cancel_fetch,
-    .swap_in = swap_in,
-    .swap_back = swap_back,
-    .discard = discard,
-    .start = start_daemon,
-    .stop = stop_daemon,
-    .probe = probe,
-    .has_bus = has_bus,
-    .wake = wake,
-    .now = now,
-    .changed = on_changed,
+    .swap_in = install_program,
+    .swap_back = restore_program,
+    .discard = discard_download,
+    .start = start_minded_daemon,
+    .stop = stop_minded_daemon,
+    .probe = probe_daemon,
+    .has_bus = has_watchdog_bus,
+    .wake = wake_at,
+    .now = read_wall_clock,
+    .changed = on_keeper_changed,
 };
 
-static void on_ended(struct minder *minder, struct process_status status)
+static void on_daemon_ended(struct minder *minder, struct process_status status)
 {
     struct watchdog *watchdog = container_of(minder, struct watchdog, minder);
     AUTO_BUF struct buf how = BUF_INIT(KEEPER_NOTE_SIZE);
@@ -298,7 +298,7 @@ static void on_ended(struct minder *minder, struct process_status status)
 
 /* --- status and commands ---------------------------------------------------------------- */
 
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+static void on_node_put(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)self;
     (void)revision;
@@ -306,7 +306,8 @@ static void on_put(void *self, const struct nats_error *error, uint64_t revision
         log_debug("status not stored error=%s", error->text);
 }
 
-static void describe_node(struct watchdog *watchdog, struct arena *arena, struct update_node *ret)
+static void describe_update_node(struct watchdog *watchdog, struct arena *arena,
+                                 struct update_node *ret)
 {
     const int64_t wall = clock_wall();
     struct param_strs keys;
@@ -340,19 +341,19 @@ static void on_status_due(struct timer *timer)
 
     timer_set(loop_timers(watchdog->loop), timer,
               clock_after(clock_now(), watchdog->conf.status_interval), on_status_due);
-    if (!has_bus(watchdog))
+    if (!has_watchdog_bus(watchdog))
         return;
-    describe_node(watchdog, &arena, &node);
+    describe_update_node(watchdog, &arena, &node);
     if (record_encode(&bytes, &update_node_type, &node, &err) < 0 ||
         nats_kv_put(&kv,
                     arena_printf(&arena, "%s.%s", update_component_name(watchdog->conf.component),
                                  watchdog->id),
-                    buf_view(&bytes), on_put, watchdog, &err) < 0)
+                    buf_view(&bytes), on_node_put, watchdog, &err) < 0)
         log_debug("status not sent error=%s", err.text);
 }
 
-static void answer(struct watchdog *watchdog, struct str reply,
-                   const struct update_response *response)
+static void answer_command(struct watchdog *watchdog, struct str reply,
+                           const struct update_response *response)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(MESSAGE_MAX);
     struct err err;
@@ -366,13 +367,13 @@ static void answer(struct watchdog *watchdog, struct str reply,
 }
 
 /* A command that is refused here never reaches the keeper. */
-static void obey(struct watchdog *watchdog, struct arena *arena,
-                 const struct update_command *command, struct update_response *ret)
+static void obey_command(struct watchdog *watchdog, struct arena *arena,
+                         const struct update_command *command, struct update_response *ret)
 {
     struct update_command ask = *command;
     struct err err;
 
-    if (check_command(watchdog, arena, command, &err) == 0) {
+    if (check_update_command(watchdog, arena, command, &err) == 0) {
         keeper_command(&watchdog->keeper, command, ret);
         return;
     }
@@ -382,7 +383,7 @@ static void obey(struct watchdog *watchdog, struct arena *arena,
     ret->error = arena_strdup(arena, err.text);
 }
 
-static void on_command(void *self, const struct nats_msg *msg)
+static void on_update_command(void *self, const struct nats_msg *msg)
 {
     struct watchdog *watchdog = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -398,19 +399,19 @@ static void on_command(void *self, const struct nats_msg *msg)
     }
     if (command.component != watchdog->conf.component)
         return;
-    obey(watchdog, &arena, &command, &response);
+    obey_command(watchdog, &arena, &command, &response);
     if (strcmp(response.status, UPDATE_OK) != 0)
         log_warning("command refused command=%s version=%s error=%s",
                     update_verb_name(command.verb), command.version, response.error);
     else if (command.verb != UPDATE_STATUS)
         log_info("command accepted command=%s version=%s", update_verb_name(command.verb),
                  command.version);
-    answer(watchdog, msg->reply, &response);
+    answer_command(watchdog, msg->reply, &response);
 }
 
 /* --- the bus ---------------------------------------------------------------------------- */
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_watchdog_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct watchdog *watchdog = container_of(listener, struct watchdog, listener);
 
@@ -436,14 +437,14 @@ static int listen_for_commands(struct watchdog *watchdog, struct err *err)
         return -1;
     return nats_sub_new(watchdog->js.conn,
                         &(struct nats_sub_options){ .subject = buf_text(&subject),
-                                                    .message = on_command,
+                                                    .message = on_update_command,
                                                     .self = watchdog },
                         err)
                ? 0
                : -1;
 }
 
-static int open_link(struct watchdog *watchdog, struct err *err)
+static int open_watchdog_link(struct watchdog *watchdog, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct charge charge;
@@ -462,7 +463,7 @@ static int open_link(struct watchdog *watchdog, struct err *err)
         return -1;
     (void)snprintf(watchdog->id, sizeof(watchdog->id), "%s", charge.id);
     watchdog->js = (struct nats_js){ .conn = link_conn(watchdog->link) };
-    nats_listen(watchdog->js.conn, &watchdog->listener, on_event);
+    nats_listen(watchdog->js.conn, &watchdog->listener, on_watchdog_event);
     if (listen_for_commands(watchdog, err) == 0)
         return 0;
     link_free(watchdog->link);
@@ -477,7 +478,7 @@ static void on_connect_due(struct timer *timer)
     struct watchdog *watchdog = container_of(timer, struct watchdog, connect);
     struct err err;
 
-    if (open_link(watchdog, &err) == 0)
+    if (open_watchdog_link(watchdog, &err) == 0)
         return;
     if (strcmp(watchdog->problem.text, err.text) != 0)
         log_info("not connected yet, trying again error=%s", err.text);
@@ -521,8 +522,8 @@ static void describe_slot(const struct watchdog *watchdog, enum keeper_place pla
 }
 
 /* The record, or what the slots say when there is none that can be read. */
-static void find_record(const struct watchdog *watchdog, const char *const hashes[KEEPER_PLACES],
-                        struct keeper_record *ret)
+static void find_keeper_record(const struct watchdog *watchdog,
+                               const char *const hashes[KEEPER_PLACES], struct keeper_record *ret)
 {
     struct err err;
 
@@ -569,7 +570,7 @@ static int open_slots(struct watchdog *watchdog, struct err *err)
         seen[place] = hashes[place];
     }
     keeper_init(&watchdog->keeper, &world, watchdog, &times);
-    find_record(watchdog, seen, &record);
+    find_keeper_record(watchdog, seen, &record);
     if (keeper_recover(&watchdog->keeper, &record, seen, err) < 0)
         return -1;
     if (watchdog->keeper.record.state != UPDATE_ROLLING_BACK)
@@ -577,7 +578,7 @@ static int open_slots(struct watchdog *watchdog, struct err *err)
     return 0;
 }
 
-static void on_signal(void *self, int signo)
+static void on_watchdog_signal(void *self, int signo)
 {
     struct watchdog *watchdog = self;
 
@@ -590,7 +591,7 @@ static void on_signal(void *self, int signo)
         loop_stop(watchdog->loop);
 }
 
-static int open_all(struct watchdog *watchdog, struct err *err)
+static int open_watchdog(struct watchdog *watchdog, struct err *err)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -601,18 +602,18 @@ static int open_all(struct watchdog *watchdog, struct err *err)
         background_tasks_open_workers(&watchdog->background_tasks, watchdog->loop, 1, err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (loop_on_signal(watchdog->loop, signals[i], on_signal, watchdog, err) < 0)
+        if (loop_on_signal(watchdog->loop, signals[i], on_watchdog_signal, watchdog, err) < 0)
             return -1;
     watchdog->hub = nats_hub_new(watchdog->loop);
-    minder_init(&watchdog->minder, watchdog->loop, on_ended);
+    minder_init(&watchdog->minder, watchdog->loop, on_daemon_ended);
     return open_slots(watchdog, err);
 }
 
-static int serve(struct watchdog *watchdog)
+static int serve_watchdog(struct watchdog *watchdog)
 {
     struct err err;
 
-    if (open_all(watchdog, &err) < 0) {
+    if (open_watchdog(watchdog, &err) < 0) {
         log_error("watchdog cannot start error=%s", err.text);
         return DAEMON_CONF_ERROR;
     }
@@ -633,7 +634,7 @@ int watchdog_main(int argc, char **argv)
                           &watchdog.conf, &status)) {
         daemon_log_start(COMPONENT, watchdog.id);
         daemon_log_set(watchdog.conf.log_format, watchdog.conf.log_level);
-        status = serve(&watchdog);
+        status = serve_watchdog(&watchdog);
         download_drop(watchdog.download);
         link_free(watchdog.link);
         nats_hub_free(watchdog.hub);

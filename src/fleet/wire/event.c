@@ -34,7 +34,7 @@ const char *event_origin_name(enum event_origin origin)
 
 /* --- subjects and tags ------------------------------------------------------------ */
 
-static char *swap(struct arena *arena, struct str text, char a, char b)
+static char *swap_chars(struct arena *arena, struct str text, char a, char b)
 {
     char *copy = arena_strndup(arena, text.p, text.n);
 
@@ -45,7 +45,7 @@ static char *swap(struct arena *arena, struct str text, char a, char b)
 }
 
 /* origin/tag */
-static char *join(struct arena *arena, const char *origin, const char *tag)
+static char *join_event_tag(struct arena *arena, const char *origin, const char *tag)
 {
     const size_t first = strlen(origin), second = strlen(tag);
     char *key = arena_alloc(arena, first + 1 + second + 1);
@@ -66,7 +66,7 @@ bool event_parse_subject(struct arena *arena, struct str subject, struct event_s
         return false;
     source = (struct event_source){
         .origin = arena_strndup(arena, names.peel.p ? names.peel.p : "", names.peel.n),
-        .tag = swap(arena, names.tag.p ? names.tag : STR(""), '.', '/'),
+        .tag = swap_chars(arena, names.tag.p ? names.tag : STR(""), '.', '/'),
     };
     switch (kind) {
     case SUBJECT_EVENT_SEND: source.type = EVENT_FROM_PEEL; break;
@@ -84,7 +84,7 @@ bool event_parse_subject(struct arena *arena, struct str subject, struct event_s
         break;
     default: return false;
     }
-    source.key = join(arena, source.origin, source.tag);
+    source.key = join_event_tag(arena, source.origin, source.tag);
     *ret_source = source;
     return true;
 }
@@ -115,7 +115,7 @@ int event_tag_read(struct arena *arena, struct str text, const char **ret_tag, s
 {
     bool has_slash = text.n > 0 && memchr(text.p, '/', text.n);
     const char *tag = has_slash ? arena_strndup(arena, text.p, text.n)
-                                : swap(arena, text.p ? text : STR(""), '.', '/');
+                                : swap_chars(arena, text.p ? text : STR(""), '.', '/');
 
     if (!event_tag_is_valid(str_from(tag)))
         return err_set(err, ERR_INVALID,
@@ -134,7 +134,7 @@ int event_print_subject(struct buf *out, enum subject_kind kind, const char *pee
 
     if (!event_tag_is_valid(str_from(tag)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid tag", tag);
-    names.tag = str_from(swap(&arena, str_from(tag), '/', '.'));
+    names.tag = str_from(swap_chars(&arena, str_from(tag), '/', '.'));
     return subject_print(out, kind, &names, err);
 }
 
@@ -151,7 +151,7 @@ static void hash_parts(const char *const *parts, size_t n, char text[static SHA2
     sha256_end_hex(&sha, text);
 }
 
-static void print_jid(const char *const *parts, size_t n, char jid[static EVENT_JID_SIZE])
+static void print_event_jid(const char *const *parts, size_t n, char jid[static EVENT_JID_SIZE])
 {
     char hex[SHA256_HEX_SIZE];
     const size_t prefix = sizeof(EVENT_JOB_PREFIX) - 1;
@@ -167,7 +167,7 @@ void event_job_id(const char *origin, const char *event_id, const char *rule, co
 {
     const char *parts[] = { origin, event_id, rule, block };
 
-    print_jid(parts, ARRAY_LEN(parts), jid);
+    print_event_jid(parts, ARRAY_LEN(parts), jid);
 }
 
 void event_step_id(const char *jid, const char *state, size_t attempt,
@@ -178,7 +178,7 @@ void event_step_id(const char *jid, const char *state, size_t attempt,
 
     buf_printf(&number, "%zu", attempt);
     parts[2] = buf_text(&number);
-    print_jid(parts, ARRAY_LEN(parts), step);
+    print_event_jid(parts, ARRAY_LEN(parts), step);
 }
 
 void event_derived_id(const char *event_id, const char *rule, const char *block,
@@ -191,7 +191,8 @@ void event_derived_id(const char *event_id, const char *rule, const char *block,
 
 /* --- shown ------------------------------------------------------------------------ */
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_event_text(struct arena *arena, struct value_map *map, const char *key,
+                           const char *text)
 {
     value_map_set(arena, map, value_text(key), value_text(text));
 }
@@ -203,15 +204,15 @@ struct value event_describe(struct arena *arena, const struct event_source *sour
     struct value_map *map = value_map_new(arena, 8);
 
     time_print(&ts, event->ts);
-    set_text(arena, map, "ts", buf_copy(&ts, arena).p);
-    set_text(arena, map, "key", source->key);
-    set_text(arena, map, "origin", source->origin);
-    set_text(arena, map, "tag", source->tag);
-    set_text(arena, map, "id", event->id ? event->id : "");
+    put_event_text(arena, map, "ts", buf_copy(&ts, arena).p);
+    put_event_text(arena, map, "key", source->key);
+    put_event_text(arena, map, "origin", source->origin);
+    put_event_text(arena, map, "tag", source->tag);
+    put_event_text(arena, map, "id", event->id ? event->id : "");
     if (event->depth > 0)
         value_map_set(arena, map, value_text("depth"), value_int(event->depth));
     if (event->origin && event->origin[0])
-        set_text(arena, map, "provenance", event->origin);
+        put_event_text(arena, map, "provenance", event->origin);
     if (event->data.kind == VALUE_MAP && event->data.map->count > 0)
         value_map_set(arena, map, value_text("data"), event->data);
     return value_map(map);

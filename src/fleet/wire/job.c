@@ -145,7 +145,7 @@ int64_t job_node_timeout(const struct job *job)
 /* --- shown -------------------------------------------------------------------------- */
 
 /* Ids as people write them. */
-static struct value name_peels(struct arena *arena, const struct param_strs *peels)
+static struct value list_named_peels(struct arena *arena, const struct param_strs *peels)
 {
     struct value_list *names = value_list_new(arena, peels->n);
 
@@ -168,10 +168,10 @@ struct value job_describe(struct arena *arena, const struct job *job)
 {
     struct value v = record_value(arena, &job_type, job);
 
-    value_map_set(arena, v.map, value_text("targets"), name_peels(arena, &job->targets));
+    value_map_set(arena, v.map, value_text("targets"), list_named_peels(arena, &job->targets));
     if (job->offline_at_dispatch.n > 0)
         value_map_set(arena, v.map, value_text("offline_at_dispatch"),
-                      name_peels(arena, &job->offline_at_dispatch));
+                      list_named_peels(arena, &job->offline_at_dispatch));
     if (job_has_secrets(job))
         value_map_set(arena, v.map, value_text("sealed_args"), mask_sealed(arena, &job->sealed));
     return v;

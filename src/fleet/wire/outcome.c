@@ -43,7 +43,7 @@ bool outcome_is_settled(const struct outcome *outcome)
     return outcome->outcome != OUTCOME_EXHAUSTED;
 }
 
-static bool is_key(const char *id)
+static bool is_outcome_key(const char *id)
 {
     size_t n = 0;
 
@@ -56,7 +56,7 @@ static bool is_key(const char *id)
 
 void outcome_key(const char *event_id, char key[static OUTCOME_KEY_SIZE])
 {
-    if (is_key(event_id))
+    if (is_outcome_key(event_id))
         memcpy(key, event_id, strlen(event_id) + 1);
     else
         sha256_hex(event_id, strlen(event_id), key);

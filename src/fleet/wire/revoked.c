@@ -27,7 +27,7 @@ static const struct record_field stored_fields[] = {
 static const struct record_type stored_type = RECORD_TYPE("list of revoked keys", struct stored, stored_fields, RECORD_LENIENT);
 /* clang-format on */
 
-static void print_text(const struct stored *stored, struct buf *out)
+static void print_revoked_text(const struct stored *stored, struct buf *out)
 {
     char sum[SHA256_HEX_SIZE];
 
@@ -46,14 +46,15 @@ struct str revoked_sign(struct arena *arena, const struct ed25519_pair *signer,
 
     (void)msgpack_encode(&keys, &list->keys, &err); /* texts and numbers */
     stored.keys = buf_view(&keys);
-    print_text(&stored, &text);
+    print_revoked_text(&stored, &text);
     ed25519_sign_pair(signer, buf_view(&text), signature);
     stored.signature = str_bytes(signature, sizeof(signature));
     (void)record_encode(&bytes, &stored_type, &stored, &err);
     return buf_copy(&bytes, arena);
 }
 
-static int read_stored(struct arena *arena, struct str bytes, struct stored *ret, struct err *err)
+static int read_stored_list(struct arena *arena, struct str bytes, struct stored *ret,
+                            struct err *err)
 {
     if (bytes.n > REVOKED_MAX)
         return err_set(err, ERR_LIMIT, "more than %zu bytes", REVOKED_MAX);
@@ -73,9 +74,9 @@ int revoked_read(struct arena *arena, const unsigned char account[static ED25519
     struct value keys;
     struct err why;
 
-    if (read_stored(arena, bytes, &stored, &why) < 0)
+    if (read_stored_list(arena, bytes, &stored, &why) < 0)
         return err_set(err, ERR_UNSAFE, "the list of revoked keys cannot be read: %s", why.text);
-    print_text(&stored, &text);
+    print_revoked_text(&stored, &text);
     if (!ed25519_verify(account, buf_view(&text), (const unsigned char *)stored.signature.p))
         return err_set(err, ERR_UNSAFE, "the list of revoked keys is not signed by the account");
     if (msgpack_decode(arena, stored.keys, &keys, &why) < 0 || keys.kind != VALUE_MAP ||

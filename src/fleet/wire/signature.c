@@ -69,8 +69,8 @@ struct str signature_sign_tree(struct arena *arena, const struct ed25519_pair *s
     return buf_copy(&bytes, arena);
 }
 
-static int read_tree(struct arena *arena, struct str stored, struct signature_tree *ret,
-                     struct err *err)
+static int parse_signature_tree(struct arena *arena, struct str stored, struct signature_tree *ret,
+                                struct err *err)
 {
     if (stored.n > SIGNATURE_TREE_MAX)
         return err_set(err, ERR_LIMIT, "more than %d bytes", SIGNATURE_TREE_MAX);
@@ -92,7 +92,7 @@ int signature_check_tree(const unsigned char account[static ED25519_PUBLIC_SIZE]
     struct signature_mark mark;
     struct err why;
 
-    if (read_tree(&arena, stored, &tree, &why) < 0)
+    if (parse_signature_tree(&arena, stored, &tree, &why) < 0)
         return err_set(err, ERR_UNSAFE, "the signature cannot be read: %s", why.text);
     mark = (struct signature_mark){ tree.revision, tree.time };
     print_tree(place, sum, &mark, &text);
@@ -108,7 +108,7 @@ int signature_read_mark(struct str stored, struct signature_mark *ret_mark, stru
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct signature_tree tree = { 0 };
 
-    if (read_tree(&arena, stored, &tree, err) < 0)
+    if (parse_signature_tree(&arena, stored, &tree, err) < 0)
         return -1;
     *ret_mark = (struct signature_mark){ tree.revision, tree.time };
     return 0;
@@ -178,7 +178,7 @@ int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE],
 /* --- jobs --------------------------------------------------------------------------- */
 
 /* Equal structs are equal bytes, so what another master has read makes the same text. */
-static void print_job(const struct job *job, struct buf *out)
+static void print_signed_job(const struct job *job, struct buf *out)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct job fixed = *job;
@@ -200,7 +200,7 @@ void signature_sign_job(const struct ed25519_pair *signer, const struct job *job
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
-    print_job(job, &text);
+    print_signed_job(job, &text);
     sign_text(signer, buf_view(&text), out);
 }
 
@@ -209,6 +209,6 @@ bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE]
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
-    print_job(job, &text);
+    print_signed_job(job, &text);
     return job->signature && is_signed_by(account, buf_view(&text), str_from(job->signature));
 }

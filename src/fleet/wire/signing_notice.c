@@ -27,7 +27,7 @@ static const struct record_field stored_fields[] = {
 static const struct record_type stored_type = RECORD_TYPE("notice of a signing key", struct stored, stored_fields, RECORD_LENIENT);
 /* clang-format on */
 
-static void print_text(const struct signing_notice *notice, struct buf *out)
+static void print_notice_text(const struct signing_notice *notice, struct buf *out)
 {
     buf_printf(out, "zester signing key 1\ngeneration %" PRId64 "\nspread %" PRId64 "\nkey %s\n",
                notice->generation, notice->spread, notice->key);
@@ -41,7 +41,7 @@ struct str signing_notice_sign(struct arena *arena, const struct ed25519_pair *s
     struct stored stored = { .notice = *notice };
     struct err err;
 
-    print_text(notice, &text);
+    print_notice_text(notice, &text);
     ed25519_sign_pair(signer, buf_view(&text), signature);
     stored.signature = str_bytes(signature, sizeof(signature));
     (void)record_encode(&bytes, &stored_type, &stored, &err); /* numbers and a key fit */
@@ -60,7 +60,7 @@ int signing_notice_read(struct arena *arena,
         record_decode(arena, &stored_type, 0, bytes, &stored, &why) < 0 ||
         stored.signature.n != ED25519_SIGNATURE_SIZE)
         return err_set(err, ERR_UNSAFE, "the notice of a signing key cannot be read");
-    print_text(&stored.notice, &text);
+    print_notice_text(&stored.notice, &text);
     if (text.full ||
         !ed25519_verify(account, buf_view(&text), (const unsigned char *)stored.signature.p))
         return err_set(err, ERR_UNSAFE, "the notice of a signing key is not signed by the account");

@@ -51,7 +51,7 @@ static const struct {
 /* clang-format on */
 
 /* Letters, digits, '_' and '-': tokens that people or machines choose. */
-static bool is_word(struct str token)
+static bool is_subject_word(struct str token)
 {
     for (size_t i = 0; i < token.n; i++) {
         char c = token.p[i];
@@ -63,12 +63,12 @@ static bool is_word(struct str token)
     return token.n > 0;
 }
 
-static bool is_tag(struct str tag)
+static bool is_event_tag(struct str tag)
 {
     if (tag.n == 0)
         return false;
     while (tag.p)
-        if (!is_word(str_cut(&tag, '.')))
+        if (!is_subject_word(str_cut(&tag, '.')))
             return false;
     return true;
 }
@@ -89,8 +89,8 @@ static const struct {
 } holes[] = {
     { "{peel}", offsetof(struct subject_names, peel), "*", peel_id_is_valid, "peel id" },
     { "{target}", offsetof(struct subject_names, peel), "*", is_target, "target" },
-    { "{jid}", offsetof(struct subject_names, jid), "*", is_word, "job id" },
-    { "{tag>}", offsetof(struct subject_names, tag), ">", is_tag, "tag" },
+    { "{jid}", offsetof(struct subject_names, jid), "*", is_subject_word, "job id" },
+    { "{tag>}", offsetof(struct subject_names, tag), ">", is_event_tag, "tag" },
 };
 
 /* The hole that a token of a pattern is; ARRAY_LEN(holes): none. */
@@ -133,8 +133,8 @@ static int print_hole(struct buf *out, size_t hole, struct str name, bool wild, 
     return 0;
 }
 
-static int print_row(struct buf *out, enum subject_kind kind, const struct subject_names *names,
-                     bool wild, struct err *err)
+static int print_subject_row(struct buf *out, enum subject_kind kind,
+                             const struct subject_names *names, bool wild, struct err *err)
 {
     struct subject_names copy = names ? *names : (struct subject_names){ 0 };
     struct str rest = str_from(rows[kind].pattern);
@@ -163,13 +163,13 @@ static int print_row(struct buf *out, enum subject_kind kind, const struct subje
 int subject_print(struct buf *out, enum subject_kind kind, const struct subject_names *names,
                   struct err *err)
 {
-    return print_row(out, kind, names, false, err);
+    return print_subject_row(out, kind, names, false, err);
 }
 
 int subject_print_pattern(struct buf *out, enum subject_kind kind,
                           const struct subject_names *names, struct err *err)
 {
-    return print_row(out, kind, names, true, err);
+    return print_subject_row(out, kind, names, true, err);
 }
 
 /* --- parsing --------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ struct operator_part {
     int64_t version;
 };
 
-struct limits {
+struct user_limits {
     int64_t subs, data, payload, imports, exports;
     bool wildcards;
     int64_t conn, leaf;
@@ -38,7 +38,7 @@ struct limits {
 };
 
 struct account_part {
-    struct limits limits;
+    struct user_limits limits;
     struct value revocations;
     const char *type;
     int64_t version;
@@ -57,7 +57,8 @@ struct user_part {
 };
 
 #define JETSTREAM(key, field)                                                                      \
-    RECORD(key, INT, struct limits, field, RECORD_OMIT, RECORD_GIVEN(struct limits, has_jetstream))
+    RECORD(key, INT, struct user_limits, field, RECORD_OMIT,                                       \
+           RECORD_GIVEN(struct user_limits, has_jetstream))
 
 /* clang-format off */
 
@@ -75,21 +76,21 @@ static const struct record_field reply_fields[] = {
 static const struct record_type reply_type = RECORD_TYPE("response permission", struct reply, reply_fields, 0);
 
 static const struct record_field limits_fields[] = {
-    RECORD("subs",      INT,  struct limits, subs, 0),
-    RECORD("data",      INT,  struct limits, data, 0),
-    RECORD("payload",   INT,  struct limits, payload, 0),
-    RECORD("imports",   INT,  struct limits, imports, 0),
-    RECORD("exports",   INT,  struct limits, exports, 0),
-    RECORD("wildcards", BOOL, struct limits, wildcards, 0),
-    RECORD("conn",      INT,  struct limits, conn, 0),
-    RECORD("leaf",      INT,  struct limits, leaf, 0),
+    RECORD("subs",      INT,  struct user_limits, subs, 0),
+    RECORD("data",      INT,  struct user_limits, data, 0),
+    RECORD("payload",   INT,  struct user_limits, payload, 0),
+    RECORD("imports",   INT,  struct user_limits, imports, 0),
+    RECORD("exports",   INT,  struct user_limits, exports, 0),
+    RECORD("wildcards", BOOL, struct user_limits, wildcards, 0),
+    RECORD("conn",      INT,  struct user_limits, conn, 0),
+    RECORD("leaf",      INT,  struct user_limits, leaf, 0),
     JETSTREAM("mem_storage", mem_storage),
     JETSTREAM("disk_storage", disk_storage),
     JETSTREAM("streams", streams),
     JETSTREAM("consumer", consumer),
     { 0 },
 };
-static const struct record_type limits_type = RECORD_TYPE("limits", struct limits, limits_fields, 0);
+static const struct record_type limits_type = RECORD_TYPE("limits", struct user_limits, limits_fields, 0);
 
 static const struct record_field operator_part_fields[] = {
     RECORD("system_account", TEXT,  struct operator_part, system_account, RECORD_OMIT, .fallback_text = ""),

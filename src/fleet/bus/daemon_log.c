@@ -25,7 +25,7 @@ static const char *const level_words[LOG_LEVELS] = {
     [LOG_LEVEL_DEBUG] = "debug",
 };
 
-struct line {
+struct log_entry {
     enum log_level level;
     int64_t ns;
     struct str text;
@@ -33,7 +33,7 @@ struct line {
     size_t count;
 };
 
-static void print_log_json(struct buf *out, const struct line *line)
+static void print_log_json(struct buf *out, const struct log_entry *line)
 {
     buf_add_text(out, "{\"ts\":\"");
     time_print(out, (struct value_time){ .seconds = line->ns / CLOCK_SECOND,
@@ -53,7 +53,7 @@ static void print_log_json(struct buf *out, const struct line *line)
 }
 
 /* As log_print_line does, with the words for levels that the JSON has, too. */
-static void print_log_text(struct buf *out, const struct line *line)
+static void print_log_text(struct buf *out, const struct log_entry *line)
 {
     time_print(out, (struct value_time){ .seconds = line->ns / CLOCK_SECOND,
                                          .nanoseconds = (uint32_t)(line->ns % CLOCK_SECOND) });
@@ -69,7 +69,7 @@ static void print_daemon_log_record(void *context, enum log_level level, int64_t
                                     struct str text, const struct log_field *fields, size_t count)
 {
     AUTO_BUF struct buf out = BUF_INIT(LINE_MAX);
-    const struct line line = { level, ns, text, fields, count };
+    const struct log_entry line = { level, ns, text, fields, count };
 
     (void)context;
     if (atomic_load(&state.format) == DAEMON_LOG_JSON)

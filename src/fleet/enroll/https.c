@@ -28,7 +28,7 @@
 #define REQUEST_HEAD_MAX ((size_t)64 << 10)
 
 /* One call. */
-struct call {
+struct https_call {
     struct arena *arena;
     const struct https_server *server;
     const struct https_request *request;
@@ -92,7 +92,7 @@ static bool split_url(const char *url, char host[static HOST_MAX], char port[sta
 
 /* --- waiting ---------------------------------------------------------------------- */
 
-static int wait_fd(struct call *call, short events, struct err *err)
+static int wait_fd(struct https_call *call, short events, struct err *err)
 {
     struct pollfd fds[] = { { .fd = call->fd, .events = events },
                             { .fd = cancel_fd(call->request->cancel), .events = POLLIN } };
@@ -114,7 +114,7 @@ static int wait_fd(struct call *call, short events, struct err *err)
 }
 
 /* After an operation of the library that did not succeed: 0 to try again. */
-static int wait_ssl(struct call *call, int result, const char *what, struct err *err)
+static int wait_ssl(struct https_call *call, int result, const char *what, struct err *err)
 {
     switch (SSL_get_error(call->ssl, result)) {
     case SSL_ERROR_WANT_READ: return wait_fd(call, POLLIN, err);
@@ -125,7 +125,7 @@ static int wait_ssl(struct call *call, int result, const char *what, struct err 
 
 /* --- connecting ------------------------------------------------------------------- */
 
-static int connect_to(struct call *call, const struct addrinfo *address, struct err *err)
+static int connect_to(struct https_call *call, const struct addrinfo *address, struct err *err)
 {
     socklen_t size = sizeof(int);
     int problem = 0;
@@ -143,7 +143,7 @@ static int connect_to(struct call *call, const struct addrinfo *address, struct 
     return problem ? err_sys(err, problem, "connect to '%s:%s'", call->host, call->port) : 0;
 }
 
-static int connect_any(struct call *call, struct err *err)
+static int connect_any(struct https_call *call, struct err *err)
 {
     const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
     struct addrinfo *list = NULL;
@@ -185,7 +185,7 @@ static int add_anchors(SSL_CTX *context, struct str pem, struct err *err)
     return count > 0 ? 0 : err_set(err, ERR_INVALID, "no certificate to trust");
 }
 
-static int open_context(struct call *call, struct err *err)
+static int open_context(struct https_call *call, struct err *err)
 {
     call->context = SSL_CTX_new(TLS_client_method());
     if (!call->context || SSL_CTX_set_min_proto_version(call->context, TLS1_3_VERSION) != 1)
@@ -201,7 +201,7 @@ static int open_context(struct call *call, struct err *err)
     return 0;
 }
 
-static int open_https_session(struct call *call, struct err *err)
+static int open_https_session(struct https_call *call, struct err *err)
 {
     X509_VERIFY_PARAM *param;
 
@@ -220,14 +220,14 @@ static int open_https_session(struct call *call, struct err *err)
 
 /* A certificate of whom the caller trusts, which is not for this name or not for this time: that is
  * put right on the server or by the clock, and not a sign of somebody else. */
-static bool is_own_mistake(const struct call *call, long verdict)
+static bool is_own_mistake(const struct https_call *call, long verdict)
 {
     return call->server->trust == HTTPS_TRUST_TEXT &&
            (verdict == X509_V_ERR_CERT_NOT_YET_VALID || verdict == X509_V_ERR_CERT_HAS_EXPIRED ||
             verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH);
 }
 
-static int shake_https_hands(struct call *call, struct err *err)
+static int shake_https_hands(struct https_call *call, struct err *err)
 {
     int result;
 
@@ -248,7 +248,7 @@ static int shake_https_hands(struct call *call, struct err *err)
 
 /* --- talking ---------------------------------------------------------------------- */
 
-static int send_https_request(struct call *call, struct err *err)
+static int send_https_request(struct https_call *call, struct err *err)
 {
     const struct https_request *request = call->request;
     AUTO_BUF struct buf out = BUF_INIT(REQUEST_HEAD_MAX + request->body.n);
@@ -279,7 +279,7 @@ static int send_https_request(struct call *call, struct err *err)
 }
 
 /* More bytes of the answer, or its end. */
-static int read_https_response(struct call *call, struct err *err)
+static int read_https_response(struct https_call *call, struct err *err)
 {
     char bytes[READ_SIZE];
     int n;
@@ -299,7 +299,7 @@ static int read_https_response(struct call *call, struct err *err)
     return response_feed(&call->response, (struct str){ bytes, (size_t)n }, err);
 }
 
-static int exchange_https(struct call *call, struct err *err)
+static int exchange_https(struct https_call *call, struct err *err)
 {
     if (connect_any(call, err) < 0 || shake_https_hands(call, err) < 0 ||
         send_https_request(call, err) < 0)
@@ -314,7 +314,7 @@ int https_call(struct arena *arena, const struct https_server *server,
                const struct https_request *request, struct https_response *ret_response,
                struct err *err)
 {
-    struct call call = {
+    struct https_call call = {
         .arena = arena,
         .server = server,
         .request = request,

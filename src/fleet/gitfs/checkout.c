@@ -24,7 +24,7 @@
 #define UPSTREAM "refs/worktree/upstream"
 
 /* What stands where the checkout belongs. */
-struct standing {
+struct checkout_state {
     enum { NOTHING, FOREIGN, DAMAGED, WHOLE } kind;
     const char *commit, *tree;
     VEC(const char *) edits; /* paths that are not as in the commit, those that are gone too */
@@ -88,7 +88,7 @@ static int ask_tree(const struct clone *clone, const char *tree, const char *nam
 }
 
 /* "XY path NUL", for each file that differs from the commit. */
-static int list_edits(const struct clone *clone, const char *tree, struct standing *standing,
+static int list_edits(const struct clone *clone, const char *tree, struct checkout_state *standing,
                       struct err *err)
 {
     const struct git git = git_at(clone, tree);
@@ -124,12 +124,12 @@ static bool is_empty_folder(struct arena *arena, const char *path)
     return fs_list(arena, path, &names, &err) == 0 && names.list.n == 0;
 }
 
-static int inspect_checkout(const struct clone *clone, struct standing *ret, struct err *err)
+static int inspect_checkout(const struct clone *clone, struct checkout_state *ret, struct err *err)
 {
     const char *place = find_checkout_place(clone), *admin;
     struct fs_info info;
 
-    *ret = (struct standing){ .kind = NOTHING };
+    *ret = (struct checkout_state){ .kind = NOTHING };
     if (fs_lstat(place, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE || (info.kind == FS_FOLDER && is_empty_folder(clone->arena, place)))
@@ -176,7 +176,7 @@ static int make_checkout_tree(const struct clone *clone, const char *commit, con
                               const char *making, struct err *err)
 {
     const struct git git = clone_git(clone), inside = git_at(clone, making);
-    struct standing standing = { .kind = WHOLE };
+    struct checkout_state standing = { .kind = WHOLE };
     const char *target;
 
     if (tree_remove(making, err) < 0 || choose_target(clone, commit, tree, &target, err) < 0 ||
@@ -210,7 +210,8 @@ static int keep_checkout_file(const struct clone *clone, const char *path, struc
     return fs_copy(from, to, NULL, err);
 }
 
-static int keep_edits(const struct clone *clone, const struct standing *standing, struct err *err)
+static int keep_edits(const struct clone *clone, const struct checkout_state *standing,
+                      struct err *err)
 {
     VEC_EACH (&standing->edits, path)
         if (keep_checkout_file(clone, *path, err) < 0)
@@ -273,7 +274,7 @@ static int remove_admins(const struct clone *clone, const char *place, struct er
     return 0;
 }
 
-static int put_checkout_in_place(const struct clone *clone, const struct standing *before,
+static int put_checkout_in_place(const struct clone *clone, const struct checkout_state *before,
                                  const char *making, struct err *err)
 {
     const char *place = find_checkout_place(clone), *old = clone_path(clone, ".old");
@@ -290,7 +291,7 @@ static int put_checkout_in_place(const struct clone *clone, const struct standin
     return tree_remove(old, err) < 0 ? -1 : remove_admins(clone, place, err);
 }
 
-static int replace_folder(const struct clone *clone, const struct standing *before,
+static int replace_folder(const struct clone *clone, const struct checkout_state *before,
                           const char *commit, const char *tree, struct err *err)
 {
     const struct git git = clone_git(clone);
@@ -305,8 +306,8 @@ static int replace_folder(const struct clone *clone, const struct standing *befo
 }
 
 /* The folder has this commit. */
-static int use_commit(const struct clone *clone, const struct standing *now, const char *commit,
-                      struct checkout_report *report, struct err *err)
+static int use_commit(const struct clone *clone, const struct checkout_state *now,
+                      const char *commit, struct checkout_report *report, struct err *err)
 {
     const char *tree;
 
@@ -343,7 +344,7 @@ static int compare_histories(const struct clone *clone, const char *before, cons
                    before, after);
 }
 
-static int begin_report(const struct clone *clone, struct standing *now,
+static int begin_report(const struct clone *clone, struct checkout_state *now,
                         struct checkout_report *report, struct err *err)
 {
     const int failed = inspect_checkout(clone, now, err);
@@ -358,7 +359,7 @@ static int begin_report(const struct clone *clone, struct standing *now,
 
 int checkout_pull(const struct clone *clone, struct checkout_report *ret, struct err *err)
 {
-    struct standing now;
+    struct checkout_state now;
     const char *commit;
     bool is_moved;
 
@@ -380,7 +381,7 @@ int checkout_pull(const struct clone *clone, struct checkout_report *ret, struct
 
 int checkout_restore(const struct clone *clone, struct checkout_report *ret, struct err *err)
 {
-    struct standing now;
+    struct checkout_state now;
     const char *commit;
 
     if (begin_report(clone, &now, ret, err) < 0)

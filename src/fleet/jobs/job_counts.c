@@ -16,7 +16,7 @@ enum target_state {
     TARGET_RETURNED,
 };
 
-struct target {
+struct job_target {
     const char *id;
     enum target_state state;
     bool success;
@@ -37,7 +37,7 @@ struct job_counts {
     struct arena arena;
     struct job_counts_options options;
     struct map by_id;
-    struct target *targets;
+    struct job_target *targets;
     size_t count;
     size_t first_held; /* all before it were sent */
     size_t busy;       /* sent, without a result */
@@ -57,11 +57,11 @@ struct job_counts *job_counts_new(const struct param_strs *targets,
     struct job_counts *job_counts = mem_zalloc(sizeof(*job_counts));
 
     job_counts->options = *options;
-    job_counts->targets = ARENA_ARRAY(&job_counts->arena, struct target, targets->n);
+    job_counts->targets = ARENA_ARRAY(&job_counts->arena, struct job_target, targets->n);
     job_counts->next_silence = INT64_MAX;
     map_reserve(&job_counts->by_id, targets->n);
     for (size_t i = 0; i < targets->n; i++) {
-        struct target *target = &job_counts->targets[job_counts->count];
+        struct job_target *target = &job_counts->targets[job_counts->count];
 
         if (map_has(&job_counts->by_id, str_from(targets->p[i])))
             continue;
@@ -81,13 +81,13 @@ void job_counts_free(struct job_counts *job_counts)
     free(job_counts);
 }
 
-static bool is_target_busy(const struct target *target)
+static bool is_target_busy(const struct job_target *target)
 {
     return target->state == TARGET_SENT || target->state == TARGET_RESENT ||
            target->state == TARGET_ACKED;
 }
 
-static bool has_returned(const struct target *target)
+static bool has_returned(const struct job_target *target)
 {
     return target->state == TARGET_MADE_UP || target->state == TARGET_RETURNED;
 }
@@ -101,7 +101,7 @@ static bool has_target_time(const struct job_counts *job_counts)
 
 enum job_counts_note job_counts_ack(struct job_counts *job_counts, struct str peel)
 {
-    struct target *target = map_find(&job_counts->by_id, peel);
+    struct job_target *target = map_find(&job_counts->by_id, peel);
 
     if (!target)
         return JOB_COUNTS_STRANGER;
@@ -115,8 +115,8 @@ enum job_counts_note job_counts_ack(struct job_counts *job_counts, struct str pe
     return JOB_COUNTS_NOTED;
 }
 
-static void set_target_result(struct job_counts *job_counts, struct target *target, bool success,
-                              bool made_up)
+static void set_target_result(struct job_counts *job_counts, struct job_target *target,
+                              bool success, bool made_up)
 {
     job_counts->busy -= is_target_busy(target);
     if (has_returned(target)) {
@@ -132,7 +132,7 @@ static void set_target_result(struct job_counts *job_counts, struct target *targ
 enum job_counts_note job_counts_return(struct job_counts *job_counts, struct str peel, bool success,
                                        bool made_up)
 {
-    struct target *target = map_find(&job_counts->by_id, peel);
+    struct job_target *target = map_find(&job_counts->by_id, peel);
 
     if (!target)
         return JOB_COUNTS_STRANGER;
@@ -158,7 +158,7 @@ void job_counts_cancel(struct job_counts *job_counts)
 
 /* --- what is due -------------------------------------------------------------------- */
 
-static void await_target(struct job_counts *job_counts, struct target *target,
+static void await_target(struct job_counts *job_counts, struct job_target *target,
                          enum target_state state, int64_t due)
 {
     target->state = state;
@@ -167,7 +167,7 @@ static void await_target(struct job_counts *job_counts, struct target *target,
         job_counts->next_silence = due;
 }
 
-static void lose_target(struct job_counts *job_counts, struct target *target,
+static void lose_target(struct job_counts *job_counts, struct job_target *target,
                         struct job_counts_orders *orders)
 {
     set_target_result(job_counts, target, false, true);
@@ -182,7 +182,7 @@ static bool has_queue(const struct job_counts *job_counts, int64_t now)
 enum job_counts_note job_counts_defer(struct job_counts *job_counts, struct str peel, int64_t now,
                                       int64_t due)
 {
-    struct target *target = map_find(&job_counts->by_id, peel);
+    struct job_target *target = map_find(&job_counts->by_id, peel);
 
     if (!target)
         return JOB_COUNTS_STRANGER;
@@ -201,7 +201,7 @@ enum job_counts_note job_counts_defer(struct job_counts *job_counts, struct str 
 }
 
 /* The same request once more. */
-static void resend_request(struct job_counts *job_counts, struct target *target, int64_t now,
+static void resend_request(struct job_counts *job_counts, struct job_target *target, int64_t now,
                            struct job_counts_orders *orders)
 {
     job_counts->busy += !is_target_busy(target);
@@ -209,7 +209,7 @@ static void resend_request(struct job_counts *job_counts, struct target *target,
     VEC_PUSH(&orders->resend, target->id);
 }
 
-static void queue_job_target(struct job_counts *job_counts, struct target *target, int64_t now,
+static void queue_job_target(struct job_counts *job_counts, struct job_target *target, int64_t now,
                              struct job_counts_orders *orders)
 {
     job_counts->busy--;
@@ -217,7 +217,7 @@ static void queue_job_target(struct job_counts *job_counts, struct target *targe
     VEC_PUSH(&orders->queued, target->id);
 }
 
-static void check_silence(struct job_counts *job_counts, struct target *target, int64_t now,
+static void check_silence(struct job_counts *job_counts, struct job_target *target, int64_t now,
                           struct job_counts_orders *orders)
 {
     if (now < target->due)
@@ -234,14 +234,14 @@ static void check_silence(struct job_counts *job_counts, struct target *target, 
         await_target(job_counts, target, TARGET_QUEUED, now + JOB_COUNTS_QUEUE_NS);
 }
 
-static void limit_time(struct target *target, int64_t now, int64_t timeout)
+static void limit_time(struct job_target *target, int64_t now, int64_t timeout)
 {
     if (timeout && (target->until == 0 || now + timeout < target->until))
         target->until = now + timeout;
 }
 
 /* One that hangs makes room, and does not keep the job from its end. */
-static void check_target_time(struct job_counts *job_counts, struct target *target, int64_t now,
+static void check_target_time(struct job_counts *job_counts, struct job_target *target, int64_t now,
                               struct job_counts_orders *orders)
 {
     if (target->until == 0)
@@ -264,7 +264,7 @@ static void give_up_silent(struct job_counts *job_counts, int64_t now,
         return;
     job_counts->next_silence = INT64_MAX;
     for (size_t i = 0; i < job_counts->count; i++) {
-        struct target *target = &job_counts->targets[i];
+        struct job_target *target = &job_counts->targets[i];
 
         if (target->state >= TARGET_SENT && target->state <= TARGET_QUEUED)
             check_silence(job_counts, target, now, orders);
@@ -364,7 +364,7 @@ static void send_held(struct job_counts *job_counts, int64_t now, struct job_cou
     bool refuse = is_over_budget(job_counts);
 
     for (; job_counts->first_held < job_counts->count; job_counts->first_held++) {
-        struct target *target = &job_counts->targets[job_counts->first_held];
+        struct job_target *target = &job_counts->targets[job_counts->first_held];
 
         if (target->state != TARGET_HELD)
             continue;
@@ -393,13 +393,13 @@ static enum job_status find_status(const struct job_counts *job_counts)
     return job_counts->returned ? JOB_PARTIAL : JOB_TIMEOUT;
 }
 
-static void end_without_result(struct job_counts *job_counts, struct target *target)
+static void end_without_result(struct job_counts *job_counts, struct job_target *target)
 {
     job_counts->busy -= is_target_busy(target);
     target->state = TARGET_OVERDUE;
 }
 
-static void end_stopped(struct job_counts *job_counts, struct target *target,
+static void end_stopped(struct job_counts *job_counts, struct job_target *target,
                         struct job_counts_orders *orders)
 {
     if (target->state == TARGET_ACKED)
@@ -409,7 +409,7 @@ static void end_stopped(struct job_counts *job_counts, struct target *target,
     end_without_result(job_counts, target);
 }
 
-static void end_late(struct job_counts *job_counts, struct target *target,
+static void end_late(struct job_counts *job_counts, struct job_target *target,
                      struct job_counts_orders *orders)
 {
     if (target->state == TARGET_ACKED) {
@@ -428,7 +428,7 @@ static void end_late(struct job_counts *job_counts, struct target *target,
 static void end_rest(struct job_counts *job_counts, struct job_counts_orders *orders)
 {
     for (size_t i = 0; i < job_counts->count; i++) {
-        struct target *target = &job_counts->targets[i];
+        struct job_target *target = &job_counts->targets[i];
 
         if (target->state > TARGET_ACKED)
             continue;
@@ -525,7 +525,7 @@ bool job_counts_gives_up(const struct job_counts *job_counts, int64_t now)
     if (now < job_counts->next_silence)
         return false;
     for (size_t i = 0; i < job_counts->count; i++) {
-        const struct target *target = &job_counts->targets[i];
+        const struct job_target *target = &job_counts->targets[i];
 
         if (now >= target->due && (target->state == TARGET_RESENT ||
                                    (target->state == TARGET_QUEUED && !has_queue(job_counts, now))))
@@ -551,7 +551,7 @@ enum job_status job_counts_correct_status(enum job_status status, struct job_cou
     return status == JOB_TIMEOUT && counts.returned ? JOB_PARTIAL : status;
 }
 
-static bool is_target_in(const struct target *target, enum job_counts_part part)
+static bool is_target_in(const struct job_target *target, enum job_counts_part part)
 {
     return target->has_request && (part != JOB_COUNTS_HEALTHY || target->success);
 }
@@ -582,21 +582,21 @@ bool job_counts_is_stopped(const struct job_counts *job_counts)
 
 bool job_counts_has_returned(const struct job_counts *job_counts, struct str peel)
 {
-    const struct target *target = map_find(&job_counts->by_id, peel);
+    const struct job_target *target = map_find(&job_counts->by_id, peel);
 
     return target && target->state == TARGET_RETURNED;
 }
 
 bool job_counts_is_queued(const struct job_counts *job_counts, struct str peel)
 {
-    const struct target *target = map_find(&job_counts->by_id, peel);
+    const struct job_target *target = map_find(&job_counts->by_id, peel);
 
     return target && target->state == TARGET_QUEUED;
 }
 
 bool job_counts_is_silent(const struct job_counts *job_counts, struct str peel)
 {
-    const struct target *target = map_find(&job_counts->by_id, peel);
+    const struct job_target *target = map_find(&job_counts->by_id, peel);
 
     return target && target->state < TARGET_ACKED;
 }

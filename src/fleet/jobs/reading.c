@@ -15,12 +15,12 @@
 /* Without a request for so long, the server forgets a consumer. */
 #define INACTIVE_NS INT64_C(30000000000)
 
-enum names { STREAM_ONLY, READER, CONSUMER };
+enum subject_tail { STREAM_ONLY, READER, CONSUMER };
 
 /* clang-format off */
 static const struct {
     const char *words;
-    enum names names;
+    enum subject_tail names;
 } verbs[READING_VERBS] = {
     [READING_STREAM_INFO]     = { "STREAM.INFO.", STREAM_ONLY },
     [READING_MESSAGE]         = { "STREAM.MSG.GET.", STREAM_ONLY },
@@ -55,7 +55,7 @@ static bool is_reader_name(struct str name)
     return true;
 }
 
-static bool parse_reading_names(struct str rest, enum names names, struct reading *reading)
+static bool parse_reading_names(struct str rest, enum subject_tail names, struct reading *reading)
 {
     reading->stream = str_cut(&rest, '.');
     if (names == STREAM_ONLY)

@@ -19,17 +19,17 @@ static const char *const acks[] = { "explicit", "none", "all" };
 static const char *const replays[] = { "instant", "original" };
 
 /* As it is sent: a durable one has its name twice. */
-struct config {
+struct consumer_config {
     struct nats_consumer_config user;
     const char *durable_name;
 };
 
-#define AT(field) offsetof(struct config, user.field)
+#define AT(field) offsetof(struct consumer_config, user.field)
 
 /* clang-format off */
 static const struct nats_field fields[] = {
     { .name = "name", .kind = NATS_FIELD_TEXT, .offset = AT(name), .any = true },
-    { .name = "durable_name", .kind = NATS_FIELD_TEXT, .offset = offsetof(struct config, durable_name) },
+    { .name = "durable_name", .kind = NATS_FIELD_TEXT, .offset = offsetof(struct consumer_config, durable_name) },
     { .name = "description", .kind = NATS_FIELD_TEXT, .offset = AT(description) },
     { .name = "deliver_policy", .kind = NATS_FIELD_CHOICE, .offset = AT(deliver), .choices = delivers },
     { .name = "ack_policy", .kind = NATS_FIELD_CHOICE, .offset = AT(ack), .choices = acks },
@@ -222,7 +222,7 @@ int nats_consumer_ensure(const struct nats_js *js, const char *stream,
                          const struct nats_consumer_config *config, nats_consumer_fn *fn,
                          void *self, struct err *err)
 {
-    const struct config whole = { *config, config->durable ? config->name : NULL };
+    const struct consumer_config whole = { *config, config->durable ? config->name : NULL };
     AUTO_BUF struct buf text = BUF_INIT(NATS_JS_BODY_MAX);
     struct op *op;
 

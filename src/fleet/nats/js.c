@@ -14,7 +14,7 @@
 
 #define CODE_NOT_FOUND 404
 
-struct call {
+struct js_call {
     nats_js_fn *fn;
     void *self;
 };
@@ -65,7 +65,7 @@ bool nats_js_read_error(const struct value *reply, struct nats_error *ret_error)
 static void on_js_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct call call = *(struct call *)self;
+    struct js_call call = *(struct js_call *)self;
     struct nats_error refused;
     struct value reply;
     struct err err;
@@ -89,9 +89,9 @@ int nats_js_call(const struct nats_js *js, const char *verb, struct str body, na
                  void *self, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
-    struct call *call = mem_alloc(sizeof(*call));
+    struct js_call *call = mem_alloc(sizeof(*call));
 
-    *call = (struct call){ fn, self };
+    *call = (struct js_call){ fn, self };
     buf_printf(&subject, "%s.%s", nats_js_prefix(js), verb);
     if (nats_request(js->conn, &(struct nats_pub){ .subject = buf_view(&subject), .payload = body },
                      nats_js_timeout(js), on_js_reply, call, NULL, err) == 0)

@@ -20,13 +20,13 @@
 #define SHOWN_MAX     32
 #define LINE_END_SIZE 2
 
-struct line {
+struct protocol_line {
     struct str fields[FIELDS_MAX];
     size_t count;
     size_t size; /* with its end */
 };
 
-typedef int frame_fn(struct nats_parser *parser, struct str input, const struct line *line,
+typedef int frame_fn(struct nats_parser *parser, struct str input, const struct protocol_line *line,
                      struct nats_frame *ret, size_t *ret_used, struct err *err);
 
 static bool is_protocol_blank(char c)
@@ -35,7 +35,7 @@ static bool is_protocol_blank(char c)
 }
 
 /* Cut into fields; one too many is counted, not kept. */
-static void split_fields(struct str text, struct line *line)
+static void split_fields(struct str text, struct protocol_line *line)
 {
     size_t at = 0;
 
@@ -76,9 +76,9 @@ static int read_protocol_number(struct str text, uint64_t max, uint64_t *ret, co
 }
 
 /* The payload after the line, once it is all there. */
-static int read_payload(struct nats_parser *parser, struct str input, const struct line *line,
-                        uint64_t header, uint64_t total, struct nats_frame *ret, size_t *ret_used,
-                        struct err *err)
+static int read_payload(struct nats_parser *parser, struct str input,
+                        const struct protocol_line *line, uint64_t header, uint64_t total,
+                        struct nats_frame *ret, size_t *ret_used, struct err *err)
 {
     size_t whole = line->size + (size_t)total + LINE_END_SIZE;
     const char *body = input.p + line->size;
@@ -97,7 +97,7 @@ static int read_payload(struct nats_parser *parser, struct str input, const stru
     return 0;
 }
 
-static int read_msg(struct nats_parser *parser, struct str input, const struct line *line,
+static int read_msg(struct nats_parser *parser, struct str input, const struct protocol_line *line,
                     struct nats_frame *ret, size_t *ret_used, struct err *err)
 {
     struct nats_frame frame = { .kind = NATS_FRAME_NONE };
@@ -115,7 +115,7 @@ static int read_msg(struct nats_parser *parser, struct str input, const struct l
     return read_payload(parser, input, line, 0, total, ret, ret_used, err);
 }
 
-static int read_hmsg(struct nats_parser *parser, struct str input, const struct line *line,
+static int read_hmsg(struct nats_parser *parser, struct str input, const struct protocol_line *line,
                      struct nats_frame *ret, size_t *ret_used, struct err *err)
 {
     struct nats_frame frame = { .kind = NATS_FRAME_NONE };
@@ -178,7 +178,7 @@ static int read_protocol_line(struct nats_parser *parser, struct str input, stru
 {
     struct str name = text, rest;
     const struct word *word;
-    struct line line = { .size = size };
+    struct protocol_line line = { .size = size };
 
     name.n = 0;
     while (name.n < text.n && !is_protocol_blank(text.p[name.n]))

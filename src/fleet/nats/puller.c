@@ -35,7 +35,7 @@
 #define YIELD_STEP_NS (INT64_C(2) * 1000000)
 
 /* A request. The server serves the older one first. */
-struct ask {
+struct pull_request {
     uint64_t number;
     size_t left; /* messages of it that are still to come */
 };
@@ -52,8 +52,8 @@ struct nats_puller {
     char *names;   /* "consumer 'c' of stream 's'" */
     char *inbox;   /* with the dot */
     size_t inbox_size;
-    uint64_t number;           /* of the newest request */
-    struct ask asks[ASKS_MAX]; /* those under way, the oldest first */
+    uint64_t number;                    /* of the newest request */
+    struct pull_request asks[ASKS_MAX]; /* those under way, the oldest first */
     size_t ask_count;
     size_t came;         /* messages since the newest request was made */
     int64_t yield_until; /* the next one is held back; 0: it is not */
@@ -126,7 +126,7 @@ static void send_ask(struct nats_puller *puller, size_t count)
         pause_asking(puller, NATS_PULLER_PAUSE_NS); /* too much waits to be sent: soon again */
         return;
     }
-    puller->asks[puller->ask_count++] = (struct ask){ puller->number, count };
+    puller->asks[puller->ask_count++] = (struct pull_request){ puller->number, count };
     puller->came = 0;
     if (!timer_is_set(&puller->watchdog))
         arm_watchdog(puller);

@@ -59,13 +59,13 @@ static const struct nats_field fields[] = {
 };
 /* clang-format on */
 
-enum plan { PLAN_CREATE, PLAN_UPDATE, PLAN_ENSURE, PLAN_COMPARE, PLAN_INFO };
+enum stream_action { PLAN_CREATE, PLAN_UPDATE, PLAN_ENSURE, PLAN_COMPARE, PLAN_INFO };
 
 /* One operation, which may take several calls. */
 struct op {
     struct nats_js js;
     struct arena arena;
-    enum plan plan;
+    enum stream_action plan;
     bool is_made;           /* ENSURE: created, without max_bytes, which an update adds: a cluster
                                that has just started does not know how much its servers have, and
                                finds no place for what reserves something */
@@ -190,7 +190,7 @@ static void on_stream_answer(void *self, const struct nats_error *error, const s
     finish_stream_op(op, NULL, &info);
 }
 
-static struct op *new_stream_op(const struct nats_js *js, enum plan plan, const char *name,
+static struct op *new_stream_op(const struct nats_js *js, enum stream_action plan, const char *name,
                                 nats_stream_fn *fn, void *self)
 {
     struct arena arena = ARENA_INIT;
@@ -232,7 +232,7 @@ static int prepare_stream_op(struct op *op, const struct nats_stream_config *con
     return json_decode(&op->arena, op->body, &op->asked, err);
 }
 
-static int begin_call(const struct nats_js *js, enum plan plan, const char *name,
+static int begin_call(const struct nats_js *js, enum stream_action plan, const char *name,
                       const struct nats_stream_config *config, nats_stream_fn *fn, void *self,
                       struct err *err)
 {

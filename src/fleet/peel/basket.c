@@ -257,7 +257,7 @@ static void share_value(struct basket *basket, struct entry *entry, const struct
 }
 
 /* A function under way. */
-struct call {
+struct basket_call {
     struct basket *basket;
     char name[];
 };
@@ -295,7 +295,7 @@ static bool read_result(struct arena *arena, struct str response, struct value *
 static void on_called(void *self, const struct perform_answer *answer, struct str response,
                       int64_t duration)
 {
-    struct call *call = self;
+    struct basket_call *call = self;
     struct entry *entry = find_basket_entry(call->basket, call->name);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value v;
@@ -312,7 +312,7 @@ static void on_called(void *self, const struct perform_answer *answer, struct st
 static void call_function(struct basket *basket, struct entry *entry, const char *function)
 {
     const int64_t now = clock_now();
-    struct call *call;
+    struct basket_call *call;
     struct err err;
 
     if (entry->ran && now - entry->ran < entry->interval)

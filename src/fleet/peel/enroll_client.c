@@ -46,7 +46,7 @@ struct enroll_client {
 };
 
 /* What one attempt knows; it ends with its arena. */
-struct attempt {
+struct enroll_attempt {
     struct enroll_client *enroll_client;
     struct arena *arena;
     struct bootstrap bootstrap;
@@ -71,7 +71,7 @@ static bool pause_enrollment(struct enroll_client *enroll_client, int64_t ns)
     return !cancel_is_raised(&enroll_client->cancel);
 }
 
-static struct https_server server_of(const struct attempt *attempt)
+static struct https_server server_of(const struct enroll_attempt *attempt)
 {
     return (struct https_server){ attempt->bootstrap.url,
                                   attempt->bootstrap.is_system ? HTTPS_TRUST_SYSTEM
@@ -79,7 +79,7 @@ static struct https_server server_of(const struct attempt *attempt)
                                   attempt->bootstrap.anchor_pem };
 }
 
-static int call_enroll_server(struct attempt *attempt, struct https_request *request,
+static int call_enroll_server(struct enroll_attempt *attempt, struct https_request *request,
                               struct https_response *response, struct value *body, struct err *err)
 {
     const struct https_server server = server_of(attempt);
@@ -116,7 +116,7 @@ static enum step judge_response(const struct enroll_client *enroll_client,
 
 /* --- signatures ------------------------------------------------------------------- */
 
-static const char *sign_enroll_text(const struct attempt *attempt, struct str text,
+static const char *sign_enroll_text(const struct enroll_attempt *attempt, struct str text,
                                     enum base64_form form)
 {
     unsigned char signature[ED25519_SIGNATURE_SIZE];
@@ -127,14 +127,14 @@ static const char *sign_enroll_text(const struct attempt *attempt, struct str te
     return buf_copy(&out, attempt->arena).p;
 }
 
-static void put_enroll_text(struct attempt *attempt, struct value *map, const char *key,
+static void put_enroll_text(struct enroll_attempt *attempt, struct value *map, const char *key,
                             const char *text)
 {
     value_map_set(attempt->arena, map->map, value_text(key), value_text(text));
 }
 
-static int make_enroll_body(struct attempt *attempt, const struct value *nonce, struct buf *out,
-                            struct err *err)
+static int make_enroll_body(struct enroll_attempt *attempt, const struct value *nonce,
+                            struct buf *out, struct err *err)
 {
     const struct enroll_client_options *options = &attempt->enroll_client->options;
     const char *challenge_id = value_get_text(nonce, "challenge_id");
@@ -178,7 +178,7 @@ static int make_enroll_body(struct attempt *attempt, const struct value *nonce, 
 
 /* --- steps ------------------------------------------------------------------------ */
 
-static enum step submit_enrollment(struct attempt *attempt, struct err *err)
+static enum step submit_enrollment(struct enroll_attempt *attempt, struct err *err)
 {
     const struct enroll_client_options *options = &attempt->enroll_client->options;
     AUTO_BUF struct buf text = BUF_INIT(ANSWER_MAX);
@@ -218,7 +218,7 @@ static bool is_decided(const char *state)
 
 static bool on_stream_event(void *self, struct str name, struct str data)
 {
-    struct attempt *attempt = self;
+    struct enroll_attempt *attempt = self;
     const char *state;
     struct value body;
     struct err err;
@@ -233,7 +233,7 @@ static bool on_stream_event(void *self, struct str name, struct str data)
     return !is_decided(attempt->state);
 }
 
-static enum step ask_status(struct attempt *attempt, struct err *err)
+static enum step ask_status(struct enroll_attempt *attempt, struct err *err)
 {
     struct https_request request = {
         .method = "GET",
@@ -255,7 +255,7 @@ static enum step ask_status(struct attempt *attempt, struct err *err)
 }
 
 /* By a stream; when that does not work, by asking, at most as often as POLL_MIN. */
-static enum step wait_for_decision(struct attempt *attempt, struct err *err)
+static enum step wait_for_decision(struct enroll_attempt *attempt, struct err *err)
 {
     int64_t pause = POLL_MIN;
 
@@ -291,7 +291,8 @@ static enum step wait_for_decision(struct attempt *attempt, struct err *err)
     return STEP_DONE;
 }
 
-static int write_enroll_creds(struct attempt *attempt, const struct value *body, struct err *err)
+static int write_enroll_creds(struct enroll_attempt *attempt, const struct value *body,
+                              struct err *err)
 {
     const struct peel_identity *identity = attempt->enroll_client->options.identity;
     const struct fs_replace_options options = { .attr = { CREDS_MODE, FS_KEEP, FS_KEEP } };
@@ -316,7 +317,7 @@ static int write_enroll_creds(struct attempt *attempt, const struct value *body,
     return result;
 }
 
-static enum step fetch_creds(struct attempt *attempt, struct err *err)
+static enum step fetch_creds(struct enroll_attempt *attempt, struct err *err)
 {
     const struct peel_identity *identity = attempt->enroll_client->options.identity;
     char public_key[NATS_NKEY_TEXT_SIZE];
@@ -342,7 +343,7 @@ static enum step fetch_creds(struct attempt *attempt, struct err *err)
 
 /* --- one attempt ------------------------------------------------------------------ */
 
-static enum step follow_enrollment(struct attempt *attempt, struct err *err)
+static enum step follow_enrollment(struct enroll_attempt *attempt, struct err *err)
 {
     enum step step = submit_enrollment(attempt, err);
 
@@ -378,7 +379,7 @@ static enum step judge_server_trust(const struct enroll_client *enroll_client, b
 static enum step try_master(struct enroll_client *enroll_client, const char *url, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct attempt attempt = { .enroll_client = enroll_client, .arena = &arena };
+    struct enroll_attempt attempt = { .enroll_client = enroll_client, .arena = &arena };
     bool is_other;
 
     if (bootstrap_ask(&arena, enroll_client->options.conf, url, enroll_client->options.renew,

@@ -40,14 +40,14 @@ struct event_socket {
     struct outbox *outbox;
     struct background_tasks background_tasks;
     struct rate rate;
-    struct client *clients;
+    struct socket_client *clients;
     size_t count;
 };
 
 /* Somebody on the other side, from their packet to our answer. */
-struct client {
+struct socket_client {
     struct event_socket *door;
-    struct client *next, **back;
+    struct socket_client *next, **back;
     struct arena arena;
     int fd;
     struct watch watch;
@@ -66,7 +66,7 @@ struct client {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-static void forget_client(struct client *client)
+static void forget_client(struct socket_client *client)
 {
     struct event_socket *door = client->door;
 
@@ -101,7 +101,7 @@ static void send_refusal(int fd, const char *why)
     send_event_answer(fd, &answer);
 }
 
-static void refuse_event_client(struct client *client, const char *why)
+static void refuse_event_client(struct socket_client *client, const char *why)
 {
     log_warning("local event refused uid=%d pid=%d error=%s", (int)client->peer.uid,
                 (int)client->peer.pid, why);
@@ -109,7 +109,7 @@ static void refuse_event_client(struct client *client, const char *why)
     forget_client(client);
 }
 
-static void answer_client(struct client *client, enum local_event_status status)
+static void answer_client(struct socket_client *client, enum local_event_status status)
 {
     const struct local_event_answer answer = {
         .status = status,
@@ -127,9 +127,9 @@ static void answer_client(struct client *client, enum local_event_status status)
 
 /* --- on disk, then in the stream -------------------------------------------------- */
 
-static struct client *find_client(const struct event_socket *door, const char *id)
+static struct socket_client *find_client(const struct event_socket *door, const char *id)
 {
-    for (struct client *client = door->clients; client; client = client->next)
+    for (struct socket_client *client = door->clients; client; client = client->next)
         if (!client->is_gone && !client->is_keeping && client->letter > 0 &&
             strcmp(client->own.id, id) == 0)
             return client;
@@ -138,7 +138,7 @@ static struct client *find_client(const struct event_socket *door, const char *i
 
 static void on_socket_event_stored(void *self, const char *id)
 {
-    struct client *client = find_client(self, id);
+    struct socket_client *client = find_client(self, id);
 
     if (client)
         answer_client(client, LOCAL_EVENT_STORED);
@@ -148,7 +148,7 @@ static void on_socket_event_stored(void *self, const char *id)
 
 static void on_event_dropped(void *self, const char *id, const char *why)
 {
-    struct client *client = find_client(self, id);
+    struct socket_client *client = find_client(self, id);
 
     log_error("local event lost id=%s error=%s", id, why);
     if (client)
@@ -157,12 +157,13 @@ static void on_event_dropped(void *self, const char *id, const char *why)
 
 static void on_client_late(struct timer *timer)
 {
-    answer_client(container_of(timer, struct client, timer), LOCAL_EVENT_BUFFERED);
+    answer_client(container_of(timer, struct socket_client, timer), LOCAL_EVENT_BUFFERED);
 }
 
 static void keep_client_event(struct background_task *background_task)
 {
-    struct client *client = container_of(background_task, struct client, background_task);
+    struct socket_client *client =
+        container_of(background_task, struct socket_client, background_task);
     AUTO_BUF struct buf payload = BUF_INIT(2 * AGENT_PACKET_MAX);
     struct outbox_letter letter = { .subject = client->own.subject,
                                     .id = client->own.id,
@@ -179,7 +180,8 @@ static void keep_client_event(struct background_task *background_task)
 /* It may leave now. The client waits for the stream only when there is a connection to it. */
 static void on_event_kept(struct background_task *background_task)
 {
-    struct client *client = container_of(background_task, struct client, background_task);
+    struct socket_client *client =
+        container_of(background_task, struct socket_client, background_task);
     struct event_socket *door = client->door;
     const uint64_t letter = client->letter;
 
@@ -205,14 +207,16 @@ static void on_event_kept(struct background_task *background_task)
 
 static void find_client_standing(struct background_task *background_task)
 {
-    struct client *client = container_of(background_task, struct client, background_task);
+    struct socket_client *client =
+        container_of(background_task, struct socket_client, background_task);
 
     standing_reply(&client->arena, client->door->options.data_dir, &client->names, &client->reply);
 }
 
 static void on_standing(struct background_task *background_task)
 {
-    struct client *client = container_of(background_task, struct client, background_task);
+    struct socket_client *client =
+        container_of(background_task, struct socket_client, background_task);
     AUTO_BUF struct buf packet = BUF_INIT(AGENT_PACKET_MAX);
     struct err err;
 
@@ -237,7 +241,7 @@ static bool is_our_child(pid_t pid)
     return false;
 }
 
-static int32_t find_client_depth(const struct client *client)
+static int32_t find_client_depth(const struct socket_client *client)
 {
     const struct event_socket_options *options = &client->door->options;
     const int32_t depth = options->depth(options->self);
@@ -256,7 +260,8 @@ static int check_event_room(struct event_socket *door, struct err *err)
     return 0;
 }
 
-static int take_client_event(struct client *client, const struct value *packet, struct err *err)
+static int take_client_event(struct socket_client *client, const struct value *packet,
+                             struct err *err)
 {
     const struct event_socket_options *options = &client->door->options;
     struct local_event event = { 0 };
@@ -284,10 +289,10 @@ static int take_client_event(struct client *client, const struct value *packet, 
 static void on_hangup(struct watch *watch, uint32_t events)
 {
     (void)events; /* nothing more is expected of it: its event goes its way without it */
-    forget_client(container_of(watch, struct client, watch));
+    forget_client(container_of(watch, struct socket_client, watch));
 }
 
-static void begin_client_work(struct client *client, background_task_fn *work,
+static void begin_client_work(struct socket_client *client, background_task_fn *work,
                               background_task_fn *done)
 {
     struct err err;
@@ -304,7 +309,7 @@ static void begin_client_work(struct client *client, background_task_fn *work,
 }
 
 /* An event, or a question about states. */
-static int take_packet(struct client *client, struct str bytes, struct err *err)
+static int take_packet(struct socket_client *client, struct str bytes, struct err *err)
 {
     struct standing_question question;
     struct value packet;
@@ -326,7 +331,7 @@ static int take_packet(struct client *client, struct str bytes, struct err *err)
 
 static void on_packet(struct watch *watch, uint32_t events)
 {
-    struct client *client = container_of(watch, struct client, watch);
+    struct socket_client *client = container_of(watch, struct socket_client, watch);
     AUTO_BUF struct buf packet = BUF_INIT(2 * AGENT_PACKET_MAX);
     char *room = buf_reserve(&packet, AGENT_PACKET_MAX);
     const ssize_t n = recv(client->fd, room, AGENT_PACKET_MAX, MSG_DONTWAIT | MSG_TRUNC);
@@ -349,7 +354,8 @@ static void on_packet(struct watch *watch, uint32_t events)
 
 static void on_silence(struct timer *timer)
 {
-    refuse_event_client(container_of(timer, struct client, timer), "no event was sent in time");
+    refuse_event_client(container_of(timer, struct socket_client, timer),
+                        "no event was sent in time");
 }
 
 /* --- clients ---------------------------------------------------------------------- */
@@ -364,7 +370,7 @@ static const char *find_client_refusal(const struct event_socket *door,
 
 static void add_client(struct event_socket *door, int fd, const struct unixsock_peer *peer)
 {
-    struct client *client = mem_zalloc(sizeof(*client));
+    struct socket_client *client = mem_zalloc(sizeof(*client));
     struct err err;
 
     client->door = door;
@@ -451,14 +457,14 @@ struct event_socket *event_socket_new(const struct event_socket_options *options
 
 void event_socket_free(struct event_socket *door)
 {
-    struct client *next;
+    struct socket_client *next;
     struct err ignored;
 
     if (!door)
         return;
     watch_stop(&door->watch);
     background_tasks_close(&door->background_tasks); /* what is being written is on disk then */
-    for (struct client *client = door->clients; client; client = next) {
+    for (struct socket_client *client = door->clients; client; client = next) {
         next = client->next;
         if (client->letter > 0)
             answer_client(client, LOCAL_EVENT_BUFFERED);

@@ -22,20 +22,20 @@
 /* Records in the file before it is written anew. */
 #define RECORDS_MAX ((size_t)4 * LEDGER_JOBS)
 
-struct line {
+struct ledger_line {
     const char *jid;
     uint64_t epoch;
     bool begun, finished;
 };
 
 static const struct record_field line_fields[] = {
-    RECORD("jid", TEXT, struct line, jid, RECORD_REQUIRED),
-    RECORD("epoch", INT, struct line, epoch, RECORD_OMIT),
-    RECORD("begun", BOOL, struct line, begun, RECORD_OMIT),
-    RECORD("finished", BOOL, struct line, finished, RECORD_OMIT),
+    RECORD("jid", TEXT, struct ledger_line, jid, RECORD_REQUIRED),
+    RECORD("epoch", INT, struct ledger_line, epoch, RECORD_OMIT),
+    RECORD("begun", BOOL, struct ledger_line, begun, RECORD_OMIT),
+    RECORD("finished", BOOL, struct ledger_line, finished, RECORD_OMIT),
     { 0 },
 };
-static const struct record_type line_type = RECORD_TYPE("job", struct line, line_fields, 0);
+static const struct record_type line_type = RECORD_TYPE("job", struct ledger_line, line_fields, 0);
 
 struct entry {
     struct entry *next, *previous; /* by age */
@@ -101,7 +101,7 @@ static struct entry *add_ledger_entry(struct ledger *ledger, const char *jid)
 
 /* --- the file --------------------------------------------------------------------- */
 
-static void apply_line(struct ledger *ledger, const struct line *line)
+static void apply_line(struct ledger *ledger, const struct ledger_line *line)
 {
     struct entry *entry = find_ledger_entry(ledger, line->jid);
 
@@ -130,7 +130,7 @@ static bool read_ledger_lines(struct ledger *ledger, struct frame_scan *scan)
     for (;;) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         enum frame_step step = frame_next(scan, &frame);
-        struct line line = { 0 };
+        struct ledger_line line = { 0 };
         struct err err;
 
         if (step == FRAME_END || step == FRAME_TORN)
@@ -162,7 +162,7 @@ static int read_ledger_file(struct ledger *ledger, bool *ret_damaged, struct err
     return 0;
 }
 
-static int add_ledger_line(struct ledger *ledger, struct buf *out, const struct line *line,
+static int add_ledger_line(struct ledger *ledger, struct buf *out, const struct ledger_line *line,
                            struct err *err)
 {
     return record_append(out, &line_type, line, VERSION, ledger->salt, err);
@@ -178,10 +178,10 @@ static int rewrite_ledger(struct ledger *ledger, struct err *err)
     ledger->salt = chance_number();
     frame_file_begin(&out, PURPOSE, ledger->salt);
     for (struct entry *entry = ledger->oldest; entry; entry = entry->next) {
-        const struct line line = { .jid = entry->jid, .epoch = entry->epoch };
-        const struct line rest = { .jid = entry->jid,
-                                   .begun = entry->begun,
-                                   .finished = entry->finished };
+        const struct ledger_line line = { .jid = entry->jid, .epoch = entry->epoch };
+        const struct ledger_line rest = { .jid = entry->jid,
+                                          .begun = entry->begun,
+                                          .finished = entry->finished };
         const bool has_rest = entry->begun || entry->finished;
 
         if (!entry->written)
@@ -214,7 +214,7 @@ static int write_ledger_bytes(struct ledger *ledger, struct str rest, struct err
     return 0;
 }
 
-static int append_line(struct ledger *ledger, const struct line *line, struct err *err)
+static int append_line(struct ledger *ledger, const struct ledger_line *line, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(FILE_MAX);
 
@@ -287,7 +287,7 @@ enum ledger_verdict ledger_take(struct ledger *ledger, const char *jid, uint64_t
 
 int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, struct err *err)
 {
-    const struct line line = { .jid = jid, .epoch = epoch };
+    const struct ledger_line line = { .jid = jid, .epoch = epoch };
     struct entry *entry;
     int result;
 
@@ -302,7 +302,7 @@ int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, struct
 
 int ledger_begin(struct ledger *ledger, const char *jid, bool sync, struct err *err)
 {
-    const struct line line = { .jid = jid, .begun = true };
+    const struct ledger_line line = { .jid = jid, .begun = true };
     struct entry *entry;
     int result, fd;
 
@@ -325,7 +325,7 @@ int ledger_begin(struct ledger *ledger, const char *jid, bool sync, struct err *
 
 int ledger_finish(struct ledger *ledger, const char *jid, struct err *err)
 {
-    const struct line line = { .jid = jid, .finished = true };
+    const struct ledger_line line = { .jid = jid, .finished = true };
     struct entry *entry;
     int result = 0;
 

@@ -22,7 +22,7 @@
 
 #define COMPONENT "peel"
 
-struct program {
+struct peel_program {
     struct arena line_arena, conf_arena;
     struct daemon_line line;
     struct peel_conf conf;
@@ -48,7 +48,7 @@ static void log_peel_diags(const struct diags *diags)
     }
 }
 
-static void reload_peel_conf(struct program *program)
+static void reload_peel_conf(struct peel_program *program)
 {
     struct arena arena = ARENA_INIT, old = program->conf_arena;
     const struct peel_conf before = program->conf;
@@ -74,17 +74,17 @@ static void reload_peel_conf(struct program *program)
 static void on_stop_deadline(struct timer *timer)
 {
     log_warning("stopping takes too long, ending now");
-    _exit(container_of(timer, struct program, deadline)->status);
+    _exit(container_of(timer, struct peel_program, deadline)->status);
 }
 
 static void on_stopped(void *self)
 {
-    struct program *program = self;
+    struct peel_program *program = self;
 
     loop_stop(program->loop);
 }
 
-static void stop_peel(struct program *program)
+static void stop_peel(struct peel_program *program)
 {
     program->is_stopping = true;
     timer_set(loop_timers(program->loop), &program->deadline,
@@ -94,7 +94,7 @@ static void stop_peel(struct program *program)
 
 static void on_enroll_untrusted(void *self)
 {
-    struct program *program = self;
+    struct peel_program *program = self;
 
     if (program->is_stopping)
         return;
@@ -107,7 +107,7 @@ static void on_enroll_untrusted(void *self)
 
 static void on_peel_signal(void *self, int signo)
 {
-    struct program *program = self;
+    struct peel_program *program = self;
 
     if (signo == SIGHUP) {
         reload_peel_conf(program);
@@ -119,7 +119,7 @@ static void on_peel_signal(void *self, int signo)
     stop_peel(program);
 }
 
-static int catch_peel_signals(struct program *program, struct err *err)
+static int catch_peel_signals(struct peel_program *program, struct err *err)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -133,7 +133,7 @@ static int catch_peel_signals(struct program *program, struct err *err)
 
 /* --- life ------------------------------------------------------------------------- */
 
-static int open_program(struct program *program, struct err *err)
+static int open_program(struct peel_program *program, struct err *err)
 {
     program->loop = loop_new(err);
     if (!program->loop || catch_peel_signals(program, err) < 0)
@@ -151,7 +151,7 @@ static int open_program(struct program *program, struct err *err)
     return program->peel ? 0 : -1;
 }
 
-static int serve_peel(struct program *program)
+static int serve_peel(struct peel_program *program)
 {
     struct err err;
 
@@ -168,7 +168,7 @@ static int serve_peel(struct program *program)
 
 int peel_main(int argc, char **argv)
 {
-    struct program program = { 0 };
+    struct peel_program program = { 0 };
     int status;
 
     if (daemon_conf_start(&peel_conf_daemon, &program.line_arena, argc, argv, &program.line,

@@ -8,7 +8,7 @@
 
 #define WINDOW (60 * NUMBER_NS_PER_S)
 
-struct window {
+struct breaker_window {
     struct lru_item item;
     int64_t *fires; /* rate + 1 of them: a ring, oldest first from `first` on */
     size_t first, count;
@@ -23,15 +23,15 @@ void breaker_init(struct breaker *breaker, int64_t rate, int64_t cooldown)
         .rate = rate > BREAKER_RATE_MAX ? BREAKER_RATE_MAX : rate,
         .cooldown = cooldown,
     };
-    lru_init(&breaker->rules, BREAKER_RULES_MAX, sizeof(struct window));
+    lru_init(&breaker->rules, BREAKER_RULES_MAX, sizeof(struct breaker_window));
 }
 
-static struct window *window_of(struct lru_item *item)
+static struct breaker_window *window_of(struct lru_item *item)
 {
-    return container_of(item, struct window, item);
+    return container_of(item, struct breaker_window, item);
 }
 
-static void forget_window(struct breaker *breaker, struct window *window)
+static void forget_window(struct breaker *breaker, struct breaker_window *window)
 {
     breaker->open -= window->is_open ? 1 : 0;
     free(window->fires);
@@ -45,7 +45,7 @@ void breaker_done(struct breaker *breaker)
     lru_done(&breaker->rules);
 }
 
-static void close_window(struct breaker *breaker, struct window *window)
+static void close_window(struct breaker *breaker, struct breaker_window *window)
 {
     window->is_open = false;
     window->count = window->first = 0;
@@ -53,9 +53,9 @@ static void close_window(struct breaker *breaker, struct window *window)
 }
 
 /* The window of a rule as it is now: without fires that are too old, closed when it is time. */
-static struct window *get_window(struct breaker *breaker, const char *rule, int64_t now)
+static struct breaker_window *get_window(struct breaker *breaker, const char *rule, int64_t now)
 {
-    struct window *window = lru_find(&breaker->rules, str_from(rule));
+    struct breaker_window *window = lru_find(&breaker->rules, str_from(rule));
 
     if (!window) {
         if (lru_count(&breaker->rules) >= BREAKER_RULES_MAX)
@@ -73,7 +73,7 @@ static struct window *get_window(struct breaker *breaker, const char *rule, int6
 
 bool breaker_reserve(struct breaker *breaker, const char *rule, int64_t now)
 {
-    struct window *window;
+    struct breaker_window *window;
 
     if (breaker->rate <= 0)
         return true;
@@ -84,7 +84,7 @@ bool breaker_reserve(struct breaker *breaker, const char *rule, int64_t now)
     return true;
 }
 
-static void end_reservation(struct window *window)
+static void end_reservation(struct breaker_window *window)
 {
     if (window->pending > 0) /* else it was forgotten meanwhile */
         window->pending--;
@@ -93,7 +93,7 @@ static void end_reservation(struct window *window)
 bool breaker_confirm(struct breaker *breaker, const char *rule, int64_t now)
 {
     const size_t size = (size_t)breaker->rate + 1;
-    struct window *window;
+    struct breaker_window *window;
 
     if (breaker->rate <= 0)
         return false;
@@ -115,7 +115,7 @@ bool breaker_confirm(struct breaker *breaker, const char *rule, int64_t now)
 
 void breaker_cancel(struct breaker *breaker, const char *rule)
 {
-    struct window *window = lru_find(&breaker->rules, str_from(rule));
+    struct breaker_window *window = lru_find(&breaker->rules, str_from(rule));
 
     if (window)
         end_reservation(window);

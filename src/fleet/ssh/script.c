@@ -84,23 +84,23 @@ static const char *make_command(struct arena *arena, const struct ssh_machine *m
 
 /* --- words of ssh ------------------------------------------------------------------------ */
 
-struct line {
+struct script_line {
     struct arena *arena;
     VEC(const char *) words;
 };
 
-static void add_ssh_word(struct line *line, const char *word)
+static void add_ssh_word(struct script_line *line, const char *word)
 {
     VEC_PUSH_IN(line->arena, &line->words, word);
 }
 
-static void add_ssh_option(struct line *line, const char *option)
+static void add_ssh_option(struct script_line *line, const char *option)
 {
     add_ssh_word(line, "-o");
     add_ssh_word(line, option);
 }
 
-static void add_ssh_pair(struct line *line, const char *option, const char *word)
+static void add_ssh_pair(struct script_line *line, const char *option, const char *word)
 {
     add_ssh_word(line, option);
     add_ssh_word(line, word);
@@ -111,7 +111,7 @@ static void add_ssh_pair(struct line *line, const char *option, const char *word
 const char *const *ssh_script_argv(struct arena *arena, const struct ssh_machine *machine,
                                    const char *ssh, const struct ssh_script *script)
 {
-    struct line line = { .arena = arena };
+    struct script_line line = { .arena = arena };
 
     add_ssh_word(&line, ssh);
     for (const char *const *fixed = ssh_roster_fixed; *fixed; fixed++)

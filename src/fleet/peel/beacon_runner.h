@@ -54,7 +54,7 @@ struct beacon_runner_options {
     void (*looked)(void *self);
     /* An event of this beacon was stored, or is lost for good; for metrics. */
     void (*told)(void *self, const char *beacon, bool is_lost);
-    /* Held for the caller, as of a desk: what is secret in them is masked in events. */
+    /* The caller holds a reference. Their secrets are masked in events. */
     struct snapshot *(*settings)(void *self, const char **ret_why);
     void *self;
 };

@@ -35,7 +35,7 @@ struct catchup {
 
 /* True: nothing is on its way. False: `fn` follows. */
 bool catchup_begin(struct catchup *catchup);
-/* A mirror or the pillar has ended something. */
+/* A mirror or the settings have finished a step. */
 void catchup_check(struct catchup *catchup);
 /* `fn` does not follow. */
 void catchup_stop(struct catchup *catchup);

@@ -46,7 +46,7 @@ struct event_socket {
 
 /* Somebody on the other side, from their packet to our answer. */
 struct socket_client {
-    struct event_socket *door;
+    struct event_socket *event_socket;
     struct socket_client *next, **back;
     struct arena arena;
     int fd;
@@ -57,9 +57,9 @@ struct socket_client {
     struct background_task background_task;
     struct param_strs names; /* of a question about states */
     struct standing_reply reply;
-    uint64_t letter;
-    bool is_keeping; /* a worker has it */
-    bool is_gone;    /* the other side has left */
+    uint64_t outbox_number; /* 0: not stored yet */
+    bool is_keeping;        /* a worker has it */
+    bool is_gone;           /* the other side has left */
     bool has_failed;
     struct err err;
 };
@@ -68,10 +68,10 @@ struct socket_client {
 
 static void forget_client(struct socket_client *client)
 {
-    struct event_socket *door = client->door;
+    struct event_socket *event_socket = client->event_socket;
 
     watch_stop(&client->watch);
-    timer_clear(loop_timers(door->options.loop), &client->timer);
+    timer_clear(loop_timers(event_socket->options.loop), &client->timer);
     fd_close(&client->fd);
     if (client->is_keeping) {
         client->is_gone = true;
@@ -80,7 +80,7 @@ static void forget_client(struct socket_client *client)
     *client->back = client->next;
     if (client->next)
         client->next->back = client->back;
-    door->count--;
+    event_socket->count--;
     arena_done(&client->arena);
     free(client);
 }
@@ -127,10 +127,10 @@ static void answer_client(struct socket_client *client, enum local_event_status 
 
 /* --- on disk, then in the stream -------------------------------------------------- */
 
-static struct socket_client *find_client(const struct event_socket *door, const char *id)
+static struct socket_client *find_client(const struct event_socket *event_socket, const char *id)
 {
-    for (struct socket_client *client = door->clients; client; client = client->next)
-        if (!client->is_gone && !client->is_keeping && client->letter > 0 &&
+    for (struct socket_client *client = event_socket->clients; client; client = client->next)
+        if (!client->is_gone && !client->is_keeping && client->outbox_number > 0 &&
             strcmp(client->own.id, id) == 0)
             return client;
     return NULL;
@@ -165,16 +165,16 @@ static void keep_client_event(struct background_task *background_task)
     struct socket_client *client =
         container_of(background_task, struct socket_client, background_task);
     AUTO_BUF struct buf payload = BUF_INIT(2 * AGENT_PACKET_MAX);
-    struct outbox_letter letter = { .subject = client->own.subject,
-                                    .id = client->own.id,
-                                    .about = client->own.id };
+    struct outbox_message message = { .subject = client->own.subject,
+                                      .id = client->own.id,
+                                      .about = client->own.id };
 
     client->has_failed = own_event_encode(&client->own, &payload, &client->err) < 0;
     if (client->has_failed)
         return;
-    letter.payload = buf_view(&payload);
-    client->has_failed =
-        outbox_keep(client->door->outbox, &letter, true, &client->letter, &client->err) < 0;
+    message.payload = buf_view(&payload);
+    client->has_failed = outbox_keep(client->event_socket->outbox, &message, true,
+                                     &client->outbox_number, &client->err) < 0;
 }
 
 /* It may leave now. The client waits for the stream only when there is a connection to it. */
@@ -182,8 +182,8 @@ static void on_event_kept(struct background_task *background_task)
 {
     struct socket_client *client =
         container_of(background_task, struct socket_client, background_task);
-    struct event_socket *door = client->door;
-    const uint64_t letter = client->letter;
+    struct event_socket *event_socket = client->event_socket;
+    const uint64_t number = client->outbox_number;
 
     client->is_keeping = false;
     if (client->has_failed) {
@@ -195,12 +195,12 @@ static void on_event_kept(struct background_task *background_task)
     }
     if (client->is_gone)
         forget_client(client);
-    else if (!door->options.is_connected(door->options.self))
+    else if (!event_socket->options.is_connected(event_socket->options.self))
         answer_client(client, LOCAL_EVENT_BUFFERED);
     else
-        timer_set(loop_timers(door->options.loop), &client->timer,
+        timer_set(loop_timers(event_socket->options.loop), &client->timer,
                   clock_after(clock_now(), LOCAL_EVENT_STORE_NS), on_client_late);
-    outbox_send(door->outbox, letter);
+    outbox_send(event_socket->outbox, number);
 }
 
 /* --- questions about states ------------------------------------------------------- */
@@ -210,7 +210,8 @@ static void find_client_standing(struct background_task *background_task)
     struct socket_client *client =
         container_of(background_task, struct socket_client, background_task);
 
-    standing_reply(&client->arena, client->door->options.data_dir, &client->names, &client->reply);
+    standing_reply(&client->arena, client->event_socket->options.data_dir, &client->names,
+                   &client->reply);
 }
 
 static void on_standing(struct background_task *background_task)
@@ -243,18 +244,18 @@ static bool is_our_child(pid_t pid)
 
 static int32_t find_client_depth(const struct socket_client *client)
 {
-    const struct event_socket_options *options = &client->door->options;
+    const struct event_socket_options *options = &client->event_socket->options;
     const int32_t depth = options->depth(options->self);
 
     return depth > 0 && is_our_child(client->peer.pid) ? depth : 0;
 }
 
-static int check_event_room(struct event_socket *door, struct err *err)
+static int check_event_room(struct event_socket *event_socket, struct err *err)
 {
-    if (rate_take(&door->rate, SOURCE, clock_now()) > 0)
+    if (rate_take(&event_socket->rate, SOURCE, clock_now()) > 0)
         return err_set(err, ERR_LIMIT, "too many events: the limit is %d a minute, %d at once",
                        EVENT_SOCKET_PER_MINUTE, EVENT_SOCKET_BURST);
-    if (outbox_count(door->outbox) >= EVENT_SOCKET_WAITING)
+    if (outbox_count(event_socket->outbox) >= EVENT_SOCKET_WAITING)
         return err_set(err, ERR_LIMIT, "more than %d events wait for a connection to the bus",
                        EVENT_SOCKET_WAITING);
     return 0;
@@ -263,14 +264,14 @@ static int check_event_room(struct event_socket *door, struct err *err)
 static int take_client_event(struct socket_client *client, const struct value *packet,
                              struct err *err)
 {
-    const struct event_socket_options *options = &client->door->options;
+    const struct event_socket_options *options = &client->event_socket->options;
     struct local_event event = { 0 };
     struct snapshot *settings;
     const char *why;
     int result;
 
     if (record_read(&client->arena, &local_event_type, 0, packet, &event, err) < 0 ||
-        check_event_room(client->door, err) < 0)
+        check_event_room(client->event_socket, err) < 0)
         return -1;
     settings = options->settings(options->self, &why);
     result =
@@ -298,14 +299,15 @@ static void begin_client_work(struct socket_client *client, background_task_fn *
     struct err err;
 
     watch_stop(&client->watch);
-    timer_clear(loop_timers(client->door->options.loop), &client->timer);
-    if (watch_start(&client->watch, client->door->options.loop, client->fd, WATCH_READ, on_hangup,
-                    &err) < 0) {
+    timer_clear(loop_timers(client->event_socket->options.loop), &client->timer);
+    if (watch_start(&client->watch, client->event_socket->options.loop, client->fd, WATCH_READ,
+                    on_hangup, &err) < 0) {
         refuse_event_client(client, err.text);
         return;
     }
     client->is_keeping = true;
-    background_task_begin(&client->door->background_tasks, &client->background_task, work, done);
+    background_task_begin(&client->event_socket->background_tasks, &client->background_task, work,
+                          done);
 }
 
 /* An event, or a question about states. */
@@ -360,40 +362,42 @@ static void on_silence(struct timer *timer)
 
 /* --- clients ---------------------------------------------------------------------- */
 
-static const char *find_client_refusal(const struct event_socket *door,
+static const char *find_client_refusal(const struct event_socket *event_socket,
                                        const struct unixsock_peer *peer)
 {
     if (peer->uid != 0 && peer->uid != geteuid())
         return "permission denied: only root and the user of the agent may raise events";
-    return door->count >= EVENT_SOCKET_CLIENTS ? "the agent is busy with others: try again" : NULL;
+    return event_socket->count >= EVENT_SOCKET_CLIENTS ? "the agent is busy with others: try again"
+                                                       : NULL;
 }
 
-static void add_client(struct event_socket *door, int fd, const struct unixsock_peer *peer)
+static void add_client(struct event_socket *event_socket, int fd, const struct unixsock_peer *peer)
 {
     struct socket_client *client = mem_zalloc(sizeof(*client));
     struct err err;
 
-    client->door = door;
+    client->event_socket = event_socket;
     client->fd = fd;
     client->peer = *peer;
-    client->next = door->clients;
-    client->back = &door->clients;
+    client->next = event_socket->clients;
+    client->back = &event_socket->clients;
     if (client->next)
         client->next->back = &client->next;
-    door->clients = client;
-    door->count++;
-    if (watch_start(&client->watch, door->options.loop, fd, WATCH_READ, on_packet, &err) < 0) {
+    event_socket->clients = client;
+    event_socket->count++;
+    if (watch_start(&client->watch, event_socket->options.loop, fd, WATCH_READ, on_packet, &err) <
+        0) {
         refuse_event_client(client, err.text);
         return;
     }
-    timer_set(loop_timers(door->options.loop), &client->timer,
+    timer_set(loop_timers(event_socket->options.loop), &client->timer,
               clock_after(clock_now(), LOCAL_EVENT_SILENCE_NS), on_silence);
 }
 
 static void on_client_readable(struct watch *watch, uint32_t events)
 {
-    struct event_socket *door = container_of(watch, struct event_socket, watch);
-    AUTO_FD int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct event_socket *event_socket = container_of(watch, struct event_socket, watch);
+    AUTO_FD int fd = accept4(event_socket->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct unixsock_peer peer;
     const char *refusal;
     struct err err;
@@ -401,26 +405,28 @@ static void on_client_readable(struct watch *watch, uint32_t events)
     (void)events;
     if (fd < 0 || unixsock_peer(fd, &peer, &err) < 0)
         return; /* it has left again */
-    refusal = find_client_refusal(door, &peer);
+    refusal = find_client_refusal(event_socket, &peer);
     if (refusal) {
         log_warning("local event refused uid=%d pid=%d error=%s", (int)peer.uid, (int)peer.pid,
                     refusal);
         send_refusal(fd, refusal);
         return;
     }
-    add_client(door, fd_take(&fd), &peer);
+    add_client(event_socket, fd_take(&fd), &peer);
 }
 
 /* --- life ------------------------------------------------------------------------- */
 
-static int open_event_outbox(struct event_socket *door, struct err *err)
+static int open_event_outbox(struct event_socket *event_socket, struct err *err)
 {
-    const struct outbox_listener listener = { on_socket_event_stored, on_event_dropped, door };
+    const struct outbox_listener listener = { on_socket_event_stored, on_event_dropped,
+                                              event_socket };
     size_t damaged;
 
-    door->outbox = outbox_open(path_join(&door->arena, door->options.data_dir, OUTBOX_FOLDER),
-                               &listener, &damaged, err);
-    if (!door->outbox)
+    event_socket->outbox =
+        outbox_open(path_join(&event_socket->arena, event_socket->options.data_dir, OUTBOX_FOLDER),
+                    &listener, &damaged, err);
+    if (!event_socket->outbox)
         return -1;
     if (damaged > 0)
         log_warning("events were damaged and put aside count=%zu", damaged);
@@ -428,64 +434,66 @@ static int open_event_outbox(struct event_socket *door, struct err *err)
 }
 
 /* Without a socket the agent does everything else. */
-static void open_event_socket(struct event_socket *door)
+static void open_event_socket(struct event_socket *event_socket)
 {
     struct err err;
 
-    door->socket = agent_socket(&door->arena, door->options.data_dir);
-    if (unixsock_listen(&door->socket, SOCKET_MODE, &door->fd, &err) < 0 ||
-        watch_start(&door->watch, door->options.loop, door->fd, WATCH_READ, on_client_readable,
-                    &err) < 0)
+    event_socket->socket = agent_socket(&event_socket->arena, event_socket->options.data_dir);
+    if (unixsock_listen(&event_socket->socket, SOCKET_MODE, &event_socket->fd, &err) < 0 ||
+        watch_start(&event_socket->watch, event_socket->options.loop, event_socket->fd, WATCH_READ,
+                    on_client_readable, &err) < 0)
         log_warning("programs of this machine cannot raise events error=%s", err.text);
 }
 
 struct event_socket *event_socket_new(const struct event_socket_options *options, struct err *err)
 {
-    struct event_socket *door = mem_zalloc(sizeof(*door));
+    struct event_socket *event_socket = mem_zalloc(sizeof(*event_socket));
 
-    door->options = *options;
-    door->fd = -1;
-    rate_init(&door->rate, EVENT_SOCKET_BURST, EVENT_SOCKET_PER_MINUTE);
-    if (open_event_outbox(door, err) < 0 ||
-        background_tasks_open_workers(&door->background_tasks, options->loop, WORKERS, err) < 0) {
-        event_socket_free(door);
+    event_socket->options = *options;
+    event_socket->fd = -1;
+    rate_init(&event_socket->rate, EVENT_SOCKET_BURST, EVENT_SOCKET_PER_MINUTE);
+    if (open_event_outbox(event_socket, err) < 0 ||
+        background_tasks_open_workers(&event_socket->background_tasks, options->loop, WORKERS,
+                                      err) < 0) {
+        event_socket_free(event_socket);
         return NULL;
     }
-    open_event_socket(door);
-    return door;
+    open_event_socket(event_socket);
+    return event_socket;
 }
 
-void event_socket_free(struct event_socket *door)
+void event_socket_free(struct event_socket *event_socket)
 {
     struct socket_client *next;
     struct err ignored;
 
-    if (!door)
+    if (!event_socket)
         return;
-    watch_stop(&door->watch);
-    background_tasks_close(&door->background_tasks); /* what is being written is on disk then */
-    for (struct socket_client *client = door->clients; client; client = next) {
+    watch_stop(&event_socket->watch);
+    background_tasks_close(
+        &event_socket->background_tasks); /* what is being written is on disk then */
+    for (struct socket_client *client = event_socket->clients; client; client = next) {
         next = client->next;
-        if (client->letter > 0)
+        if (client->outbox_number > 0)
             answer_client(client, LOCAL_EVENT_BUFFERED);
         else
             refuse_event_client(client, "the agent ends");
     }
-    if (door->fd >= 0)
-        (void)fs_unlink(door->socket.path, &ignored); /* the next one replaces it */
-    fd_close(&door->fd);
-    outbox_free(door->outbox);
-    rate_done(&door->rate);
-    arena_done(&door->arena);
-    free(door);
+    if (event_socket->fd >= 0)
+        (void)fs_unlink(event_socket->socket.path, &ignored); /* the next one replaces it */
+    fd_close(&event_socket->fd);
+    outbox_free(event_socket->outbox);
+    rate_done(&event_socket->rate);
+    arena_done(&event_socket->arena);
+    free(event_socket);
 }
 
-void event_socket_connect(struct event_socket *door, const struct nats_js *js)
+void event_socket_connect(struct event_socket *event_socket, const struct nats_js *js)
 {
-    outbox_connect(door->outbox, js);
+    outbox_connect(event_socket->outbox, js);
 }
 
-size_t event_socket_waiting(const struct event_socket *door)
+size_t event_socket_waiting(const struct event_socket *event_socket)
 {
-    return outbox_count(door->outbox);
+    return outbox_count(event_socket->outbox);
 }

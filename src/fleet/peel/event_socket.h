@@ -40,18 +40,18 @@ struct event_socket_options {
     bool (*is_connected)(void *self);
     /* The depth of reactions that jobs which run now were begun by. */
     int32_t (*depth)(void *self);
-    /* Held for the caller, as of a desk: what is secret in them is masked in events. */
+    /* The caller holds a reference. Their secrets are masked in events. */
     struct snapshot *(*settings)(void *self, const char **ret_why);
     void *self;
 };
 
 struct event_socket *event_socket_new(const struct event_socket_options *options, struct err *err);
 /* Clients that wait are answered: their event is on disk. NULL is fine. */
-void event_socket_free(struct event_socket *door);
+void event_socket_free(struct event_socket *event_socket);
 
 /* There is a connection, or NULL: none. */
-void event_socket_connect(struct event_socket *door, const struct nats_js *js);
+void event_socket_connect(struct event_socket *event_socket, const struct nats_js *js);
 /* Events that no stream has yet. */
-size_t event_socket_waiting(const struct event_socket *door);
+size_t event_socket_waiting(const struct event_socket *event_socket);
 
 #endif

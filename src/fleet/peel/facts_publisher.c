@@ -196,8 +196,8 @@ static int begin_facts_write(struct facts_publisher *facts_publisher, struct wri
 
     return write->is_probe ? nats_kv_update(&kv, facts_publisher->options.peel_id, bytes, 0,
                                             on_facts_put, write, err)
-                           : nats_kv_put(&kv, facts_publisher->options.peel_id, bytes,
-                                         on_facts_put, write, err);
+                           : nats_kv_put(&kv, facts_publisher->options.peel_id, bytes, on_facts_put,
+                                         write, err);
 }
 
 static void publish_facts(struct facts_publisher *facts_publisher)

@@ -65,8 +65,8 @@ static int keep_fired_event(struct peel_job *job, struct arena *arena, struct ev
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
     AUTO_BUF struct buf bytes = BUF_INIT(FIRE_MAX);
-    struct outbox_letter letter = { .id = event->id,
-                                    .about = arena_printf(arena, "event %s", event->tag) };
+    struct outbox_message message = { .id = event->id,
+                                      .about = arena_printf(arena, "event %s", event->tag) };
 
     event->data = make_fired_data(arena, job, result, true);
     if (record_encode(&bytes, &event_type, event, err) < 0) {
@@ -78,9 +78,9 @@ static int keep_fired_event(struct peel_job *job, struct arena *arena, struct ev
     if (event_print_subject(&subject, SUBJECT_EVENT_SEND, job->options->peel_id, event->tag, err) <
         0)
         return -1;
-    letter.subject = buf_text(&subject);
-    letter.payload = buf_view(&bytes);
-    return outbox_keep(job->options->outbox, &letter, true, ret, err);
+    message.subject = buf_text(&subject);
+    message.payload = buf_view(&bytes);
+    return outbox_keep(job->options->outbox, &message, true, ret, err);
 }
 
 void fire(const struct state_host *host, const char *tag, const struct state_result *result)
@@ -97,15 +97,15 @@ void fire(const struct state_host *host, const char *tag, const struct state_res
         .origin = "",
         .depth = job->request.rdepth,
     };
-    uint64_t letter;
+    uint64_t number;
     struct err err;
 
     ksuid_new(now / CLOCK_SECOND, id);
-    if (keep_fired_event(job, &arena, &event, &letter, result, &err) < 0)
+    if (keep_fired_event(job, &arena, &event, &number, result, &err) < 0)
         job->trouble =
             arena_printf(&job->arena, "event of %s not sent: %s", result->name, err.text);
     else
-        job_queue_post(job->job_queue, letter);
+        job_queue_post(job->job_queue, number);
 }
 
 int fire_send(const struct state_host *host, struct arena *arena, struct state_event *event,
@@ -114,7 +114,7 @@ int fire_send(const struct state_host *host, struct arena *arena, struct state_e
     struct peel_job *job = host->fire_user;
     AUTO_BUF struct buf bytes = BUF_INIT(job->reply_max);
     struct own_event own;
-    struct outbox_letter letter;
+    struct outbox_message message;
     uint64_t number;
 
     if (own_event_make(arena,
@@ -127,11 +127,11 @@ int fire_send(const struct state_host *host, struct arena *arena, struct state_e
                        &own, err) < 0 ||
         own_event_encode(&own, &bytes, err) < 0)
         return -1;
-    letter = (struct outbox_letter){ .subject = own.subject,
-                                     .id = own.id,
-                                     .about = arena_printf(arena, "event %s", event->tag),
-                                     .payload = buf_view(&bytes) };
-    if (outbox_keep(job->options->outbox, &letter, true, &number, err) < 0)
+    message = (struct outbox_message){ .subject = own.subject,
+                                       .id = own.id,
+                                       .about = arena_printf(arena, "event %s", event->tag),
+                                       .payload = buf_view(&bytes) };
+    if (outbox_keep(job->options->outbox, &message, true, &number, err) < 0)
         return -1;
     event->id = arena_strdup(arena, own.id);
     job_queue_post(job->job_queue, number);

@@ -36,7 +36,7 @@ struct peel_job *job_new(struct job_queue *job_queue, const struct job_queue_opt
     job->request.window = request->window ? arena_strdup(&job->arena, request->window) : "";
     job->request.plan = request->plan ? arena_strdup(&job->arena, request->plan) : "";
     job->request.user = "";
-    job->request.secret_args = value_null(); /* see refuse_secrets of desk.c */
+    job->request.secret_args = value_null(); /* see refuse_secrets of job_queue.c */
     job->class = perform_class(job->request.module);
     job->cancel.fd = -1;
     return job;
@@ -52,7 +52,7 @@ void job_free(struct peel_job *job)
     free(job);
 }
 
-/* --- the deed --------------------------------------------------------------------- */
+/* --- the work --------------------------------------------------------------------- */
 
 static void refuse_job(struct peel_job *job, const char *why)
 {
@@ -119,7 +119,7 @@ const char *job_describe_expiry(struct peel_job *job)
     return buf_copy(&text, &job->arena).p;
 }
 
-static void end_deed(struct peel_job *job)
+static void finish_answer(struct peel_job *job)
 {
     if (atomic_load(&job->is_expired) && (!job->answer.success || job->answer.error)) {
         job->answer.success = false;
@@ -169,7 +169,7 @@ static void note_job_outcome(struct peel_job *job)
     job->outcome = buf_copy(&outcome, &job->arena);
 }
 
-static void do_deed(struct peel_job *job, const struct run_sink *sink)
+static void perform_job(struct peel_job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
     const struct perform_request request = {
@@ -205,7 +205,7 @@ static void do_deed(struct peel_job *job, const struct run_sink *sink)
         job->settings = snapshot_new();
     if (choose_states(job, &options.states_dir, &need, &err) < 0 || !job->settings) {
         refuse_job(job, job->settings ? err.text : job->settings_error);
-        end_deed(job);
+        finish_answer(job);
         return;
     }
     options.settings = &job->settings->value;
@@ -218,7 +218,7 @@ static void do_deed(struct peel_job *job, const struct run_sink *sink)
     job->is_old_plan = plan_cache_is_old(session.held);
     if (job->answer.trouble)
         job->trouble = arena_strdup(&job->arena, job->answer.trouble);
-    end_deed(job);
+    finish_answer(job);
     if (job->fn)
         job->answer = (struct perform_answer){
             .success = job->answer.success,
@@ -246,17 +246,18 @@ static void keep_return(struct peel_job *job)
     const struct subject_names names = { .jid = str_from(job->request.jid),
                                          .peel = str_from(job->options->peel_id) };
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
-    struct outbox_letter letter = { .about = job->request.jid, .payload = job->message };
+    struct outbox_message message = { .about = job->request.jid, .payload = job->message };
     struct err err;
 
     if (subject_print(&subject, SUBJECT_JOB_RETURN, &names, &err) < 0) {
         note_trouble(job, &err);
         return;
     }
-    letter.subject = buf_text(&subject);
-    letter.id = arena_printf(&job->arena, "%s.%s.%llu", job->request.jid, job->options->peel_id,
-                             (unsigned long long)job->request.epoch);
-    if (outbox_keep(job->options->outbox, &letter, must_last(job), &job->letter, &err) < 0 ||
+    message.subject = buf_text(&subject);
+    message.id = arena_printf(&job->arena, "%s.%s.%llu", job->request.jid, job->options->peel_id,
+                              (unsigned long long)job->request.epoch);
+    if (outbox_keep(job->options->outbox, &message, must_last(job), &job->outbox_number, &err) <
+            0 ||
         ledger_finish(job->options->ledger, job->request.jid, &err) < 0)
         note_trouble(job, &err);
 }
@@ -280,7 +281,7 @@ void job_refuse(struct peel_job *job, const char *why)
 {
     job->began = job->began ? job->began : clock_now();
     refuse_job(job, why);
-    end_deed(job);
+    finish_answer(job);
     if (job->is_job)
         keep_return(job);
 }
@@ -298,7 +299,7 @@ void job_say(struct peel_job *job, const struct value *result, const char *error
         VEC_PUSH_IN(&job->arena, &job->answer.result.states, one);
         job->answer.success = true;
     }
-    end_deed(job);
+    finish_answer(job);
     if (job->is_job)
         keep_return(job);
 }
@@ -307,7 +308,7 @@ void job_work(struct peel_job *job, const struct run_sink *sink)
 {
     if (!job_begin(job))
         return;
-    do_deed(job, sink);
+    perform_job(job, sink);
     if (job->is_job)
         keep_return(job);
 }

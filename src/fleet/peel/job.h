@@ -1,7 +1,7 @@
 /*
  * job - one request from its arrival to its answer, and the part of it that a worker does.
  *
- * For desk.c, which decides when it runs. Threads: the loop's, except job_work.
+ * For job_queue.c, which decides when it runs. Threads: the loop's, except job_work.
  */
 #ifndef FLEET_PEEL_JOB_H
 #define FLEET_PEEL_JOB_H
@@ -42,10 +42,10 @@ struct peel_job {
     struct session *session;
     struct perform_answer answer;
     int64_t duration;
-    struct str message;  /* the response or return */
-    struct str outcome;  /* of a run that was kept; empty: there is none */
-    uint64_t letter;     /* in the outbox; 0: it could not be kept */
-    const char *trouble; /* what went wrong beside the answer, for the log; or NULL */
+    struct str message;     /* the response or return */
+    struct str outcome;     /* of a run that was kept; empty: there is none */
+    uint64_t outbox_number; /* 0: the outbox could not store it */
+    const char *trouble;    /* what went wrong beside the answer, for the log; or NULL */
 };
 
 /* Memory of the request is copied. */

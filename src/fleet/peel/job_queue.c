@@ -179,8 +179,8 @@ static void deliver_job_answer(struct peel_job *job)
                   job->request.module);
     if (job->is_job)
         messenger_send_progress(&job_queue->messenger);
-    if (job->is_job && job->letter > 0)
-        outbox_send(job_queue->options.outbox, job->letter);
+    if (job->is_job && job->outbox_number > 0)
+        outbox_send(job_queue->options.outbox, job->outbox_number);
     else if (job->is_job) /* no room on the disk: better once than never */
         messenger_return(&job_queue->messenger, job->request.jid, job->message);
     else if (job->reply)
@@ -388,9 +388,9 @@ static void begin_job(struct job_queue *job_queue, struct peel_job *job)
     }
 }
 
-void job_queue_post(struct job_queue *job_queue, uint64_t letter)
+void job_queue_post(struct job_queue *job_queue, uint64_t number)
 {
-    messenger_post_letter(&job_queue->messenger, letter);
+    messenger_post_stored(&job_queue->messenger, number);
 }
 
 /* --- requests --------------------------------------------------------------------- */

@@ -85,7 +85,7 @@ struct job_queue_options {
     /* Does the key of an operator no longer count? NULL: nobody knows. */
     bool (*is_revoked)(void *self, const char *key, int64_t issued);
     void (*refused)(void *self); /* one that it did not sign; for metrics */
-    /* A function of the routine; NULL: there is none. */
+    /* Functions of the agent itself (fleet/peel/schedule_admin.h); NULL: none. */
     void (*own)(void *self, struct arena *arena, struct schedule_admin_call *call,
                 struct value *ret_result, const char **ret_error);
     /* A run of states is about to begin. False: not before job_queue_go_on. */
@@ -135,8 +135,8 @@ void job_queue_go_on(struct job_queue *job_queue);
 /* What `look_first` waited for has ended. */
 void job_queue_looked(struct job_queue *job_queue);
 
-/* A letter that was kept in the outbox may leave. Any thread. */
-void job_queue_post(struct job_queue *job_queue, uint64_t letter);
+/* Send a message that the outbox has stored. Any thread. */
+void job_queue_post(struct job_queue *job_queue, uint64_t number);
 
 /* Does something run that may change the machine? */
 bool job_queue_is_acting(const struct job_queue *job_queue);

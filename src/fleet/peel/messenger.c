@@ -299,29 +299,29 @@ void messenger_settle(struct messenger *messenger, const struct messenger_topic 
     (void)pthread_mutex_unlock(&messenger->mutex);
 }
 
-/* --- letters, from workers -------------------------------------------------------- */
+/* --- stored messages, from workers -------------------------------------------------------- */
 
-/* A letter on its way to the loop. */
+/* Number of a stored message, for the loop. */
 struct posting {
     struct loop_message loop_message;
     struct messenger *messenger;
-    uint64_t letter;
+    uint64_t number;
 };
 
 static void on_posting(struct loop_message *loop_message)
 {
     struct posting *posting = container_of(loop_message, struct posting, loop_message);
 
-    outbox_send(posting->messenger->outbox, posting->letter);
+    outbox_send(posting->messenger->outbox, posting->number);
     free(posting);
 }
 
-void messenger_post_letter(struct messenger *messenger, uint64_t letter)
+void messenger_post_stored(struct messenger *messenger, uint64_t number)
 {
     struct posting *posting = mem_zalloc(sizeof(*posting));
 
     posting->messenger = messenger;
-    posting->letter = letter;
+    posting->number = number;
     loop_message_send(&messenger->loop_messages, &posting->loop_message, on_posting);
 }
 

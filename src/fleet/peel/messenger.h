@@ -2,7 +2,7 @@
  * messenger - what an agent sends about its jobs: acks, progress, returns, replies.
  *
  * What it publishes may be lost when there is no connection; a return that must not be lost is a
- * letter of the outbox (fleet/peel/outbox.h).
+ * message of the outbox (fleet/peel/outbox.h).
  *
  *     messenger_open -> messenger_connect... -> messenger_close
  *
@@ -96,7 +96,7 @@ void messenger_post_progress(struct messenger *messenger, struct messenger_topic
 void messenger_settle(struct messenger *messenger, const struct messenger_topic *topic);
 /* Send now what is held back: an answer comes after the progress of its job. */
 void messenger_send_progress(struct messenger *messenger);
-/* A letter that was kept in the outbox may leave. Any thread. */
-void messenger_post_letter(struct messenger *messenger, uint64_t letter);
+/* Send a message that the outbox has stored. Any thread. */
+void messenger_post_stored(struct messenger *messenger, uint64_t number);
 
 #endif

@@ -35,30 +35,30 @@
 #define DAMAGED     ".damaged"
 #define NAME_SIZE   (NAME_DIGITS + sizeof(SUFFIX))
 #define TRAY        "tray"
-/* A letter that is larger gets a file, and a tray that is larger is made anew at the start. */
+/* A message that is larger gets a file, and a tray that is larger is made anew at the start. */
 #define TRAY_MAX ((size_t)64 << 10)
 /* Bytes at the beginning of a tray that are zero when nothing is in it. */
 #define TRAY_HEAD 4
-/* Most letters leave as soon as they are written: that many bytes of them are kept in memory, too,
+/* Most messages leave as soon as they are written: that many bytes of them are kept in memory, too,
  * and are not read again. */
 #define COPIES_MAX ((size_t)256 << 10)
 
-struct stored_letter {
+struct stored_message {
     const char *subject, *id, *about;
     struct str payload;
     uint64_t number;
 };
 
-static const struct record_field letter_fields[] = {
-    RECORD("subject", TEXT, struct stored_letter, subject, RECORD_REQUIRED),
-    RECORD("id", TEXT, struct stored_letter, id, RECORD_REQUIRED),
-    RECORD("about", TEXT, struct stored_letter, about, 0, .fallback_text = ""),
-    RECORD("payload", BYTES, struct stored_letter, payload, RECORD_REQUIRED),
-    RECORD("number", INT, struct stored_letter, number, RECORD_OMIT),
+static const struct record_field message_fields[] = {
+    RECORD("subject", TEXT, struct stored_message, subject, RECORD_REQUIRED),
+    RECORD("id", TEXT, struct stored_message, id, RECORD_REQUIRED),
+    RECORD("about", TEXT, struct stored_message, about, 0, .fallback_text = ""),
+    RECORD("payload", BYTES, struct stored_message, payload, RECORD_REQUIRED),
+    RECORD("number", INT, struct stored_message, number, RECORD_OMIT),
     { 0 },
 };
-static const struct record_type letter_type =
-    RECORD_TYPE("letter", struct stored_letter, letter_fields, 0);
+static const struct record_type message_type =
+    RECORD_TYPE("letter", struct stored_message, message_fields, 0);
 
 /* One that may leave, in the order of their numbers. */
 struct item {
@@ -70,10 +70,10 @@ struct item {
     bool under_way;
 };
 
-/* A letter that was just written. */
+/* A message that was just written. */
 struct copy {
     struct copy *next;
-    struct stored_letter letter;
+    struct stored_message message;
     size_t size; /* of its texts, which follow */
     char texts[];
 };
@@ -86,7 +86,7 @@ struct outbox {
     size_t copies_bytes;
     int tray;             /* -1: it is not open */
     bool has_tray;        /* it can be opened */
-    uint64_t tray_number; /* of the letter in it; 0: it is empty */
+    uint64_t tray_number; /* of the message in it; 0: it is empty */
     struct outbox_listener listener;
     struct nats_publisher *publisher; /* NULL: no connection */
     struct item *first, **last;
@@ -129,27 +129,27 @@ static const char *copy_outbox_text(char **at, const char *text)
     return copy;
 }
 
-static struct copy *make_copy(const struct stored_letter *letter)
+static struct copy *make_copy(const struct stored_message *message)
 {
-    const size_t size = strlen(letter->subject) + strlen(letter->id) + strlen(letter->about) + 3 +
-                        letter->payload.n;
+    const size_t size = strlen(message->subject) + strlen(message->id) + strlen(message->about) +
+                        3 + message->payload.n;
     struct copy *copy = mem_alloc(sizeof(*copy) + size);
     char *at = copy->texts;
 
-    *copy = (struct copy){ .letter = { .number = letter->number }, .size = size };
-    copy->letter.subject = copy_outbox_text(&at, letter->subject);
-    copy->letter.id = copy_outbox_text(&at, letter->id);
-    copy->letter.about = copy_outbox_text(&at, letter->about);
-    copy->letter.payload = (struct str){ at, letter->payload.n };
-    if (letter->payload.n > 0)
-        memcpy(at, letter->payload.p, letter->payload.n);
+    *copy = (struct copy){ .message = { .number = message->number }, .size = size };
+    copy->message.subject = copy_outbox_text(&at, message->subject);
+    copy->message.id = copy_outbox_text(&at, message->id);
+    copy->message.about = copy_outbox_text(&at, message->about);
+    copy->message.payload = (struct str){ at, message->payload.n };
+    if (message->payload.n > 0)
+        memcpy(at, message->payload.p, message->payload.n);
     return copy;
 }
 
 /* Unless there is no room. */
-static void add_copy(struct outbox *outbox, const struct stored_letter *letter)
+static void add_copy(struct outbox *outbox, const struct stored_message *message)
 {
-    struct copy *copy = letter->payload.n < COPIES_MAX ? make_copy(letter) : NULL;
+    struct copy *copy = message->payload.n < COPIES_MAX ? make_copy(message) : NULL;
 
     if (!copy)
         return;
@@ -171,7 +171,7 @@ static struct copy *take_copy(struct outbox *outbox, uint64_t number)
 
     (void)pthread_mutex_lock(&outbox->mutex);
     for (struct copy **at = &outbox->copies; *at; at = &(*at)->next)
-        if ((*at)->letter.number == number) {
+        if ((*at)->message.number == number) {
             copy = *at;
             *at = copy->next;
             outbox->copies_bytes -= copy->size;
@@ -229,7 +229,7 @@ fail:
 
 /* --- the tray --------------------------------------------------------------------- */
 
-/* Its name is on disk before anything is in it. With the mutex held. -1: every letter has a
+/* Its name is on disk before anything is in it. With the mutex held. -1: every message has a
  * file. */
 static int open_tray(struct outbox *outbox)
 {
@@ -243,7 +243,7 @@ static int open_tray(struct outbox *outbox)
     return fd;
 }
 
-/* The file of the tray was put aside. Nobody else takes it as long as it has a letter. */
+/* The file of the tray was put aside. Nobody else takes it as long as it has a message. */
 static void renew_tray(struct outbox *outbox)
 {
     (void)pthread_mutex_lock(&outbox->mutex);
@@ -252,7 +252,7 @@ static void renew_tray(struct outbox *outbox)
     (void)pthread_mutex_unlock(&outbox->mutex);
 }
 
-/* True: it is this letter's. */
+/* True: it is this message's. */
 static bool take_tray(struct outbox *outbox, uint64_t number, size_t size)
 {
     bool is_free;
@@ -269,7 +269,7 @@ static bool take_tray(struct outbox *outbox, uint64_t number, size_t size)
     return is_free;
 }
 
-/* A letter that stays there is sent again after a restart, and the stream knows it. */
+/* A message that stays there is sent again after a restart, and the stream knows it. */
 static void clear_tray(struct outbox *outbox)
 {
     static const char nothing[TRAY_HEAD];
@@ -280,7 +280,7 @@ static void clear_tray(struct outbox *outbox)
     (void)pthread_mutex_unlock(&outbox->mutex);
 }
 
-/* What was in it and is longer stays behind the letter, where nobody looks. */
+/* What was in it and is longer stays behind the message, where nobody looks. */
 static int fill_tray(struct outbox *outbox, struct str bytes, bool sync, struct err *err)
 {
     for (size_t at = 0; at < bytes.n;) {
@@ -303,8 +303,8 @@ fail:
     return -1;
 }
 
-static int write_letter(struct outbox *outbox, uint64_t number, struct str bytes, bool sync,
-                        struct err *err)
+static int write_message(struct outbox *outbox, uint64_t number, struct str bytes, bool sync,
+                         struct err *err)
 {
     char name[NAME_SIZE];
 
@@ -314,18 +314,18 @@ static int write_letter(struct outbox *outbox, uint64_t number, struct str bytes
     return write_outbox_file(outbox, name, bytes, sync, err);
 }
 
-int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool sync,
+int outbox_keep(struct outbox *outbox, const struct outbox_message *message, bool sync,
                 uint64_t *ret_number, struct err *err)
 {
     const uint64_t number = atomic_fetch_add(&outbox->next, 1);
-    const struct stored_letter stored = { letter->subject, letter->id, letter->about,
-                                          letter->payload, number };
-    AUTO_BUF struct buf out = BUF_INIT(OUTBOX_LETTER_MAX + FRAME_HEAD + 4096);
+    const struct stored_message stored = { message->subject, message->id, message->about,
+                                           message->payload, number };
+    AUTO_BUF struct buf out = BUF_INIT(OUTBOX_MESSAGE_MAX + FRAME_HEAD + 4096);
 
     if (atomic_load(&outbox->count) >= OUTBOX_MAX)
         return err_set(err, ERR_LIMIT, "more than %d messages wait for a connection", OUTBOX_MAX);
-    if (record_append(&out, &letter_type, &stored, VERSION, 0, err) < 0 ||
-        write_letter(outbox, number, buf_view(&out), sync, err) < 0)
+    if (record_append(&out, &message_type, &stored, VERSION, 0, err) < 0 ||
+        write_message(outbox, number, buf_view(&out), sync, err) < 0)
         return -1;
     atomic_fetch_add(&outbox->count, 1);
     add_copy(outbox, &stored);
@@ -333,25 +333,27 @@ int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool 
     return 0;
 }
 
-static bool decode_letter(struct arena *arena, struct str bytes, struct stored_letter *ret_letter)
+static bool decode_message(struct arena *arena, struct str bytes,
+                           struct stored_message *ret_message)
 {
     struct frame_scan scan = { .bytes = bytes };
     struct frame frame;
     struct err err;
 
     return frame_next(&scan, &frame) == FRAME_WHOLE &&
-           record_decode(arena, &letter_type, frame.version, frame.payload, ret_letter, &err) == 0;
+           record_decode(arena, &message_type, frame.version, frame.payload, ret_message, &err) ==
+               0;
 }
 
 /* False when the file cannot be used. */
 static bool read_outbox_message(struct arena *arena, const char *path,
-                                struct stored_letter *ret_letter)
+                                struct stored_message *ret_message)
 {
     struct str bytes;
     struct err err;
 
-    return fs_read(arena, path, OUTBOX_LETTER_MAX + FRAME_HEAD + 4096, &bytes, &err) == 0 &&
-           bytes.p && decode_letter(arena, bytes, ret_letter);
+    return fs_read(arena, path, OUTBOX_MESSAGE_MAX + FRAME_HEAD + 4096, &bytes, &err) == 0 &&
+           bytes.p && decode_message(arena, bytes, ret_message);
 }
 
 static bool put_damaged_aside(struct arena *arena, const char *path)
@@ -429,13 +431,13 @@ static void on_outbox_stored(void *self, const struct nats_error *error,
         pump_outbox(outbox);
 }
 
-static bool find_letter(struct arena *arena, struct item *item, struct stored_letter *ret_letter)
+static bool find_message(struct arena *arena, struct item *item, struct stored_message *ret_message)
 {
     if (item->copy) {
-        *ret_letter = item->copy->letter;
+        *ret_message = item->copy->message;
         return true;
     }
-    return read_outbox_message(arena, file_path(arena, item->outbox, item->number), ret_letter);
+    return read_outbox_message(arena, file_path(arena, item->outbox, item->number), ret_message);
 }
 
 /* False when it must wait. */
@@ -443,11 +445,11 @@ static bool send_outbox_item(struct item *item)
 {
     struct outbox *outbox = item->outbox;
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct stored_letter letter;
+    struct stored_message message;
     struct nats_store store;
     struct err err;
 
-    if (!find_letter(&arena, item, &letter)) {
+    if (!find_message(&arena, item, &message)) {
         (void)put_damaged_aside(&arena, file_path(&arena, outbox, item->number));
         if (is_in_tray(outbox, item->number))
             renew_tray(outbox);
@@ -455,10 +457,10 @@ static bool send_outbox_item(struct item *item)
         return true;
     }
     if (!item->about)
-        item->about = mem_strdup(letter.about);
-    store = (struct nats_store){ .subject = str_from(letter.subject),
-                                 .payload = letter.payload,
-                                 .id = str_from(letter.id) };
+        item->about = mem_strdup(message.about);
+    store = (struct nats_store){ .subject = str_from(message.subject),
+                                 .payload = message.payload,
+                                 .id = str_from(message.id) };
     if (nats_publisher_send(outbox->publisher, &store, on_outbox_stored, item, &err) < 0) {
         if (err.code == ERR_BUSY || err.code == ERR_CANCELED)
             return false;
@@ -542,21 +544,21 @@ static bool empty_tray(struct outbox *outbox, size_t *damaged)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = arena_printf(&arena, "%s/" TRAY, outbox->folder);
-    struct stored_letter letter;
+    struct stored_message message;
     char name[NAME_SIZE];
     struct str bytes;
     struct err err;
 
-    if (fs_read(&arena, path, OUTBOX_LETTER_MAX, &bytes, &err) < 0)
+    if (fs_read(&arena, path, OUTBOX_MESSAGE_MAX, &bytes, &err) < 0)
         return false;
     if (!bytes.p || bytes.n < TRAY_HEAD ||
         memcmp(bytes.p, (const char[TRAY_HEAD]){ 0 }, TRAY_HEAD) == 0)
         return true;
-    if (!decode_letter(&arena, bytes, &letter) || letter.number == 0) {
+    if (!decode_message(&arena, bytes, &message) || message.number == 0) {
         (*damaged)++;
         return put_damaged_aside(&arena, path);
     }
-    print_outbox_name(name, letter.number);
+    print_outbox_name(name, message.number);
     return fs_rename(path, arena_printf(&arena, "%s/%s", outbox->folder, name), &err) == 0;
 }
 
@@ -564,7 +566,7 @@ static void find_outbox_file(struct outbox *outbox, struct arena *arena, const c
                              size_t *damaged)
 {
     const char *path = arena_printf(arena, "%s/%s", outbox->folder, name);
-    struct stored_letter letter;
+    struct stored_message message;
     struct fs_info info;
     struct err err;
     uint64_t number;
@@ -579,12 +581,12 @@ static void find_outbox_file(struct outbox *outbox, struct arena *arena, const c
     if (fs_stat(path, &info, &err) == 0 &&
         (info.size == 0 || clock_wall() - info.mtime > OUTBOX_AGE)) {
         (void)fs_unlink(path, &err); /* empty: a process was killed that had not kept it yet */
-    } else if (!read_outbox_message(arena, path, &letter)) {
+    } else if (!read_outbox_message(arena, path, &message)) {
         (void)put_damaged_aside(arena, path);
         (*damaged)++;
     } else {
         atomic_fetch_add(&outbox->count, 1);
-        add_outbox_item(outbox, number, letter.about);
+        add_outbox_item(outbox, number, message.about);
     }
 }
 
@@ -637,7 +639,7 @@ void outbox_free(struct outbox *outbox)
         free_outbox_item(item);
     }
     while (outbox->copies)
-        free(take_copy(outbox, outbox->copies->letter.number));
+        free(take_copy(outbox, outbox->copies->message.number));
     (void)pthread_mutex_destroy(&outbox->mutex);
     fd_close(&outbox->tray);
     fd_close(&outbox->folder_fd);

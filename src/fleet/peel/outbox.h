@@ -8,7 +8,7 @@
  * later. A new file and its end cost a disk two more writes that others wait for.
  *
  *     box = outbox_open(folder, err)
- *     outbox_keep(box, &letter, sync, &number, err)     any thread: written, not sent
+ *     outbox_keep(box, &message, sync, &number, err)     any thread: written, not sent
  *     outbox_send(box, number)                          the loop: it may leave now
  *     outbox_connect(box, js)                           there is a connection, or NULL: none
  *
@@ -35,9 +35,9 @@ struct outbox;
 /* Messages on disk; more are refused. */
 #define OUTBOX_MAX 10000
 /* Bytes of one. */
-#define OUTBOX_LETTER_MAX ((size_t)8 << 20)
+#define OUTBOX_MESSAGE_MAX ((size_t)8 << 20)
 
-struct outbox_letter {
+struct outbox_message {
     const char *subject, *id;
     const char *about; /* for `stored`: a job */
     struct str payload;
@@ -56,7 +56,7 @@ struct outbox *outbox_open(const char *folder, const struct outbox_listener *lis
 void outbox_free(struct outbox *outbox);
 
 /* Fails with ERR_LIMIT when there are too many. */
-int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool sync,
+int outbox_keep(struct outbox *outbox, const struct outbox_message *message, bool sync,
                 uint64_t *ret_number, struct err *err);
 void outbox_send(struct outbox *outbox, uint64_t number);
 

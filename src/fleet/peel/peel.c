@@ -59,7 +59,7 @@ struct peel {
     char curve_key[NATS_NKEY_TEXT_SIZE];
     struct maintenance_window maintenance_window;
     struct job_queue *job_queue;
-    struct event_socket *door;
+    struct event_socket *event_socket;
     struct beacon_runner *beacon_runner;
     struct tree_trust trust;
     struct mirror *states, *settings_files;
@@ -178,7 +178,7 @@ static void on_peel_connected(void *self, struct nats_js *js, bool first)
         log_error("cannot listen for requests error=%s", err.text);
     if (first) {
         outbox_connect(peel->data_store.outbox, js);
-        event_socket_connect(peel->door, js);
+        event_socket_connect(peel->event_socket, js);
         beacon_runner_connect(peel->beacon_runner, js);
     }
     beacon_runner_resume(peel->beacon_runner);
@@ -204,7 +204,7 @@ static void on_closing(void *self)
     heartbeat_connect(&peel->heartbeat, NULL);
     revocations_connect(peel->revocations, NULL);
     outbox_connect(peel->data_store.outbox, NULL);
-    event_socket_connect(peel->door, NULL);
+    event_socket_connect(peel->event_socket, NULL);
     beacon_runner_connect(peel->beacon_runner, NULL);
     (void)job_queue_connect(peel->job_queue, NULL, NULL);
 }
@@ -306,7 +306,7 @@ static void on_facts_replaced(void *self)
 }
 
 /* What must be done when, and what must be watched, by configuration and settings. */
-static void read_duties(struct peel *peel)
+static void read_overlay(struct peel *peel)
 {
     struct snapshot *settings = peel_settings_hold(peel->peel_settings);
     const struct value *map = settings ? &settings->value : NULL;
@@ -329,7 +329,7 @@ static void on_settings_changed(void *self)
     if (peel->is_closing)
         return;
     log_info("settings changed");
-    read_duties(peel);
+    read_overlay(peel);
     basket_refresh(peel->basket);
 }
 
@@ -359,7 +359,7 @@ static void begin_own_work(struct peel *peel)
                                                               .beacon_runner = peel->beacon_runner,
                                                               .settings = hold_settings,
                                                               .self = peel });
-    read_duties(peel);
+    read_overlay(peel);
     peel->startup = (struct startup){ .loop = peel->options.loop,
                                       .job_queue = peel->job_queue,
                                       .conf = peel->conf,
@@ -481,8 +481,9 @@ static int run_basket_task(void *self, const struct job_queue_task *task, struct
     return job_queue_run(peel->job_queue, task, err);
 }
 
-static void call_routine(void *self, struct arena *arena, struct schedule_admin_call *call,
-                         struct value *ret_result, const char **ret_error)
+static void call_schedule_function(void *self, struct arena *arena,
+                                   struct schedule_admin_call *call, struct value *ret_result,
+                                   const char **ret_error)
 {
     struct peel *peel = self;
 
@@ -557,7 +558,7 @@ static int open_job_queue(struct peel *peel, struct err *err)
                                      .plan_cache = peel->data_store.plan_cache,
                                      .facts = hold_facts,
                                      .settings = hold_settings,
-                                     .own = call_routine,
+                                     .own = call_schedule_function,
                                      .catch_up = catch_up,
                                      .look_first = look_first,
                                      .facts_changed = on_custom_facts_changed,
@@ -614,15 +615,16 @@ static int open_lookout(struct peel *peel, struct err *err)
 
 static int open_door(struct peel *peel, struct err *err)
 {
-    peel->door = event_socket_new(&(struct event_socket_options){ .loop = peel->options.loop,
-                                                                  .peel_id = peel->identity.id,
-                                                                  .data_dir = peel->conf->data_dir,
-                                                                  .is_connected = is_peel_connected,
-                                                                  .depth = find_job_depth,
-                                                                  .settings = hold_settings,
-                                                                  .self = peel },
-                                  err);
-    return peel->door ? 0 : -1;
+    peel->event_socket =
+        event_socket_new(&(struct event_socket_options){ .loop = peel->options.loop,
+                                                         .peel_id = peel->identity.id,
+                                                         .data_dir = peel->conf->data_dir,
+                                                         .is_connected = is_peel_connected,
+                                                         .depth = find_job_depth,
+                                                         .settings = hold_settings,
+                                                         .self = peel },
+                         err);
+    return peel->event_socket ? 0 : -1;
 }
 
 static int open_vitals(struct peel *peel, struct err *err)
@@ -636,7 +638,7 @@ static int open_vitals(struct peel *peel, struct err *err)
                                                        .uplink = peel->uplink,
                                                        .heartbeat = &peel->heartbeat,
                                                        .outbox = peel->data_store.outbox,
-                                                       .door = peel->door,
+                                                       .event_socket = peel->event_socket,
                                                        .beacon_runner = peel->beacon_runner,
                                                        .states = peel->states,
                                                        .settings = peel->settings_files,
@@ -744,7 +746,7 @@ void peel_free(struct peel *peel)
     peel->is_closing = true;
     peel_health_free(peel->peel_health);
     startup_stop(&peel->startup);
-    event_socket_free(peel->door);
+    event_socket_free(peel->event_socket);
     job_queue_free(peel->job_queue);
     beacon_runner_free(peel->beacon_runner);
     mirror_free(peel->states);
@@ -795,5 +797,5 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
         uplink_restart(peel->uplink);
     uplink_look(peel->uplink);
     peel->trust.mode = now->signed_trees;
-    read_duties(peel);
+    read_overlay(peel);
 }

@@ -55,8 +55,8 @@ static void measure_peel(void *self, struct metrics *metrics)
     metrics_set(metrics, PEEL_METRIC_UPTIME, (double)(clock_now() - options->began) / CLOCK_SECOND,
                 NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_OUTBOX, (double)outbox_count(options->outbox), NULL, NULL);
-    metrics_set(metrics, PEEL_METRIC_EVENTS, (double)event_socket_waiting(options->door), NULL,
-                NULL);
+    metrics_set(metrics, PEEL_METRIC_EVENTS, (double)event_socket_waiting(options->event_socket),
+                NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_BEACONS_WAITING,
                 (double)beacon_runner_waiting(options->beacon_runner), NULL, NULL);
 }

@@ -26,7 +26,7 @@ struct peel_health_options {
     const struct uplink *uplink;
     const struct heartbeat *heartbeat;
     const struct outbox *outbox;
-    const struct event_socket *door;
+    const struct event_socket *event_socket;
     const struct beacon_runner *beacon_runner;
     const struct mirror *states, *settings;
     int64_t began; /* of the agent */

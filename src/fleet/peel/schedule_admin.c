@@ -25,10 +25,10 @@ struct schedule_admin {
 
 /* --- what counts -------------------------------------------------------------------- */
 
-static struct schedule_entries merge_duties(const struct schedule_admin *schedule_admin,
-                                            struct arena *arena, enum schedule_entry_kind kind,
-                                            const struct overlay *overlay,
-                                            const struct value *settings)
+static struct schedule_entries merge_entries(const struct schedule_admin *schedule_admin,
+                                             struct arena *arena, enum schedule_entry_kind kind,
+                                             const struct overlay *overlay,
+                                             const struct value *settings)
 {
     const struct peel_conf *conf = schedule_admin->options.conf;
 
@@ -49,8 +49,8 @@ void schedule_admin_read(struct schedule_admin *schedule_admin)
     struct schedule_entries all[SCHEDULE_ENTRY_KINDS];
 
     for (size_t i = 0; i < SCHEDULE_ENTRY_KINDS; i++) {
-        all[i] = merge_duties(schedule_admin, &arena, (enum schedule_entry_kind)i,
-                              &schedule_admin->overlay, settings ? &settings->value : NULL);
+        all[i] = merge_entries(schedule_admin, &arena, (enum schedule_entry_kind)i,
+                               &schedule_admin->overlay, settings ? &settings->value : NULL);
         if (all[i].left_out > 0)
             log_error("%s: more than %d, the others are left out count=%zu",
                       schedule_entry_words[i].key, SCHEDULE_ENTRIES_MAX, all[i].left_out);
@@ -70,8 +70,8 @@ struct overlay schedule_call_begin_change(struct schedule_call *schedule_call)
 struct schedule_entries schedule_call_merge(struct schedule_call *schedule_call,
                                             const struct overlay *overlay)
 {
-    return merge_duties(schedule_call->schedule_admin, schedule_call->arena, schedule_call->kind,
-                        overlay, schedule_call->settings);
+    return merge_entries(schedule_call->schedule_admin, schedule_call->arena, schedule_call->kind,
+                         overlay, schedule_call->settings);
 }
 
 int schedule_call_adopt(struct schedule_call *schedule_call, const struct overlay *wanted)

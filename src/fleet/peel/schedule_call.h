@@ -1,5 +1,5 @@
 /*
- * schedule call - one call of a function of the routine (fleet/peel/schedule_admin.h): its
+ * schedule call - one call of a schedule function (fleet/peel/schedule_admin.h): its
  * arguments, what it may ask, and what it answers. The functions themselves are in
  * schedule_entry_show.c and schedule_entry_change.c.
  *
@@ -54,7 +54,7 @@ const char *schedule_call_find_mistakes(struct schedule_call *schedule_call,
 const char *schedule_call_print_entry(struct schedule_call *schedule_call,
                                       const struct schedule_entry *schedule_entry);
 
-/* --- of the routine ------------------------------------------------------------------ */
+/* --- for schedule admin -------------------------------------------------------------- */
 
 /* What was changed by hand so far, to be changed further. */
 struct overlay schedule_call_begin_change(struct schedule_call *schedule_call);

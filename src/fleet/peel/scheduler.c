@@ -32,7 +32,7 @@
 /* The clock on the wall may jump: it is looked at this often. */
 #define LOOK_NS (INT64_C(30) * 1000000000)
 /* A ScheduledResult. */
-#define RESULT_MAX OUTBOX_LETTER_MAX
+#define RESULT_MAX OUTBOX_MESSAGE_MAX
 
 struct entry_args {
     const char *module, *id, *cron;
@@ -205,7 +205,7 @@ static void send_result(const struct run *run, const struct perform_answer *answ
         .timestamp = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
     };
     struct exec_response whole = { 0 };
-    struct outbox_letter letter;
+    struct outbox_message message;
     uint64_t number;
     struct err err;
 
@@ -216,11 +216,11 @@ static void send_result(const struct run *run, const struct perform_answer *answ
         log_error("result of the schedule is lost entry=%s error=%s", entry->name, err.text);
         return;
     }
-    letter = (struct outbox_letter){ .subject = buf_text(&subject),
-                                     .id = arena_printf(&arena, "%s.schedule", run->jid),
-                                     .about = run->jid,
-                                     .payload = buf_view(&bytes) };
-    if (outbox_keep(options->outbox, &letter, false, &number, &err) < 0)
+    message = (struct outbox_message){ .subject = buf_text(&subject),
+                                       .id = arena_printf(&arena, "%s.schedule", run->jid),
+                                       .about = run->jid,
+                                       .payload = buf_view(&bytes) };
+    if (outbox_keep(options->outbox, &message, false, &number, &err) < 0)
         log_error("result of the schedule is lost entry=%s error=%s", entry->name, err.text);
     else
         outbox_send(options->outbox, number);

@@ -40,13 +40,13 @@ struct scheduler_options {
     const char *peel_id;
     struct job_queue *job_queue;
     struct outbox *outbox;
-    /* Held for the caller, as of a desk: what is secret in them is masked in results. */
+    /* The caller holds a reference. Their secrets are masked in results. */
     struct snapshot *(*settings)(void *self, const char **ret_why);
     void *self;
 };
 
 struct scheduler *scheduler_new(const struct scheduler_options *options);
-/* NULL is fine. After the desk has ended. */
+/* NULL is fine. After the job queue has ended. */
 void scheduler_free(struct scheduler *scheduler);
 /* Begin nothing more. */
 void scheduler_stop(struct scheduler *scheduler);

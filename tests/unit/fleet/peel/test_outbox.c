@@ -29,36 +29,36 @@ static struct outbox *open_box(const char *folder, size_t *ret_damaged)
     return outbox;
 }
 
-static uint64_t keep_letter(struct outbox *outbox, const char *about, bool sync)
+static uint64_t keep_message(struct outbox *outbox, const char *about, bool sync)
 {
-    const struct outbox_letter letter = {
+    const struct outbox_message message = {
         .subject = "a.b", .id = about, .about = about, .payload = STR("text")
     };
     uint64_t number;
 
-    CHECK_INT(outbox_keep(outbox, &letter, sync, &number, &err), 0);
+    CHECK_INT(outbox_keep(outbox, &message, sync, &number, &err), 0);
     return number;
 }
 
-TEST(letters_that_were_kept_are_there_after_a_restart)
+TEST(stored_messages_survive_a_restart)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = arena_printf(&arena, "%s/outbox", test_folder());
     size_t damaged;
     struct outbox *outbox = open_box(folder, &damaged);
 
-    (void)keep_letter(outbox, "one", false);
-    outbox_send(outbox, keep_letter(outbox, "two", true));
+    (void)keep_message(outbox, "one", false);
+    outbox_send(outbox, keep_message(outbox, "two", true));
     CHECK_INT(outbox_count(outbox), 2);
     outbox_free(outbox);
     outbox = open_box(folder, &damaged);
     CHECK_INT(damaged, 0);
     CHECK(outbox_has(outbox, "one") && outbox_has(outbox, "two") && !outbox_has(outbox, "three"));
-    CHECK(keep_letter(outbox, "three", false) == 3);
+    CHECK(keep_message(outbox, "three", false) == 3);
     outbox_free(outbox);
 }
 
-TEST(a_letter_that_was_not_written_whole_is_put_aside_and_an_empty_one_removed)
+TEST(a_torn_file_is_set_aside_and_an_empty_one_removed)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = arena_printf(&arena, "%s/outbox", test_folder());
@@ -69,7 +69,7 @@ TEST(a_letter_that_was_not_written_whole_is_put_aside_and_an_empty_one_removed)
     struct fs_info info;
     struct str bytes;
 
-    (void)keep_letter(outbox, "one", false);
+    (void)keep_message(outbox, "one", false);
     outbox_free(outbox);
     outbox_free(open_box(folder, &damaged)); /* it was in the tray */
     CHECK_INT(damaged, 0);
@@ -89,7 +89,7 @@ static void replace_file(const char *path, struct str bytes)
     CHECK_INT(fs_replace(path, bytes, NULL, &err), 0);
 }
 
-TEST(the_letter_in_the_tray_is_there_after_a_restart_and_one_that_was_crossed_out_is_not)
+TEST(the_message_in_the_tray_survives_a_restart_unless_it_was_cleared)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = arena_printf(&arena, "%s/outbox", test_folder());
@@ -100,10 +100,10 @@ TEST(the_letter_in_the_tray_is_there_after_a_restart_and_one_that_was_crossed_ou
     struct str bytes;
     char *crossed;
 
-    (void)keep_letter(outbox, "one", true);
+    (void)keep_message(outbox, "one", true);
     CHECK_INT(fs_list(&arena, folder, &names, &err), 0);
     CHECK_INT(names.list.n, 1); /* no file of its own */
-    (void)keep_letter(outbox, "two", true);
+    (void)keep_message(outbox, "two", true);
     outbox_free(outbox);
     CHECK_INT(fs_read(&arena, tray, 4096, &bytes, &err), 0);
 
@@ -111,7 +111,7 @@ TEST(the_letter_in_the_tray_is_there_after_a_restart_and_one_that_was_crossed_ou
     CHECK_INT(damaged, 0);
     CHECK_INT(outbox_count(outbox), 2);
     CHECK(outbox_has(outbox, "one") && outbox_has(outbox, "two"));
-    (void)keep_letter(outbox, "three", true);
+    (void)keep_message(outbox, "three", true);
     outbox_free(outbox);
 
     outbox = open_box(folder, &damaged);
@@ -135,14 +135,14 @@ TEST(a_tray_that_was_not_written_whole_is_put_aside_and_there_is_another)
     struct outbox *outbox = open_box(folder, &damaged);
     struct str bytes;
 
-    (void)keep_letter(outbox, "one", true);
+    (void)keep_message(outbox, "one", true);
     outbox_free(outbox);
     CHECK_INT(fs_read(&arena, tray, 4096, &bytes, &err), 0);
     replace_file(tray, str_slice(bytes, 0, bytes.n - 1));
     outbox = open_box(folder, &damaged);
     CHECK_INT(damaged, 1);
     CHECK_INT(outbox_count(outbox), 0);
-    (void)keep_letter(outbox, "two", true);
+    (void)keep_message(outbox, "two", true);
     outbox_free(outbox);
     outbox = open_box(folder, &damaged);
     CHECK_INT(damaged, 0);

@@ -501,7 +501,7 @@ TEST(a_cancel_ends_what_runs_and_what_waits)
 }
 
 /* Returns on disk; those that are being written do not count. */
-static size_t count_letters(struct agent *agent)
+static size_t count_messages(struct agent *agent)
 {
     struct fs_names names = { 0 };
     size_t n = 0;
@@ -534,7 +534,7 @@ TEST(a_return_waits_on_disk_for_the_bus)
     server_stop(&agent.fleet.server, SIGKILL);
     SCENE_RUN(&agent.scene, !peel_is_connected(agent.peel));
     fleet_write(arena_printf(&agent.arena, "%s/gate", agent.folder), STR("x"));
-    SCENE_RUN(&agent.scene, count_letters(&agent) == 1); /* the job ends without a bus */
+    SCENE_RUN(&agent.scene, count_messages(&agent) == 1); /* the job ends without a bus */
     agent_stop(&agent);
     CHECK_INT(agent.returns, 0);
 
@@ -543,7 +543,7 @@ TEST(a_return_waits_on_disk_for_the_bus)
     agent_start(&agent);
     SCENE_RUN(&agent.scene, agent.returns == 1);
     CHECK(agent.returned.success);
-    SCENE_RUN(&agent.scene, count_letters(&agent) == 0);
+    SCENE_RUN(&agent.scene, count_messages(&agent) == 0);
     agent_end(&agent);
 }
 

@@ -39,8 +39,8 @@ static struct overlay_part read_part(struct arena *arena, const char *text)
     return part;
 }
 
-static const char *print_duties(struct arena *arena,
-                                const struct schedule_entries *schedule_entries)
+static const char *print_entries(struct arena *arena,
+                                 const struct schedule_entries *schedule_entries)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct err err;
@@ -88,7 +88,7 @@ TEST(what_counts_follows_from_the_three_sources)
                                    &(struct schedule_entry_sources){
                                        .file = &file, .settings = &settings, .overlay = &part });
 
-        CHECK_STR(print_duties(&arena, &schedule_entries), cases[i].sum);
+        CHECK_STR(print_entries(&arena, &schedule_entries), cases[i].sum);
     }
 }
 

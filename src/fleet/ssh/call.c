@@ -161,7 +161,7 @@ static int take_facts(struct talk *talk, struct value *ret_facts, struct err *er
 
 static int send_call_request(struct talk *talk, const struct value *facts, struct err *err)
 {
-    const struct ssh_tree *parcel = talk->question->parcel;
+    const struct ssh_tree *tree = talk->question->tree;
     AUTO_BUF struct buf bytes = BUF_INIT(SSH_REQUEST_MAX);
     struct ssh_request request = {
         .v = SSH_MESSAGE_VERSION,
@@ -169,7 +169,7 @@ static int send_call_request(struct talk *talk, const struct value *facts, struc
         .request = *talk->question->request,
         .facts = *talk->machine->facts,
         .settings = value_map(value_map_new(talk->arena, 0)),
-        .has_tree = parcel != NULL,
+        .has_tree = tree != NULL,
         .data_dir = talk->machine->data_dir ? talk->machine->data_dir : "",
     };
     int rc;
@@ -177,9 +177,9 @@ static int send_call_request(struct talk *talk, const struct value *facts, struc
     if (talk->question->settings && render_settings(talk, facts, &request.settings, err) < 0)
         return -1;
     request.secrets = seal_texts(talk->arena, &request.settings);
-    if (parcel) {
-        request.files.list.p = parcel->files.p;
-        request.files.list.n = parcel->files.n;
+    if (tree) {
+        request.files.list.p = tree->files.p;
+        request.files.list.n = tree->files.n;
     }
     rc = record_encode(&bytes, &ssh_request_type, &request, err);
     if (rc == 0)
@@ -191,8 +191,8 @@ static int send_call_request(struct talk *talk, const struct value *facts, struc
 
 static int send_files(struct talk *talk, struct err *err)
 {
-    const struct ssh_tree *parcel = talk->question->parcel;
-    const size_t count = parcel ? parcel->files.n : 0;
+    const struct ssh_tree *tree = talk->question->tree;
+    const size_t count = tree ? tree->files.n : 0;
     struct str want;
 
     if (ssh_channel_take(&talk->channel, SSH_WANT, SSH_FILES_MAX, talk->arena, &want, err) < 0 ||
@@ -200,7 +200,7 @@ static int send_files(struct talk *talk, struct err *err)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (want.p[i] == SSH_WANT_YES &&
-            ssh_tree_send(parcel, &parcel->files.p[i], &talk->channel, err) < 0)
+            ssh_tree_send(tree, &tree->files.p[i], &talk->channel, err) < 0)
             return -1;
     return 0;
 }

@@ -27,7 +27,7 @@ struct ssh_settings;
 struct ssh_question {
     const char *ssh; /* the program */
     const struct exec_request *request;
-    const struct ssh_tree *parcel;       /* NULL: it needs no tree of states */
+    const struct ssh_tree *tree;         /* NULL: it needs no tree of states */
     const struct ssh_settings *settings; /* NULL: it needs none */
     const struct cancel *cancel;
 };

@@ -48,14 +48,14 @@ static bool is_left_out(const char *path)
     return false;
 }
 
-static int add_tree_file(struct arena *arena, struct ssh_tree *parcel, const char *name,
+static int add_tree_file(struct arena *arena, struct ssh_tree *ssh_tree, const char *name,
                          struct err *err)
 {
     struct ssh_file file = { .path = name };
     char *sum = arena_alloc(arena, SHA256_HEX_SIZE);
     const char *path;
 
-    if (tree_locate(parcel->tree, arena, name, &path, err) < 0)
+    if (tree_locate(ssh_tree->tree, arena, name, &path, err) < 0)
         return -1;
     if (!path) /* removed meanwhile */
         return 0;
@@ -64,37 +64,37 @@ static int add_tree_file(struct arena *arena, struct ssh_tree *parcel, const cha
     if (file.size > SSH_FILE_MAX)
         return err_set(err, ERR_LIMIT, "'%s' is larger than %lld bytes", path,
                        (long long)SSH_FILE_MAX);
-    if (parcel->files.n >= SSH_FILES_MAX)
+    if (ssh_tree->files.n >= SSH_FILES_MAX)
         return err_set(err, ERR_LIMIT, "the tree of states has more than %d files", SSH_FILES_MAX);
     file.sha256 = sum;
-    VEC_PUSH_IN(arena, &parcel->files, file);
+    VEC_PUSH_IN(arena, &ssh_tree->files, file);
     return 0;
 }
 
 int ssh_tree_open(struct arena *arena, const char *folder, struct ssh_tree *ret, struct err *err)
 {
-    struct ssh_tree parcel = { .tree = tree_new(folder, err) };
+    struct ssh_tree ssh_tree = { .tree = tree_new(folder, err) };
     struct tree_names names;
 
-    if (!parcel.tree)
+    if (!ssh_tree.tree)
         return -1;
-    if (tree_list(parcel.tree, arena, ".", &names, err) < 0) {
-        tree_free(parcel.tree);
+    if (tree_list(ssh_tree.tree, arena, ".", &names, err) < 0) {
+        tree_free(ssh_tree.tree);
         return -1;
     }
     VEC_EACH (&names.list, name)
-        if (!is_left_out(*name) && add_tree_file(arena, &parcel, *name, err) < 0) {
-            tree_free(parcel.tree);
+        if (!is_left_out(*name) && add_tree_file(arena, &ssh_tree, *name, err) < 0) {
+            tree_free(ssh_tree.tree);
             return -1;
         }
-    *ret = parcel;
+    *ret = ssh_tree;
     return 0;
 }
 
-void ssh_tree_close(struct ssh_tree *parcel)
+void ssh_tree_close(struct ssh_tree *ssh_tree)
 {
-    tree_free(parcel->tree);
-    parcel->tree = NULL;
+    tree_free(ssh_tree->tree);
+    ssh_tree->tree = NULL;
 }
 
 /* --- sending ---------------------------------------------------------------------------- */
@@ -136,13 +136,13 @@ static int send_path(const char *path, int64_t size, bool framed, struct ssh_cha
     return 0;
 }
 
-int ssh_tree_send(const struct ssh_tree *parcel, const struct ssh_file *file,
+int ssh_tree_send(const struct ssh_tree *ssh_tree, const struct ssh_file *file,
                   struct ssh_channel *channel, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path;
 
-    if (tree_locate(parcel->tree, &arena, file->path, &path, err) < 0)
+    if (tree_locate(ssh_tree->tree, &arena, file->path, &path, err) < 0)
         return -1;
     if (!path)
         return err_set(err, ERR_BUSY, CHANGED, file->path);

@@ -31,9 +31,9 @@ struct ssh_tree {
 };
 
 int ssh_tree_open(struct arena *arena, const char *folder, struct ssh_tree *ret, struct err *err);
-void ssh_tree_close(struct ssh_tree *parcel);
+void ssh_tree_close(struct ssh_tree *ssh_tree);
 /* One file, in pieces. */
-int ssh_tree_send(const struct ssh_tree *parcel, const struct ssh_file *file,
+int ssh_tree_send(const struct ssh_tree *ssh_tree, const struct ssh_file *file,
                   struct ssh_channel *channel, struct err *err);
 
 struct ssh_program {

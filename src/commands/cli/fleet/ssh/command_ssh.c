@@ -157,7 +157,7 @@ static int read_states(struct cli *cli, const struct ssh_args *args, bool is_nee
                        struct ssh_question *question)
 {
     const char *folder = session_find_states(args->states_dir);
-    struct ssh_tree *parcel = ARENA_NEW(cli->arena, struct ssh_tree);
+    struct ssh_tree *tree = ARENA_NEW(cli->arena, struct ssh_tree);
     struct err err;
 
     if (!is_folder(folder))
@@ -165,9 +165,9 @@ static int read_states(struct cli *cli, const struct ssh_args *args, bool is_nee
                    ? cli_error(cli, "the folder of states '%s' does not exist (--states-dir DIR)",
                                folder)
                    : CLI_OK;
-    if (ssh_tree_open(cli->arena, folder, parcel, &err) < 0)
+    if (ssh_tree_open(cli->arena, folder, tree, &err) < 0)
         return cli_err(cli, &err);
-    question->parcel = parcel;
+    question->tree = tree;
     return CLI_OK;
 }
 
@@ -298,10 +298,10 @@ static int run_ssh(struct cli *cli, const void *options, struct param_strs opera
         return CLI_ERROR;
     status = ask_machines(cli, args, &machines, &question);
     secret_args_wipe(&request.secret_args);
-    if (question.parcel) {
-        struct ssh_tree parcel = *question.parcel;
+    if (question.tree) {
+        struct ssh_tree tree = *question.tree;
 
-        ssh_tree_close(&parcel);
+        ssh_tree_close(&tree);
     }
     return status;
 }

@@ -1,11 +1,11 @@
 /*
- * approval - a job that waits for a second person, and what was decided about it.
+ * approval - a job that waits for a second person's decision.
  *
  *     pending -> approved -> dispatched | failed
  *             -> rejected
  *
- * Kept under the id of the job in the bucket `approvals`, for a day. One that is approved and not
- * dispatched is sent by whichever master finds it; the id of the job lets that happen once.
+ * Kept under the id of the job in the bucket `approvals`, for a day. Any master sends a job that is
+ * approved but not dispatched; the job id makes sure that this happens once.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -27,10 +27,10 @@ enum approval_state {
 #define APPROVAL_STATES (APPROVAL_FAILED + 1)
 const char *approval_state_name(enum approval_state state);
 
-/* In the metadata of a job: who let it go. */
+/* Job metadata: the operator who approved it. */
 #define APPROVAL_METADATA "approved_by"
 
-/* Why nothing was decided. */
+/* Reasons for which no decision is stored. */
 #define APPROVAL_UNKNOWN                                                                           \
     "no such job waits for approval: 'zester job approvals' lists those that do"
 
@@ -39,26 +39,26 @@ struct approval {
     enum approval_state state;
     const char *asked_by; /* an operator */
     struct value_time asked;
-    const char *decided_by; /* another one, or OPERATOR_RESERVED; "": nobody yet */
+    const char *decided_by; /* another operator, or OPERATOR_RESERVED; "": undecided */
     struct value_time decided;
     const char *reason, *error;
     struct job job;
 };
 extern const struct record_type approval_type;
 
-/* Why there is no job: it waits, or somebody has decided against it. */
+/* Explains why there is no job: it is waiting for approval, or was rejected. */
 void approval_explain(const struct approval *approval, struct err *ret_err);
 
 /* A decision, and the answer. */
 struct approval_request {
     const char *jid;
-    const char *operator; /* who decides: the gate's word, or that of whoever has admin.creds */
+    const char *operator; /* who decides, as the operator proxy or the holder of admin.creds says */
     const char *reason;
 };
 extern const struct record_type approval_request_type;
 
 struct approval_reply {
-    const char *err; /* "": it is done */
+    const char *err; /* "": success */
 };
 extern const struct record_type approval_reply_type;
 

@@ -1,8 +1,8 @@
 /*
- * audit_notice - what an operator did without a master, for the audit of one.
+ * audit_notice - an operator's action without a master, for a master's audit log.
  *
- * Some commands write to the bus themselves; they tell a master what they did, or why they could
- * not, and it leaves the line in its log.
+ * Some commands write to the bus themselves. They report what they did, or why they failed, to a
+ * master, which logs it.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -23,12 +23,12 @@ enum audit_act {
     AUDIT_ENROLL_PAUSE,
     AUDIT_ENROLL_RESUME,
     AUDIT_DIRECT,     /* peels are being asked directly */
-    AUDIT_DIRECT_END, /* what came of it */
+    AUDIT_DIRECT_END, /* the result */
     AUDIT_OPERATOR_ADD,
     AUDIT_OPERATOR_ISSUE,
     AUDIT_OPERATOR_SET,
     AUDIT_KEY_ROTATE, /* a signing key of the account is made */
-    AUDIT_KEY_FINISH, /* older ones are no longer accepted */
+    AUDIT_KEY_FINISH, /* older keys are no longer accepted */
 };
 #define AUDIT_ACTS (AUDIT_KEY_FINISH + 1)
 
@@ -38,15 +38,15 @@ const char *audit_act_name(enum audit_act act);
 struct audit_notice {
     enum audit_act act;
     const char *operator;
-    const char *id;                /* of what it was done to */
-    const char *err;               /* why it was not done; "": it was */
-    const char *function, *target; /* of what peels were asked; "": nothing */
-    uint32_t peels;                /* how many */
-    const char *outcome;           /* what came of it; "": not known yet */
+    const char *id;                /* of the object */
+    const char *err;               /* the error; "": success */
+    const char *function, *target; /* the request to peels; "": none */
+    uint32_t peels;                /* number of peels */
+    const char *outcome;           /* the result; "": not known yet */
 };
 extern const struct record_type audit_notice_type;
 
-/* It is in the log. */
+/* The notice is in the log. */
 struct audit_notice_reply {
     const char *master;
 };

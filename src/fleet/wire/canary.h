@@ -1,15 +1,15 @@
 /*
- * canary - a revision of the states that some machines try before all others get it.
+ * canary - a revision of the states that some machines try before the others.
  *
  * While there is one, the bucket of states has beside its set:
  *
- *     _canary                 the record: for whom, since when, and what becomes of it
+ *     _canary                 the record: for whom, since when, and its phase
  *     _canary.manifest        the manifest of the canary's set
- *     _canary.signature       that masters wrote it (fleet/wire/signature.h)
- *     _canary.file.<sum>      a file that the other set does not have
+ *     _canary.signature       the account's signature (fleet/wire/signature.h)
+ *     _canary.file.<sum>      a file that is not in the other set
  *
- * A manifest of a canary names each file by the key that has it, which is that of the other set
- * when both have the same file. News of both are the number of the bucket (fleet/wire/fileset.h).
+ * A canary manifest names each file by its key, which is the key in the other set when both have
+ * the file. Changes of both are announced by the bucket's number (fleet/wire/fileset.h).
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -27,13 +27,13 @@
 #define CANARY_SIGNATURE "_canary.signature"
 #define CANARY_FILE      "_canary.file."
 
-/* The fact of a machine that follows it: the revision that it has. */
+/* Fact of a machine that follows the canary: its revision. */
 #define CANARY_FACT "states_canary"
 
 /* Bytes of a record. */
 #define CANARY_RECORD_MAX ((size_t)256 << 10)
 
-/* What becomes of it. Whoever publishes goes on where another master was ended. */
+/* Another master continues from this phase when the publishing one stops. */
 enum canary_phase {
     CANARY_RUNNING,
     CANARY_PROMOTING, /* its files are being published to all */
@@ -44,20 +44,20 @@ const char *canary_phase_name(enum canary_phase phase);
 
 struct canary {
     const char *target;
-    struct value groups; /* that the target names, by name; nil: none */
+    struct value groups; /* groups in the target, by name; nil: none */
     enum canary_phase phase;
     int64_t since_unix;
     const char *operator; /* who began it */
-    const char *ended_by; /* who promotes or aborts it; "": nobody */
-    uint64_t base;        /* the revision that all others have */
+    const char *ended_by; /* who promotes or aborts it; "": not yet */
+    uint64_t base;        /* the revision of all other machines */
     const char *manifest; /* the sum of its manifest */
 };
 extern const struct record_type canary_type;
 
-/* Do those that it means follow its set now? */
+/* Do its machines follow its set now? */
 bool canary_is_followed(const struct canary *canary);
 
-/* --- what operators ask for --------------------------------------------------------- */
+/* --- requests of operators --------------------------------------------------------- */
 
 enum canary_act { CANARY_SHOW, CANARY_BEGIN, CANARY_PROMOTE, CANARY_ABORT };
 
@@ -73,10 +73,10 @@ struct canary_reply {
     const char *phase, *target; /* "": there is none */
     int64_t since_unix;
     const char *operator;
-    uint64_t base, revision;   /* of all, and of those that it means */
-    uint64_t peels, following; /* that it means, and those of them that have that revision */
-    uint64_t published;        /* as which revision it ended */
-    uint64_t files;            /* of the folder that an abort changed */
+    uint64_t base, revision;   /* of all machines, and of the canary */
+    uint64_t peels, following; /* its machines, and those that have its revision */
+    uint64_t published;        /* the revision of its promotion */
+    uint64_t files;            /* in the folder, changed by an abort */
     const char *err;
 };
 extern const struct record_type canary_reply_type;

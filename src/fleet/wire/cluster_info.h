@@ -1,6 +1,6 @@
 /*
  * cluster_info - the bootstrap document of a fleet: its certificates and the addresses of its
- * servers. Masters answer with it in JSON, and keep a copy on the bus.
+ * servers. Masters serve it as JSON and keep a copy on the bus.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -12,13 +12,13 @@
 #include "core/data/params.h"
 #include "core/data/record.h"
 
-#define CLUSTER_INFO_KEY     "_cluster_info" /* of the bucket of secrets */
+#define CLUSTER_INFO_KEY     "_cluster_info" /* in the bucket of secrets */
 #define CLUSTER_INFO_VERSION 1
 
 struct cluster_info {
     int32_t v;
     struct str ca_bundle_pem;
-    const char *fingerprint; /* of the certificate authority of the fleet; "": it has none */
+    const char *fingerprint; /* of the fleet's certificate authority; "": none */
     struct param_strs nats_urls;
     const char *issued_at;
 };

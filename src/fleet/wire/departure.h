@@ -1,5 +1,5 @@
 /*
- * departure - machines leave the fleet for good: what an operator asks for, and what was removed.
+ * departure - removing machines from the fleet for good: request and result.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -18,7 +18,7 @@
 struct departure_request {
     struct param_strs peels; /* ids */
     const char *operator, * reason;
-    bool force; /* also those that are connected */
+    bool force; /* even connected peels */
 };
 extern const struct record_type departure_request_type;
 
@@ -26,8 +26,8 @@ extern const struct record_type departure_request_type;
 struct departure {
     const char *peel_id;
     const char *err, *warning;
-    int32_t revoked;     /* enrollments whose credentials are refused from now on */
-    int32_t enrollments; /* that are forgotten: there are no credentials that could be used */
+    int32_t revoked;     /* enrollments whose credentials are revoked */
+    int32_t enrollments; /* enrollments removed: they have no usable credentials */
     int32_t facts, secrets, heartbeat, basket, update_status;
 };
 extern const struct record_type departure_type;
@@ -37,7 +37,7 @@ struct departures {
 };
 
 struct departure_reply {
-    const char *err; /* nothing was done */
+    const char *err; /* the error; nothing was removed */
     struct departures peels;
 };
 extern const struct record_type departure_reply_type;

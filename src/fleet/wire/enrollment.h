@@ -1,5 +1,5 @@
 /*
- * enrollment - how a machine becomes a peel: the record of it, and which states may follow.
+ * enrollment - the record of how a machine becomes a peel, and its state transitions.
  *
  *     pending -> approved | rejected;  approved -> issued | revoked;  issued -> active | revoked;
  *     active -> revoked
@@ -28,7 +28,7 @@ enum enrollment_state {
 #define ENROLLMENT_STATES (ENROLLMENT_REVOKED + 1)
 
 const char *enrollment_state_name(enum enrollment_state state);
-/* False when the word is not a state. */
+/* False: the word is not a state. */
 bool enrollment_state_find(struct str word, enum enrollment_state *ret_state);
 bool enrollment_may_follow(enum enrollment_state from, enum enrollment_state to);
 bool enrollment_state_is_final(enum enrollment_state state);
@@ -46,22 +46,21 @@ struct enrollment {
     struct value_time issued_at, expires_at;
     const char *remote_addr;
     const char *trusted_ca_spki; /* the pin that the machine trusts, signed by its key */
-    bool trust_mismatch;         /* it is not ours: somebody stands between */
+    bool trust_mismatch;         /* it is not ours: possible man in the middle */
     bool trust_checked;
     const char *issuer;  /* the signing key that issued the credentials; "": the account itself */
-    const char *sponsor; /* the join token that it came with, "token:<id>"; "": none */
+    const char *sponsor; /* its join token, "token:<id>"; "": none */
     struct value_time issue_after; /* of earlier credentials of the same key, issued or revoked */
 };
 extern const struct record_type enrollment_type;
-/* Credentials of its key that were issued until then (seconds since 1970) no longer count once it
- * is revoked: whatever the clocks of those who issued and revoked them say, all that were issued.
- */
+/* Revoking it invalidates all credentials of its key that were issued up to this time (seconds
+ * since 1970). The result covers every issue, however far the clocks of masters differ. */
 int64_t enrollment_revoked_until(const struct enrollment *record);
-/* Is `later` the approval or the issue `earlier` itself, or has it come of it? Each is known by its
- * time. */
+/* Is `later` the same approval or issue as `earlier`, or does it follow from it? Both are compared
+ * by their times. */
 bool enrollment_stems_from(const struct enrollment *later, const struct enrollment *earlier);
 
-/* A question that only the holder of a key can answer; once, and for a few minutes. */
+/* A challenge that only the key's holder can answer, once and within a few minutes. */
 struct enrollment_challenge {
     const char *challenge_id;
     struct str challenge; /* 32 random bytes */
@@ -71,7 +70,7 @@ struct enrollment_challenge {
 };
 extern const struct record_type enrollment_challenge_type;
 
-/* Whether new machines may ask at all; at this key of the bucket of enrollments. */
+/* Key in the bucket of enrollments that pauses new enrollments. */
 #define ENROLLMENT_PAUSE_KEY  "pause"
 #define ENROLLMENT_REASON_MAX 1024
 struct enrollment_pause {
@@ -82,7 +81,7 @@ struct enrollment_pause {
 extern const struct record_type enrollment_pause_type;
 
 /* An operator's decision, and the answer. */
-/* Who has decided, when a master revoked a peel that writes too much. */
+/* Decided by the limits: a master revoked a peel that writes too much. */
 #define ENROLLMENT_BY_LIMITS "limits"
 
 struct enrollment_request {

@@ -1,9 +1,9 @@
 /*
- * event - something that happened: what it says, and who says it.
+ * event - something that happened, and its source.
  *
- * The subject decides who: the server lets a peel publish below its own name only. The tag in the
- * payload must be the one of the subject. Tags have slashes for people and dots on subjects; the
- * mapping is one to one, since a segment has letters, digits, '_' and '-' only.
+ * The subject names the source: the server lets a peel publish below its own name only. The tag in
+ * the payload must be the one of the subject. Tags have slashes for people and dots on subjects;
+ * the mapping is one to one, since a segment has letters, digits, '_' and '-' only.
  *
  *     zester.event.<peel>.send.<t1>.<t2>   origin <peel>    tag t1/t2
  *     zester.event.<peel>.beacon.<name>    origin <peel>    tag beacon/<peel>/<name>
@@ -31,7 +31,7 @@ struct err;
 
 #define EVENT_ORIGIN_MASTER "_master"
 #define EVENT_ORIGIN_ADMIN  "_admin"
-/* What provenance of an event that a rule has sent begins with, before the ref of the rule. */
+/* Provenance of an event that a rule has sent: this prefix, then the rule's ref. */
 #define EVENT_PROVENANCE "reaction:"
 /* Bytes of a tag. */
 #define EVENT_TAG_MAX 512
@@ -57,7 +57,7 @@ struct event_source {
     const char *tag;    /* with slashes */
     const char *key;    /* origin/tag */
 };
-/* False for every subject that is not one of the four shapes above. */
+/* False: the subject has none of the four forms above. */
 bool event_parse_subject(struct arena *arena, struct str subject, struct event_source *ret_source);
 
 bool event_tag_is_valid(struct str tag);
@@ -68,24 +68,23 @@ int event_tag_read(struct arena *arena, struct str text, const char **ret_tag, s
 int event_print_subject(struct buf *out, enum subject_kind kind, const char *peel, const char *tag,
                         struct err *err);
 
-/* What people and other programs are shown of it: ts, key, origin, tag, id, depth, provenance,
- * data. */
+/* The event for people and other programs: ts, key, origin, tag, id, depth, provenance, data. */
 struct value event_describe(struct arena *arena, const struct event_source *source,
                             const struct event *event);
 
-/* --- identities that follow from others --------------------------------------------- */
+/* --- derived ids --------------------------------------------- */
 
 #define EVENT_JOB_PREFIX "rxn-"
 #define EVENT_JID_SIZE   (sizeof(EVENT_JOB_PREFIX) + 32)
 
-/* The job of a block of a rule for an event: the same for every delivery. */
+/* Job id of a rule's block for an event, the same for every delivery. */
 void event_job_id(const char *origin, const char *event_id, const char *rule, const char *block,
                   char jid[static EVENT_JID_SIZE]);
-/* The job of a step of an orchestration, which is the job `jid` itself. A state that is tried again
- * is another attempt; the first is 1. */
+/* Job id of a step of the orchestration `jid`. Each retry of a state is another attempt; the first
+ * is 1. */
 void event_step_id(const char *jid, const char *state, size_t attempt,
                    char step[static EVENT_JID_SIZE]);
-/* The event that a block of a rule sends for an event. */
+/* Id of the event that a rule's block sends for an event. */
 void event_derived_id(const char *event_id, const char *rule, const char *block,
                       char id[static SHA256_HEX_SIZE]);
 

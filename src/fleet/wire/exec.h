@@ -1,9 +1,9 @@
 /*
- * exec - work for a peel, and what came of it.
+ * exec - requests to a peel, and its answers.
  *
- * A master or an operator sends a request; the peel answers with a response (direct), or with an
- * ack and later a return (job). Identity is the peel in the subject; a payload that names another
- * one is dropped by whoever reads it.
+ * A master or an operator sends a request. The peel answers with a response (direct), or with an
+ * ack and later a return (job). The subject identifies the peel; receivers drop a payload that
+ * names another one.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -19,31 +19,31 @@
 struct arena;
 struct err;
 
-/* The generation of all messages. */
+/* Protocol version of all messages. */
 #define EXEC_PROTOCOL 1
 
-/* What to do with a job that may change the machine, outside of its maintenance windows. */
+/* Policy for a job that may change the machine, outside of its maintenance windows. */
 #define EXEC_WINDOW_FORCE "force" /* run it */
-#define EXEC_WINDOW_WAIT  "wait"  /* an ack with `not_before` asks for the request again then */
+#define EXEC_WINDOW_WAIT  "wait"  /* an ack with `not_before` requests it again later */
 
 struct exec_request {
     int32_t v;
     const char *jid, *module, *id; /* `id` is the positional argument */
     struct value args;             /* a map; null: none */
     uint64_t epoch;                /* of the job's record; 0: direct */
-    int32_t rdepth;                /* chain depth of the reaction that it comes from */
+    int32_t rdepth;                /* chain depth of the reaction that caused it */
     const char *plan;              /* the job whose dry run it must match; "": none */
-    const char *window;            /* an EXEC_WINDOW, outside of maintenance windows; "": refuse */
-    int64_t timeout;               /* nanoseconds from its ack; then it is canceled; 0: none */
-    const char *user;              /* who asks directly, as they say; "": unknown */
-    struct value secret_args;      /* a map of paths to texts that are never shown; null: none */
+    const char *window;            /* an EXEC_WINDOW policy; "": refuse */
+    int64_t timeout;               /* nanoseconds from its ack until it is canceled; 0: none */
+    const char *user;              /* who asks directly, unverified; "": unknown */
+    struct value secret_args;      /* map of paths to hidden texts; null: none */
 };
 extern const struct record_type exec_request_type;
 
-/* Secret arguments travel apart, so that whoever knows nothing of them loses them and shows none.
- * Lay them over the others: "password", or "pillar.db.password" in a map. `ret` is a copy in which
- * they are marked VALUE_SECRET. Fails with ERR_INVALID for a path that cannot be, or that is
- * taken. */
+/* Merges the secret arguments into the others, at "password" or, in a map, "pillar.db.password".
+ * They travel separately, so code that does not know them cannot show them. `ret` is a copy in
+ * which they are marked VALUE_SECRET. Fails with ERR_INVALID for a path that is invalid or taken.
+ * */
 int exec_lay_secrets(struct arena *arena, const struct value *args, const struct value *secrets,
                      struct value *ret, struct err *err);
 
@@ -58,9 +58,9 @@ struct exec_result {
     const char *place;    /* where a failed state is declared: "web.zy:12:3"; "": unknown */
     bool skipped;
     const char *skip_reason;
-    const char *cause;  /* which requisite decided, in words; "": none */
-    uint32_t level;     /* of the run; states of one level run at once */
-    struct value needs; /* a list: places of the results that its requisites name; null: none */
+    const char *cause;  /* the deciding requisite, in words; "": none */
+    uint32_t level;     /* states of one level run in parallel */
+    struct value needs; /* list: indexes of its requisites' results; null: none */
 };
 extern const struct record_type exec_result_type;
 
@@ -84,13 +84,13 @@ struct exec_return {
     const char *error;
     int64_t duration;
     struct value_time timestamp;
-    bool unreachable; /* made by a master that got no answer */
-    bool queued;      /* the same, and the request is kept for later */
-    bool overdue;     /* made at the end of the job, for a target without a result; not counted */
+    bool unreachable; /* made by a master for lack of an answer */
+    bool queued;      /* as above; the request is queued for later */
+    bool overdue;     /* made at the job's end for a target without a result; not counted */
 };
 extern const struct record_type exec_return_type;
 
-/* An exec_return as a peel makes it, with data that need not become values first. */
+/* An exec_return as a peel makes it: its data is encoded without values in between. */
 struct exec_answer {
     const char *jid, *peel_id;
     bool success;
@@ -101,29 +101,29 @@ struct exec_answer {
 };
 extern const struct record_type exec_answer_type;
 
-/* The error of a target that had no result at the deadline. */
+/* Error of a target without a result at the deadline. */
 #define EXEC_OVERDUE "UNREACHABLE: no answer before the timeout"
-/* Was it made by a master? A real return replaces it. */
+/* Did a master make it? A real return replaces it. */
 bool exec_return_is_made_up(const struct exec_return *ret);
-/* Is it what its subject says? A payload that names another peel or another job is not. */
+/* Does the payload name the peel and job of its subject? */
 bool exec_return_is_of(const struct exec_return *ret, struct str jid, struct str peel);
 
 struct exec_ack {
     const char *jid, *peel_id;
     struct value_time timestamp;
-    struct value_time not_before; /* it was not accepted: it may be sent again then; 0: it was */
+    struct value_time not_before; /* not accepted: send it again at this time; 0: accepted */
 };
 extern const struct record_type exec_ack_type;
 
-/* What happens to a job on a peel before its return: it waits for another one, it has begun, a
- * state of it has ended. For those who watch; nothing depends on it. */
+/* Progress of a job on a peel: queued behind another job, started, or one state finished. For
+ * display; nothing depends on it. */
 enum exec_progress_kind { EXEC_QUEUED, EXEC_STARTED, EXEC_STATE };
 #define EXEC_PROGRESS_KINDS (EXEC_STATE + 1)
 
 struct exec_progress {
     const char *jid, *peel_id;
     enum exec_progress_kind type;
-    const char *text;     /* queued: after what */
+    const char *text;     /* queued: behind which job */
     uint32_t done, total; /* states of the run */
     struct value result;  /* an exec_result as a map, without details; null: none */
     struct value_time timestamp;

@@ -1,5 +1,5 @@
 /*
- * fileset - a tree of files that is published as a whole: its manifest, and what is said about it.
+ * fileset - a tree of files that is published as a whole: its manifest and its messages.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -13,15 +13,16 @@
 #include "core/base/vec.h"
 #include "core/data/record.h"
 
-/* Keys of every bucket that holds one. */
+/* Keys in every bucket with a set. */
 #define FILESET_MANIFEST "_manifest"
 #define FILESET_REVISION "_revision"
-/* The account's signature of the manifest (fleet/wire/signature.h), written between the two. */
+/* The account's signature of the manifest (fleet/wire/signature.h), written between the other two.
+ * */
 #define FILESET_SIGNATURE "_signature"
 
-/* A file is the value of its key. One that is larger than FILESET_INLINE_MAX is an object of the
- * bucket of files instead, named by its sum. A path that cannot be a key has a key that is made
- * from it, and stands beside it. */
+/* A file is the value of its key. A file larger than FILESET_INLINE_MAX is an object in the bucket
+ * of files, named by its sum. A path that is not a valid key is stored beside a key derived from
+ * it. */
 #define FILESET_INLINE_MAX ((size_t)256 << 10)
 
 #define FILESET_PATH_MAX 1024
@@ -32,7 +33,7 @@ bool fileset_path_is_safe(const char *path);
 struct fileset_file {
     const char *key, *sha256; /* lower-case hexadecimal */
     const char *path;         /* "": the key is the path */
-    int64_t size;             /* of a file that is an object; 0: it is a value */
+    int64_t size;             /* of an object; 0: the file is a value */
 };
 extern const struct record_type fileset_file_type;
 
@@ -40,10 +41,10 @@ struct fileset_files {
     VEC(struct fileset_file) list; /* by key */
 };
 
-/* State and reactor trees; that of settings is the bare list. */
+/* Manifest of state and reactor trees; that of settings is the bare list. */
 struct fileset_manifest {
     struct fileset_files files;
-    uint64_t revision; /* of a canary (fleet/wire/canary.h); 0: it is not one */
+    uint64_t revision; /* of a canary (fleet/wire/canary.h); 0: not a canary */
 };
 extern const struct record_type fileset_manifest_type;
 
@@ -54,16 +55,16 @@ struct fileset_update {
 };
 extern const struct record_type fileset_update_type;
 
-/* What became of a set. */
+/* Result of publishing one set. */
 struct fileset_outcome {
     const char *name; /* settings, states, reactor */
     int32_t files;
     bool changed;
-    const char *err, *skipped; /* the second: FILESET_GITFS, or "" */
-    /* for whom it was published, and which commits; "": for all, and it does not come from git */
+    const char *err, *skipped; /* `skipped`: FILESET_GITFS, or "" */
+    /* its audience and commits; "": for all, not from git */
     const char *note;
 };
-/* Nothing new was published of a set that comes from git. */
+/* Not published: the set comes from git. */
 #define FILESET_GITFS "gitfs-managed"
 extern const struct record_type fileset_outcome_type;
 
@@ -85,15 +86,15 @@ extern const struct record_type fileset_status_reply_type;
 
 /* --- earlier revisions -------------------------------------------------------------- */
 
-/* Keys of the bucket of history: of a tree and a number, or of a tree and the sum of a file. */
+/* Keys in the bucket of history: by tree and number, or by tree and file sum. */
 #define FILESET_PAST_REVISION "%s.revision.%" PRIu64
 #define FILESET_PAST_MANIFEST "%s.manifest.%" PRIu64
 #define FILESET_PAST_BLOB     "%s.blob.%s"
 
-/* Since when nothing has a large file, by its sum, or chunks without a file, by their id. */
+/* Time since when a large file (by sum) or stray chunks (by id) are unused. */
 #define FILESET_UNUSED "objects.unused.%s"
 
-/* Paths that a revision names; it counts the others. */
+/* Paths listed in a revision; the others are only counted. */
 #define FILESET_CHANGES_MAX 100
 
 struct fileset_change {
@@ -105,22 +106,22 @@ struct fileset_changes {
     VEC(struct fileset_change) list;
 };
 
-/* A tree as it was published once. */
+/* A published revision of a tree. */
 struct fileset_revision {
     const char *tree;
     uint64_t revision;
     int64_t time_unix;
-    const char *master;   /* that published it */
-    const char *operator; /* who brought an earlier revision back; "": files were edited */
-    uint64_t restored;    /* that revision; 0: none */
-    const char *note;     /* what else the operator did; "": nothing */
+    const char *master;   /* the publisher */
+    const char *operator; /* who rolled back to an earlier revision; "": files were edited */
+    uint64_t restored;    /* the revision rolled back to; 0: none */
+    const char *note;     /* the operator's other changes; "": none */
     uint64_t files, added, changed, removed;
-    struct fileset_changes changes; /* the first of them, by path */
+    struct fileset_changes changes; /* the first changes, by path */
     const char *manifest;           /* its sum */
 };
 extern const struct record_type fileset_revision_type;
 
-/* Bring a revision of a tree back. */
+/* Roll a tree back to a revision. */
 struct fileset_rollback {
     const char *tree, *operator;
     uint64_t revision;
@@ -129,8 +130,8 @@ extern const struct record_type fileset_rollback_type;
 
 struct fileset_rollback_reply {
     const char *master, *tree;
-    uint64_t restored, revision; /* what was asked for, and the new one */
-    uint64_t files;              /* of the folder that were written or removed */
+    uint64_t restored, revision; /* the requested revision, and the new one */
+    uint64_t files;              /* in the folder, written or removed */
     const char *err;
 };
 extern const struct record_type fileset_rollback_reply_type;

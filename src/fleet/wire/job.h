@@ -3,7 +3,7 @@
  *
  *     pending -> claimed -> running -> complete | partial | timeout | failed | canceled
  *
- * A job that is claimed was provably published to nobody. Once it is running it may have been.
+ * A claimed job has provably not been published to any peel. A running job may have been.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -18,7 +18,7 @@
 
 struct arena;
 
-/* Bytes of an id: a KSUID, or that of a reaction, which is longer. */
+/* Bytes of an id: a KSUID, or the longer id of a reaction's job. */
 #define JOB_ID_MAX 64
 
 enum job_status {
@@ -44,7 +44,7 @@ struct job {
     struct value_time created, updated;
     const char *user, *owner;
     uint64_t epoch;      /* the revision of the claim */
-    uint64_t sent_epoch; /* what its requests carry; 0: the revision of the record */
+    uint64_t sent_epoch; /* epoch of its requests; 0: the record's revision */
     struct value_time deadline;
     int32_t reclaim_count;
     struct param_strs offline_at_dispatch;
@@ -52,48 +52,47 @@ struct job {
     int32_t return_count, success_count;
     int32_t v;
     struct value metadata; /* a map of texts; null: none */
-    const char *signature; /* of the account (fleet/wire/signature.h); "": it has none */
-    /* Secret arguments, which only masters can open (fleet/bus/secret_args.h): a map of paths to
-     * boxes; null: none. */
+    const char *signature; /* by the account (fleet/wire/signature.h); "": none */
+    /* Secret arguments, sealed for masters (fleet/bus/secret_args.h): a map of paths to boxes;
+     * null: none. */
     struct value sealed;
 };
 extern const struct record_type job_type;
-/* The record for people and other programs: names as people write them, and no secrets. */
+/* The record for people and other programs: readable names, no secrets. */
 struct value job_describe(struct arena *arena, const struct job *job);
 bool job_has_secrets(const struct job *job);
-/* Work of a master, not of peels: a tree of states whose steps are jobs. Its one target is
- * JOB_TARGET_MASTER, which no peel can be called; whichever master owns the job does it. */
+/* An orchestration: a master applies a tree of states whose steps are jobs. Its one target is
+ * JOB_TARGET_MASTER, not a valid peel name; the master that owns the job runs it. */
 #define JOB_ORCHESTRATE   "state.orchestrate"
 #define JOB_TARGET_MASTER "_master"
 bool job_is_orchestration(const struct job *job);
-/* In the metadata: the job whose dry run this one must match. */
+/* Metadata: the job whose dry run this one must match. */
 #define JOB_PLAN "plan"
-/* In the metadata: what made it, if not an operator. */
+/* Metadata: its creator, if not an operator. */
 #define JOB_SOURCE          "source"
 #define JOB_SOURCE_SCHEDULE "schedule"
-/* In the metadata: how many targets are busy at once, and how many may fail before the rest is not
- * sent. */
+/* Metadata: the number of targets at a time, and the number of failures that stops the rest. */
 #define JOB_BATCH          "batch"
 #define JOB_BATCH_FAILURES "batch_failures"
-/* In the metadata of a job with a batch (fleet/jobs/rollout.h): seconds between two waves; what
- * must succeed on the peels of a wave, "FUNCTION" or "FUNCTION ARGUMENT"; what is reverted when too
- * many have failed, "wave" or "all". */
+/* Metadata of a job with a batch (fleet/jobs/rollout.h): seconds between two waves; the check that
+ * must succeed on a wave's peels, "FUNCTION" or "FUNCTION ARGUMENT"; the part to revert after too
+ * many failures, "wave" or "all". */
 #define JOB_PAUSE  "pause"
 #define JOB_GATE   "gate"
 #define JOB_REVERT "revert"
-/* In the metadata: seconds for which it is kept for absent peels. */
+/* Metadata: seconds to keep it queued for absent peels. */
 #define JOB_QUEUE     "queue"
 #define JOB_QUEUE_MAX (INT64_C(6) * 86400)
-/* 0: it is not. More than JOB_QUEUE_MAX, or not a number: -1. */
+/* 0: not queued. -1: not a number, or over JOB_QUEUE_MAX. */
 int64_t job_queue_seconds(const struct job *job);
 
-/* In the metadata: how long each peel has for it, as a duration ("30s"). */
+/* Metadata: per-peel time limit, as a duration ("30s"). */
 #define JOB_NODE_TIMEOUT     "node_timeout"
 #define JOB_NODE_TIMEOUT_MAX (INT64_C(86400) * 1000000000)
-/* Nanoseconds; 0: as long as the job. More than JOB_NODE_TIMEOUT_MAX, or not a duration: -1. */
+/* Nanoseconds; 0: the job's timeout. -1: not a duration, or over JOB_NODE_TIMEOUT_MAX. */
 int64_t job_node_timeout(const struct job *job);
 
-/* In the metadata: an EXEC_WINDOW (fleet/wire/exec.h). */
+/* Metadata: an EXEC_WINDOW (fleet/wire/exec.h). */
 #define JOB_WINDOW "window"
 
 enum job_event_kind {
@@ -116,14 +115,14 @@ struct job_event {
 };
 extern const struct record_type job_event_type;
 
-/* Who works on a job that has not ended, under active.<jid>. */
+/* The master that owns an unfinished job, under active.<jid>. */
 struct job_active {
     const char *owner;
     struct value_time updated;
 };
 extern const struct record_type job_active_type;
 
-/* What a peel's own schedule has run. */
+/* Result of a run of the peel's own schedule. */
 struct job_scheduled {
     const char *jid, *entry, *module;
     struct value args;
@@ -135,11 +134,11 @@ struct job_scheduled {
 };
 extern const struct record_type job_scheduled_type;
 
-/* The answer to a dispatch: the id, or why not. */
+/* Answer to a dispatch: the job id, or an error. */
 struct job_reply {
     const char *jid, *error;
-    bool pending; /* another master has claimed it: ask again */
-    bool waits;   /* a second person has to approve it (fleet/wire/approval.h) */
+    bool pending; /* claimed by another master: ask again */
+    bool waits;   /* needs a second person's approval (fleet/wire/approval.h) */
 };
 extern const struct record_type job_reply_type;
 

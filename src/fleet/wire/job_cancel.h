@@ -1,5 +1,5 @@
 /*
- * job_cancel - stop a job: what is published on zester.job.<jid>.cancel.
+ * job_cancel - the message on zester.job.<jid>.cancel that stops a job.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -18,9 +18,9 @@ struct job_cancel {
 };
 extern const struct record_type job_cancel_type;
 #define JOB_ACTION_CANCEL "cancel"
-/* Is it meant as one? Servers answer wherever a request says, and check nobody's right to publish
- * there: so what they answer a peel, which has a header or other words, must not stop the job of
- * another. A message without both stops it. */
+/* Is the message a cancellation? A server answers on any subject that a request names, without
+ * checking permissions, so its answers must not stop another peel's job. They have a header or a
+ * different payload; an empty message without a header does cancel. */
 bool job_cancel_read(struct arena *arena, struct str payload, bool has_header,
                      struct job_cancel *ret);
 

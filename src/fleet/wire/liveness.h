@@ -1,5 +1,5 @@
 /*
- * liveness - signs of life of masters and peels, in buckets that forget what is not renewed.
+ * liveness - heartbeats of masters and peels, in buckets whose entries expire.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -16,7 +16,7 @@ struct liveness_master {
     struct param_strs active_jobs;
     struct value_time timestamp;
     const char *version;
-    /* Since when the bucket has taken signs of life without a gap; 0: not known. */
+    /* Start of gapless heartbeats in the bucket; 0: not known. */
     struct value_time since;
 };
 extern const struct record_type liveness_master_type;

@@ -1,9 +1,8 @@
 /*
- * outcome - what became of an event: which rules fired, and what each of them did.
+ * outcome - the record of an event: which rules fired, and what each did.
  *
- * A master keeps one for each event that matched a rule or was dropped, under the event's id. With
- * `parent` and `made` it is a chain that can be walked both ways: what caused an event, and what it
- * caused.
+ * A master stores one for each event that matched a rule or was dropped, under the event's id.
+ * `parent` and `made` link cause and effect in both directions.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -14,7 +13,7 @@
 #include "core/base/vec.h"
 #include "core/data/record.h"
 
-/* What came of a reaction, or of a block of it: the label of metrics. */
+/* Result of a reaction or one of its blocks; the label of metrics. */
 enum outcome_result {
     OUTCOME_DISPATCHED,
     OUTCOME_DUPLICATE,
@@ -35,7 +34,7 @@ enum outcome_kind {
     OUTCOME_FIRED, /* rules matched */
     OUTCOME_UNMATCHED,
     OUTCOME_DROPPED,
-    OUTCOME_EXHAUSTED, /* it failed as often as the server delivers */
+    OUTCOME_EXHAUSTED, /* failed at every delivery */
 };
 #define OUTCOME_KINDS (OUTCOME_EXHAUSTED + 1)
 const char *outcome_kind_name(enum outcome_kind kind);
@@ -45,9 +44,9 @@ const char *outcome_kind_name(enum outcome_kind kind);
 struct outcome_block {
     const char *block, *action;
     enum outcome_result result;
-    const char *message; /* why; "": nothing to say */
+    const char *message; /* the reason; "": none */
     const char *made;    /* the id of a job or event; "": none */
-    const char *what;    /* the action in a line, as far as OUTCOME_WHAT_MAX bytes go */
+    const char *what;    /* the action in a line, up to OUTCOME_WHAT_MAX bytes */
 };
 extern const struct record_type outcome_block_type;
 
@@ -59,7 +58,7 @@ struct outcome_rule {
     const char *rule, *pattern;
     enum outcome_result result;
     const char *message;
-    struct outcome_blocks blocks; /* none when the file was not read */
+    struct outcome_blocks blocks; /* empty: the file was not read */
 };
 extern const struct record_type outcome_rule_type;
 
@@ -67,10 +66,10 @@ struct outcome_rules {
     VEC(struct outcome_rule) list;
 };
 
-/* The reason of an EXHAUSTED that is recorded before the last delivery is acted on: what comes of
- * it replaces the record, unless the master ends before. */
+/* Reason of an EXHAUSTED that is recorded before the last delivery is processed. Its result
+ * replaces the record, unless the master stops first. */
 #define OUTCOME_LAST_DELIVERY "last delivery"
-/* And of one that the server no longer delivers although no master has acknowledged it. */
+/* Reason for an event that the server stopped delivering without an acknowledgement. */
 #define OUTCOME_UNACCOUNTED "not acknowledged by any master"
 
 struct outcome {
@@ -85,11 +84,11 @@ struct outcome {
     struct value_time ts;   /* when it was decided */
     const char *master;
     int32_t deliveries;
-    uint64_t seq; /* where the stream of events has it; 0: not known */
+    uint64_t seq; /* its place in the stream of events; 0: not known */
 };
 extern const struct record_type outcome_type;
 
-/* Is there nothing left to do about it? Not after a failure that may pass. */
+/* Is nothing left to do? False after a temporary failure. */
 bool outcome_is_settled(const struct outcome *outcome);
 
 /* Its key in the bucket: the id of the event, or a hash of an id that cannot be a key. */

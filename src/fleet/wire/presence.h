@@ -1,12 +1,12 @@
 /*
- * presence - whether a peel is there: the record of it, and when it changes.
+ * presence - whether a peel is online: the record, and when it changes.
  *
- * A peel is online when it was heard within `grace`, and offline when it was not. Who decides must
- * have listened for as long as that: after a restart, and after the bus was gone, everybody is
- * silent for a while.
+ * A peel is online if its last heartbeat is younger than `grace`, else offline. The caller must
+ * have listened for that long: after a restart or a lost connection, no heartbeats have arrived
+ * yet.
  *
- * A change is stored with `owed` first; the event follows, and then `owed` is taken away. Another
- * master that finds it sends the same event.
+ * A change is stored with `owed` first; then the event is sent and `owed` cleared. Another master
+ * that finds `owed` sends the same event.
  *
  * Pure: times are handed in. Threads: any.
  */
@@ -18,7 +18,7 @@
 
 #include "core/data/record.h"
 
-/* In the bucket: the peels of a fleet that was there before were recorded. */
+/* Key in the bucket: the peels of an existing fleet have been recorded. */
 #define PRESENCE_BEGAN "_began"
 
 enum presence_state { PRESENCE_ONLINE, PRESENCE_OFFLINE };
@@ -28,19 +28,19 @@ const char *presence_state_name(enum presence_state state);
 struct presence {
     enum presence_state state;
     struct value_time since; /* of the state */
-    struct value_time seen;  /* the last sign of life before it went offline; 0: not known */
-    bool owed;               /* the event of this change may not be stored */
+    struct value_time seen;  /* the last heartbeat before it went offline; 0: not known */
+    bool owed;               /* the event may not be stored yet */
 };
 extern const struct record_type presence_type;
 
-/* What is known at a moment; nanoseconds of one clock. */
+/* Current knowledge; nanoseconds of one clock. */
 struct presence_view {
-    const struct presence *recorded; /* NULL: nothing */
-    int64_t seen;                    /* the last sign of life; 0: none */
+    const struct presence *recorded; /* NULL: none */
+    int64_t seen;                    /* the last heartbeat; 0: none */
     int64_t listening_since;
     int64_t now, grace;
 };
-/* True: the state is another one now. */
+/* True: the state has changed. */
 bool presence_changes(const struct presence_view *view, enum presence_state *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * question - what the command line and peels ask masters: who is meant, which rules would fire.
+ * question - queries to masters: resolve a target, show settings, test or retry an event.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -12,29 +12,29 @@
 #include "core/data/params.h"
 #include "core/data/record.h"
 
-/* Which peels does a target mean? */
+/* Which peels match a target? */
 struct question_resolve {
     const char *expr, *type;
-    const char *basket; /* also what they share under this name; "": nothing */
-    const char *scope;  /* a second expression that they match, too; "": none */
+    const char *basket; /* also their basket entry of this name; "": none */
+    const char *scope;  /* a second expression that they must match; "": none */
 };
 extern const struct record_type question_resolve_type;
 
 struct question_resolved {
     struct param_strs peels;
-    struct value basket; /* by peel; those that share nothing are missing; null: not asked for */
+    struct value basket; /* by peel, without those that share nothing; null: not requested */
     const char *err;
-    bool invalid;        /* the question is wrong: asking again does not help */
-    bool pending;        /* this master needs more time: ask again */
-    const char *warning; /* for whoever asks; "": none */
+    bool invalid;        /* the query is invalid: do not retry */
+    bool pending;        /* not ready yet: ask again */
+    const char *warning; /* for the caller; "": none */
 };
 extern const struct record_type question_resolved_type;
 
-/* What peels share, from an answer: a map of ids as people write them to values. Fails with
- * ERR_INVALID, also with the error of the answer. */
+/* The basket values in an answer, a map by peel name. Fails with ERR_INVALID, or the answer's
+ * error. */
 int question_shared(struct arena *arena, struct str answer, struct value *ret, struct err *err);
 
-/* Which settings does a peel get? */
+/* Which settings apply to a peel? */
 struct question_settings {
     const char *peel;
     const char *by; /* who asks, for the audit */
@@ -42,12 +42,12 @@ struct question_settings {
 extern const struct record_type question_settings_type;
 
 struct question_shown {
-    struct value settings; /* secrets are hidden; null: see err */
+    struct value settings; /* with secrets hidden; null: see err */
     const char *err;
 };
 extern const struct record_type question_shown_type;
 
-/* Send the event again that was given up. */
+/* Send an exhausted event again. */
 struct question_retry {
     const char *id;
     const char *operator; /* who asks, for the audit */
@@ -56,7 +56,7 @@ extern const struct record_type question_retry_type;
 
 struct question_retried {
     const char *key, *err;
-    uint64_t seq; /* of the event that was stored */
+    uint64_t seq; /* of the new event */
 };
 extern const struct record_type question_retried_type;
 

@@ -1,12 +1,13 @@
 /*
- * revoked - keys of operators that no longer count, as masters tell peels of them.
+ * revoked - the list of revoked operator keys that masters publish for peels.
  *
- * Servers refuse such keys, and cut their connections. A server that is hostile does not, so a peel
- * that runs only what is signed has to know by itself. The list is signed with the account's key,
- * and is later than the one before it, whatever the clocks of masters say. It stands in the bucket
- * of state files, of which peels may read every key.
+ * Servers refuse such keys and close their connections. A hostile server does not, so a peel that
+ * requires signatures checks for itself. The list is signed with the account's key, and its time
+ * always increases, however far the clocks of masters differ. It is in the bucket of state files,
+ * where peels may read every key.
  *
- * A key belongs to one JWT, so it is revoked for good; it leaves the list when that has expired.
+ * A key belongs to one JWT, so it is revoked for good; it is removed from the list once the JWT has
+ * expired.
  *
  *     revoked_sign -> the value of REVOKED_KEY -> revoked_read -> revoked_has
  *
@@ -32,13 +33,13 @@ struct err;
 
 struct revoked_notice {
     int64_t time;      /* nanoseconds since 1970 */
-    struct value keys; /* public key to the second in which its credentials expire */
+    struct value keys; /* public key to the expiry of its credentials, in seconds */
 };
 
-/* As it is stored. */
+/* Returns the stored form. */
 struct str revoked_sign(struct arena *arena, const struct ed25519_pair *signer,
                         const struct revoked_notice *list);
-/* Fails with ERR_UNSAFE for what the account has not signed. */
+/* Fails with ERR_UNSAFE without the account's signature. */
 int revoked_read(struct arena *arena, const unsigned char account[static ED25519_PUBLIC_SIZE],
                  struct str bytes, struct revoked_notice *ret_list, struct err *err);
 bool revoked_has(const struct revoked_notice *list, const char *key);

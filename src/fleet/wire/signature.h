@@ -1,20 +1,20 @@
 /*
- * signature - what the account of a fleet has signed, so that a server in between can change
- * nothing of it: exactly which bytes that are, and whether a signature is theirs.
+ * signature - the account's signatures of trees, requests and jobs, so that a server in between
+ * cannot change them: exactly which bytes are signed, and the checks.
  *
- * A tree: the text that is signed has one line for each fact: the place of its manifest
- * ("state-files/_manifest"), its revision, the time, and the SHA-256 of the manifest, which has
- * that of each file. The time of each signature of a place is later than that of the one before it,
- * whatever the clocks of masters say, so it tells an old tree from a new one.
+ * A tree: the signed text has one line each for the place of the manifest
+ * ("state-files/_manifest"), the revision, the time, and the SHA-256 of the manifest, which has the
+ * sum of each file. The times of one place always increase, however far the clocks of masters
+ * differ, so an old tree cannot pass for a new one.
  *
  *     signature_sign_tree(...)  -> the value of FILESET_SIGNATURE
  *     signature_check_tree(...) -> the mark that was signed
  *
- * A request: the subject, which names the peel, whether an answer is asked for, the time, and the
- * SHA-256 of the payload, which has job, epoch, function and arguments. It is a line of the header
- * of the message, so the payload stays what it is; fleet/bus/request_signature.h has the rest.
+ * A request: the subject, which names the peel, whether a reply is requested, the time, and the
+ * SHA-256 of the payload, which has job, epoch, function and arguments. The signature is a header
+ * of the message, so the payload does not change; see fleet/bus/request_signature.h.
  *
- * A job: what masters take over from each other, without what changes while it runs.
+ * A job: its record, without the parts that change while it runs.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -37,13 +37,13 @@ struct err;
 /* Bytes of a stored signature. */
 #define SIGNATURE_TREE_MAX 256
 
-/* Which publication of a place it is. */
+/* Identifies one publication of a place. */
 struct signature_mark {
     uint64_t revision;
-    int64_t time; /* nanoseconds since 1970; 0: it is not signed */
+    int64_t time; /* nanoseconds since 1970; 0: not signed */
 };
 
-/* As it is stored. */
+/* The stored form. */
 struct signature_tree {
     uint64_t revision;
     int64_t time;
@@ -57,36 +57,36 @@ const char *signature_key(struct arena *arena, const char *manifest_key);
 /* The place of a manifest. */
 const char *signature_place(struct arena *arena, const char *bucket, const char *manifest_key);
 
-/* What is stored beside the manifest; `sum` is its SHA-256 as text. */
+/* Returns the value to store beside the manifest; `sum` is its SHA-256 as text. */
 struct str signature_sign_tree(struct arena *arena, const struct ed25519_pair *signer,
                                const char *place, const char *sum,
                                const struct signature_mark *mark);
-/* Has the account signed the manifest with this sum for this place? Fails with ERR_UNSAFE. */
+/* Fails with ERR_UNSAFE unless the account has signed this sum for this place. */
 int signature_check_tree(const unsigned char account[static ED25519_PUBLIC_SIZE], const char *place,
                          const char *sum, struct str stored, struct signature_mark *ret_mark,
                          struct err *err);
-/* The mark of a stored signature that was checked before. Fails with ERR_INVALID. */
+/* The mark of a stored signature, which is not checked again. Fails with ERR_INVALID. */
 int signature_read_mark(struct str stored, struct signature_mark *ret_mark, struct err *err);
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* How far the clocks of who signs and who verifies may be apart, and for how long a request that
- * somebody kept can be delivered. */
+/* How far the clocks of signer and verifier may differ, and for how long a captured request can be
+ * replayed. */
 #define SIGNATURE_REQUEST_NS (INT64_C(300) * 1000000000)
-/* Of the line: "1 <time> <signature>". */
+/* Bytes of the line "1 <time> <signature>". */
 #define SIGNATURE_LINE_MAX 128
 
 struct signature_request {
     struct str subject, payload;
-    bool is_direct; /* an answer is asked for */
+    bool is_direct; /* a reply is requested */
     int64_t time;   /* when it was signed, nanoseconds since 1970 */
 };
 
-/* Append the line. */
+/* Appends the line. */
 void signature_sign_request(const struct ed25519_pair *signer,
                             const struct signature_request *request, struct buf *out);
-/* The line, which must be signed by `key` for all of the request but its time, which is returned
- * in it. Fails with ERR_UNSAFE. */
+/* Checks that `key` signed the line for this request, and sets the request's time. Fails with
+ * ERR_UNSAFE. */
 int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE], struct str line,
                             struct signature_request *request, struct err *err);
 
@@ -94,9 +94,9 @@ int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE],
 
 struct job;
 
-/* Append the text of the signature. */
+/* Appends the text of the signature. */
 void signature_sign_job(const struct ed25519_pair *signer, const struct job *job, struct buf *out);
-/* Has the account signed what `signature` of the job says? */
+/* Is the job's `signature` the account's? */
 bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE],
                          const struct job *job);
 

@@ -1,9 +1,9 @@
 /*
- * signing_notice - which key now issues the credentials of peels, as masters tell peels of it, so
- * that those with credentials of another key get new ones.
+ * signing_notice - announces the key that issues peel credentials, so that peels with credentials
+ * of another key renew them.
  *
- * It stands in the bucket of state files, of which peels may read every key, signed with the
- * account's own key, which each of them knows.
+ * It is in the bucket of state files, where peels may read every key, and signed with the account's
+ * own key, which every peel knows.
  *
  *     signing_notice_sign -> the value of SIGNING_NOTICE_KEY -> signing_notice_read
  *
@@ -24,15 +24,15 @@ struct err;
 #define SIGNING_NOTICE_MAX ((size_t)1024)
 
 struct signing_notice {
-    int64_t generation; /* a later one is higher */
-    int64_t spread;     /* seconds in which all peels ask */
+    int64_t generation; /* increases */
+    int64_t spread;     /* seconds over which peels spread their requests */
     const char *key;    /* public */
 };
 
-/* As it is stored. */
+/* Returns the stored form. */
 struct str signing_notice_sign(struct arena *arena, const struct ed25519_pair *signer,
                                const struct signing_notice *notice);
-/* Fails with ERR_UNSAFE for what the account has not signed. */
+/* Fails with ERR_UNSAFE without the account's signature. */
 int signing_notice_read(struct arena *arena,
                         const unsigned char account[static ED25519_PUBLIC_SIZE], struct str bytes,
                         struct signing_notice *ret_notice, struct err *err);

@@ -23,13 +23,14 @@ enum update_component { UPDATE_PEEL, UPDATE_MASTER };
 #define UPDATE_COMPONENTS      (UPDATE_MASTER + 1)
 #define UPDATE_COMPONENT_WORDS "peel|master"
 const char *update_component_name(enum update_component component);
-/* False: there is no such component. */
+/* False: no such component. */
 bool update_component_parse(const char *name, enum update_component *ret);
 
-/* Bytes of a binary; longer ones are refused. */
+/* Bytes of a binary; larger ones are refused. */
 #define UPDATE_SIZE_MAX    (INT64_C(512) << 20)
 #define UPDATE_VERSION_MAX 64
-/* Letters, digits, dots, '-' and '_', with a letter or a digit at both ends: a part of keys. */
+/* Letters, digits, dots, '-' and '_', with a letter or a digit at both ends, since it is part of
+ * keys. */
 bool update_version_is_valid(const char *version);
 /* Below 0 when `a` is older: numbers by value, and letters after a number mark a version before
  * that number (1.4.0-rc1 is older than 1.4.0, which is older than 1.4.0-2). */
@@ -50,17 +51,17 @@ struct update_manifest {
     const char *publisher;
     int32_t min_protocol;
     bool promoted;
-    int32_t promotions;    /* rounds of automatic rollouts that operators have asked for */
+    int32_t promotions;    /* rounds of automatic rollouts that operators requested */
     int64_t expires_at;    /* seconds since 1970; 0: UPDATE_LIFE_SECONDS after `published` */
-    const char *key;       /* that it is signed with, see fleet/update/seal.h */
+    const char *key;       /* public key of the signature, see fleet/update/seal.h */
     const char *signature; /* in base64 */
 };
 extern const struct record_type update_manifest_type;
 /* When it expires, in seconds since 1970; UPDATE_EXPIRES_NEVER: never. */
 int64_t update_manifest_end(const struct update_manifest *manifest);
 
-/* Whether masters roll promoted versions out by themselves, for the whole fleet; without an entry
- * each master does what it is configured for. */
+/* Fleet-wide switch: do masters roll out promoted versions automatically? Without an entry, each
+ * master follows its configuration. */
 #define UPDATE_SWITCH_KEY "_auto-rollout"
 struct update_switch {
     bool enabled;
@@ -79,13 +80,13 @@ enum update_verb {
 #define UPDATE_VERBS (UPDATE_STATUS + 1)
 const char *update_verb_name(enum update_verb verb);
 
-/* The life of a version on a node. */
+/* Life cycle of a version on a node. */
 enum update_state {
     UPDATE_IDLE,
-    UPDATE_PREPARING, /* is fetched and verified */
+    UPDATE_PREPARING, /* being fetched and verified */
     UPDATE_STAGED,
     UPDATE_APPLYING, /* the daemon stops, then the slots are swapped */
-    UPDATE_SOAKING,  /* runs, and must prove itself */
+    UPDATE_SOAKING,  /* running, on probation */
     UPDATE_CONFIRMED,
     UPDATE_ROLLING_BACK,
 };
@@ -100,7 +101,7 @@ struct update_command {
     const char *sha256, *object_key;
     const char *goos, *goarch;
     int64_t size;
-    int64_t soak; /* nanoseconds; 0: what the watchdog is configured for */
+    int64_t soak; /* nanoseconds; 0: the watchdog's setting */
     const char *key, *signature;
 };
 extern const struct record_type update_command_type;
@@ -110,10 +111,10 @@ extern const struct record_type update_command_type;
 
 struct update_response {
     const char *status;  /* UPDATE_OK or UPDATE_ERROR */
-    const char *version; /* that is staged, applied or soaks; "": none */
+    const char *version; /* staged, applied or soaking; "": none */
     const char *hash;    /* of that version */
-    const char *error;   /* why the command was refused; of a status: why the last update failed */
-    const char *failed_version; /* that this update was about; "": none has failed */
+    const char *error;   /* why the command was refused; in a status: why the last update failed */
+    const char *failed_version; /* the version that failed; "": none */
     enum update_state state;
     int64_t uptime; /* of the daemon, in nanoseconds */
     const char *running_version;
@@ -121,7 +122,7 @@ struct update_response {
 };
 extern const struct record_type update_response_type;
 
-/* What a watchdog says of itself. */
+/* Status of a watchdog. */
 struct update_node {
     const char *id;
     enum update_component component;
@@ -132,7 +133,7 @@ struct update_node {
     int64_t child_pid, child_uptime; /* nanoseconds */
     bool degraded;
     int32_t protocol;
-    const char *veto; /* why it refuses updates; "": it does not */
+    const char *veto; /* why it refuses updates; "": it accepts them */
 };
 extern const struct record_type update_node_type;
 
@@ -147,7 +148,7 @@ struct update_plan {
     int32_t max_failed;
     bool dry_run;
     const char *rollout_id; /* "": a new one */
-    int32_t promotion;      /* of an automatic one: the round that it belongs to */
+    int32_t promotion;      /* the round of an automatic rollout */
 };
 extern const struct record_type update_plan_type;
 
@@ -165,11 +166,11 @@ const char *update_rollout_state_name(enum update_rollout_state state);
 bool update_rollout_is_over(enum update_rollout_state state);
 
 enum update_node_result {
-    UPDATE_NODE_PENDING, /* nothing was done yet */
+    UPDATE_NODE_PENDING, /* not begun */
     UPDATE_NODE_PREPARED,
     UPDATE_NODE_APPLIED,
     UPDATE_NODE_CONFIRMED,
-    UPDATE_NODE_SKIPPED, /* ran the version already */
+    UPDATE_NODE_SKIPPED, /* already ran the version */
     UPDATE_NODE_FAILED,
     UPDATE_NODE_ROLLED_BACK,
 };
@@ -177,7 +178,7 @@ enum update_node_result {
 const char *update_node_result_name(enum update_node_result result);
 
 struct update_result {
-    const char *node, *id; /* the key, and the same in the record */
+    const char *node, *id; /* the key, and the id in the record */
     enum update_node_result status;
     const char *error, *note;
     struct value_time updated;

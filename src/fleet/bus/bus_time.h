@@ -1,14 +1,13 @@
 /*
- * bus_time - the time of day as the bus has it.
+ * bus_time - the time of day, by the clock of the bus.
  *
- * Clocks of masters differ, and what one of them writes others compare with: deadlines of jobs,
- * signs of life, when credentials were issued and revoked. So masters stamp and compare with the
- * clock of the servers, which each learns from the stamp of an entry that it has written itself
- * (fleet/master/bus_probe.h). Between two looks the monotonic clock counts on, so that a step of
- * the own clock does not matter. Until the first look, and in programs that never look, it is the
- * own clock.
+ * The clocks of masters differ, but they compare each other's times: job deadlines, heartbeats,
+ * issued and revoked credentials. So masters use the clock of the servers. Each learns it from the
+ * timestamp of an entry that it wrote itself (fleet/master/bus_probe.h). Between two measurements
+ * the monotonic clock is added, so a step of the local clock does not matter. Before the first
+ * measurement, and in programs without one, it is the local clock.
  *
- * A process has one bus, as it has one clock. Threads: any.
+ * A process has one bus. Threads: any.
  */
 #ifndef FLEET_BUS_BUS_TIME_H
 #define FLEET_BUS_BUS_TIME_H
@@ -17,9 +16,9 @@
 
 #include "core/data/value.h"
 
-/* A look that took longer than this does not replace a better one. */
+/* A measurement that took longer does not replace a better one. */
 #define BUS_TIME_BLUR_NS (INT64_C(500) * 1000000)
-/* A better one that is older than this counts for nothing. */
+/* Unless the better one is older than this. */
 #define BUS_TIME_AGE_NS (INT64_C(60) * 1000000000)
 
 /* Nanoseconds since 1970. */
@@ -32,7 +31,7 @@ struct value_time bus_time_value(void);
 void bus_time_note(int64_t sent, int64_t stored, int64_t stamp);
 /* How far ahead of the bus our own clock is, in nanoseconds; 0: not known. */
 int64_t bus_time_skew(void);
-/* As if nobody had looked. */
+/* Discards the measurement. */
 void bus_time_forget(void);
 
 #endif

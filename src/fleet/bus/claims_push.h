@@ -1,15 +1,15 @@
 /*
- * claims_push - gives the claims of the fleet's accounts to every server of the bus, through the
- * system account, and learns which claims they had.
+ * claims_push - pushes the claims of the fleet's accounts to every server of the bus, through the
+ * system account, and reads the claims they had.
  *
- *     count the servers -> look what they have -> make the claims -> send them, count who confirms
+ *     count the servers -> read their claims -> make new claims -> send, count confirmations
  *                                                                 -> the same for derived accounts
  *
- * The caller makes the claims of the fleet's account. Those of the accounts that are derived from
- * it follow (fleet/bus/accounts.h).
+ * The caller makes the claims of the fleet's account. Those of derived accounts follow
+ * (fleet/bus/accounts.h).
  *
- * nats-server 2.9 answers yes to claims of a foreign operator, stores them, and locks everybody out
- * at its next start: whoever makes claims calls claims_verify_account first.
+ * nats-server 2.9 accepts claims of a foreign operator, stores them, and locks out every user at
+ * its next start: `make` must call claims_verify_account first.
  *
  * Memory: keys are borrowed; freed with its end, or with claims_push_free. Threads: the loop's.
  */
@@ -28,25 +28,25 @@ struct err;
 struct nats_conn;
 struct nats_nkey;
 
-/* For servers to answer. */
+/* Time for servers to answer. */
 #define CLAIMS_PUSH_COUNT_NS   (INT64_C(1) * 1000000000)
 #define CLAIMS_PUSH_CONFIRM_NS (INT64_C(3) * 1000000000)
 #define CLAIMS_PUSH_MAX        ((size_t)1 << 20)
 
 struct claims_push_result {
-    size_t servers;      /* that answered, or that the cluster knows of; 1 at least */
-    size_t found;        /* that said what they have */
-    size_t confirmed;    /* all of it */
-    const char *problem; /* why nothing was sent; NULL: it was */
+    size_t servers;      /* that answered or are known to the cluster; at least 1 */
+    size_t found;        /* that sent their claims */
+    size_t confirmed;    /* all claims */
+    const char *problem; /* why nothing was sent; NULL: sent */
 };
 
 struct claims_push_options {
     struct nats_conn *conn; /* of the system account */
     const struct accounts *accounts;
-    const struct nats_nkey *signer; /* of the operator; NULL: nothing is sent */
-    /* What a server has, not verified. NULL: nobody needs to know. */
+    const struct nats_nkey *signer; /* of the operator; NULL: send nothing */
+    /* Claims on a server, unverified. NULL: not needed. */
     void (*found)(void *self, struct str jwt);
-    /* Append the claims to send. NULL: only look. */
+    /* Appends the claims to send. NULL: only read. */
     int (*make)(void *self, struct buf *out, struct err *err);
     void (*done)(void *self, const struct claims_push_result *result);
     void *self;

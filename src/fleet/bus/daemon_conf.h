@@ -1,5 +1,5 @@
 /*
- * daemon_conf - the configuration of a daemon: a file of YAML and flags, by one table of rows.
+ * daemon_conf - the configuration of a daemon, from a YAML file and flags, by one table of rows.
  *
  *     static const struct param rows[] = {
  *         PARAM("nats_url", STR, ARGS, nats_url, "servers of the bus", .default_text = "..."),
@@ -10,12 +10,12 @@
  *
  * A name with dots is a key in nested maps. Every row that is not a map or a list of maps has a
  * flag: its name with '-' for '.' and '_' (--enroll-addr); its aliases are further flags. A flag
- * wins over the file, the file over the default. A list flag may be repeated; one that is empty
- * (--enroll-ca-pin=) clears the list of the file. Nothing else changes a field, so reading the same
- * file and flags again gives the same values.
+ * overrides the file, the file overrides the default. A list flag may be repeated; an empty one
+ * (--enroll-ca-pin=) clears the file's list. Nothing else changes a field, so the same file and
+ * flags always give the same values.
  *
- * All mistakes of file and flags are reported at once, each of the file at its place. Whoever
- * reads again keeps the old values until the new ones are whole.
+ * All mistakes in file and flags are reported at once, those in the file with their line. On a
+ * reload, keep the old values until the new ones are complete.
  *
  * Memory: values live in the arena given. Threads: any.
  */
@@ -39,12 +39,12 @@ struct diags;
 struct daemon_conf {
     const char *program; /* "zester-peel" */
     const char *summary; /* one line for --help */
-    const char *file;    /* read without --config; may be missing then */
+    const char *file;    /* read without --config; may be missing */
     const struct param *rows;
     size_t size;  /* of the struct that the rows fill */
     bool lenient; /* an unknown key is a warning, not an error */
-    /* A check beyond the kinds; adds to `diags`. `given` has what was given, by the names of the
-     * rows: value_point() of it is the place of a mistake. NULL: none. */
+    /* Checks beyond the parameter kinds; adds to `diags`. `given` has the given values by row name:
+     * value_point() of one is the place of a mistake. NULL: none. */
     void (*check)(struct arena *arena, void *values, const struct value *given,
                   struct diags *diags);
 };
@@ -60,22 +60,22 @@ struct daemon_line {
 int daemon_conf_parse(const struct daemon_conf *conf, struct arena *arena, int argc,
                       char *const *argv, struct daemon_line *ret_line, struct diags *diags);
 
-/* Read the file and put the flags over it; `ret_values` is all zero before. Unknown keys of a
- * lenient configuration go to `warnings`. Returns -1 when it added to `diags`. */
+/* Reads the file, then the flags; `ret_values` must be zeroed. Unknown keys of a lenient
+ * configuration go to `warnings`. Returns -1 if it added to `diags`. */
 int daemon_conf_read(const struct daemon_conf *conf, const struct daemon_line *line,
                      struct arena *arena, void *ret_values, struct diags *diags,
                      struct diags *warnings);
 
-/* Both, for main(argc, argv): answers --help and --version, refuses operands. False: end with
- * `ret_status`, all is said. Warnings go to standard error. */
+/* Both, for main(argc, argv): handles --help and --version, refuses operands. False: exit with
+ * `ret_status`; messages are printed. Warnings go to standard error. */
 bool daemon_conf_start(const struct daemon_conf *conf, struct arena *arena, int argc,
                        char *const *argv, struct daemon_line *ret_line, void *ret_values,
                        int *ret_status);
 
-/* The file that is read. */
+/* The file to read. */
 const char *daemon_conf_file(const struct daemon_conf *conf, const struct daemon_line *line);
 
-/* What --help says. */
+/* The text of --help. */
 void daemon_conf_print_usage(const struct daemon_conf *conf, struct buf *out);
 /* The rows as a table of Markdown. */
 void daemon_conf_print_markdown(const struct daemon_conf *conf, struct buf *out);

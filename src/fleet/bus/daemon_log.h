@@ -1,5 +1,5 @@
 /*
- * daemon_log - what a daemon of the fleet logs, as lines of text or of JSON on standard error.
+ * daemon_log - the log of a fleet daemon on standard error, as text or JSON lines.
  *
  *     daemon_log_start("master", id);
  *     daemon_log_set(DAEMON_LOG_JSON, DAEMON_LOG_INFO);
@@ -12,17 +12,17 @@
 #ifndef FLEET_BUS_DAEMON_LOG_H
 #define FLEET_BUS_DAEMON_LOG_H
 
-/* In the order of the words of configuration keys. */
+/* In the order of the words in the configuration. */
 enum daemon_log_format { DAEMON_LOG_JSON, DAEMON_LOG_TEXT };
 #define DAEMON_LOG_FORMATS "json|text"
 
 enum daemon_log_level { DAEMON_LOG_DEBUG, DAEMON_LOG_INFO, DAEMON_LOG_WARN, DAEMON_LOG_ERROR };
 #define DAEMON_LOG_LEVELS "debug|info|warn|error"
 
-/* Once. Texts are borrowed for the life of the process; `id` is that of the daemon,
+/* Call once. Texts are borrowed for the life of the process; `id` is the daemon's id,
  * "<component>_id" in its lines. */
 void daemon_log_start(const char *component, const char *id);
-/* At any time. */
+/* May be called at any time. */
 void daemon_log_set(enum daemon_log_format format, enum daemon_log_level level);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * identity - the keys, JWTs and credentials that a fleet is built on, as texts and as files.
+ * identity - the keys, JWTs and credentials of a fleet, as texts and as files.
  *
  *     operator.seed          the operator, who vouches for accounts; needed for nothing but a new
  *                            signing key: may be kept elsewhere
@@ -13,10 +13,11 @@
  *
  * and, once 'zester nats-auth rotate' has made one:
  *
- *     account-signing.seed   a signing key of the account (fleet/bus/keyring.h): signs peels
- * instead of account.seed account-signing.next   the same, until every server knows it
+ *     account-signing.seed   a signing key of the account (fleet/bus/keyring.h), which signs
+ *                            peels instead of account.seed
+ *     account-signing.next   the next one, until every server knows it
  *
- * Seeds and credentials are readable by their owner only. Nothing is overwritten.
+ * Seeds and credentials are readable by their owner only. Files are never overwritten.
  *
  * Memory: the arena; identity_wipe zeroes what is secret. Threads: any.
  */
@@ -44,34 +45,34 @@ enum identity_file {
     IDENTITY_MASTER_CREDS,
     IDENTITY_ADMIN_CREDS,
     IDENTITY_SYS_CREDS,
-    /* not made with the others */
+    /* not created with the others */
     IDENTITY_SIGNING_SEED,
     IDENTITY_SIGNING_NEXT,
 };
-#define IDENTITY_FILES (IDENTITY_SYS_CREDS + 1) /* of a new fleet */
+#define IDENTITY_FILES (IDENTITY_SYS_CREDS + 1) /* in a new fleet */
 #define IDENTITY_NAMES (IDENTITY_SIGNING_NEXT + 1)
 
-/* Life of a peel's credentials. */
+/* Validity of a peel's credentials. */
 #define IDENTITY_PEEL_DAYS    180
 #define IDENTITY_PEEL_SECONDS ((int64_t)IDENTITY_PEEL_DAYS * 86400)
 
 const char *identity_file_name(enum identity_file file);
 
 struct identity {
-    struct str files[IDENTITY_FILES];     /* each ends in a line end */
+    struct str files[IDENTITY_FILES];     /* each ends with a newline */
     const char *account, *system_account; /* public keys */
     const char *system_jwt;
-    /* Of the accounts that are derived from the fleet's; NULL in a fleet that has none yet. */
+    /* Of the derived accounts; NULL in a fleet without them. */
     struct {
         const char *key, *jwt;
     } derived[ACCOUNT_ROLES];
 };
 
-/* All of it anew; `now` in seconds since 1970. */
+/* Creates all of it; `now` in seconds since 1970. */
 int identity_make(struct arena *arena, int64_t now, struct identity *ret_identity, struct err *err);
 void identity_wipe(struct identity *identity);
 
-/* As files for core/sys/newfiles.h, in the order in which they must be written. */
+/* As files for core/sys/newfiles.h, in the order to write them. */
 void identity_list(const struct identity *identity,
                    struct newfile ret_files[static IDENTITY_FILES]);
 
@@ -80,32 +81,32 @@ int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey
                       struct err *err);
 
 /* The accounts of the fleet whose keys are in `dir`, for accounts_done, and whether peels and
- * operators have accounts of their own. */
+ * operators have their own accounts. */
 int identity_read_accounts(const char *dir, struct accounts *ret_accounts, bool *ret_is_separate,
                            struct err *err);
 
-/* Sign master.creds or admin.creds of `dir` anew, with the same key and the grants of today, in
- * place of the file. Does nothing when it was issued at `since` or later, or is not there. */
+/* Replaces master.creds or admin.creds in `dir`, signed again with the same key and current grants.
+ * Does nothing if the file was issued at `since` or later, or is missing. */
 int identity_renew_creds(const char *dir, enum identity_file file, const struct nats_nkey *fleet,
                          int64_t since, struct err *err);
 
-/* A new signing key of the account, as a file that must not be there yet; the caller wipes the key.
- */
+/* A new signing key of the account, in a file that must not exist; the caller wipes the key. */
 int identity_make_signing(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
                           struct err *err);
 
-/* What a configuration of another server of the fleet needs, from the files of `dir`: the claims of
- * the operator and of both accounts. Those of the system account are signed anew. */
+/* The claims for the configuration of another server, from the files in `dir`: operator and both
+ * accounts. Those of the system account are signed again. */
 int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
                          struct identity *ret_identity, struct err *err);
 
 /* Who signs credentials. */
 struct identity_issuer {
     const struct nats_nkey *account;
-    const struct nats_nkey *signing; /* one of its signing keys; NULL: the account itself */
-    const struct nats_nkey *fleet;   /* confirms the account; NULL: it is the fleet's own */
+    const struct nats_nkey *signing; /* a signing key of the account; NULL: the account itself */
+    const struct nats_nkey *fleet;   /* confirms the account; NULL: the fleet's own account */
 };
-/* The issuer for users of this role's account, or of the fleet's while there are no others. */
+/* The issuer for users of this role's account, or of the fleet's in a fleet without separate
+ * accounts. */
 struct identity_issuer identity_issuer(const struct accounts *accounts, enum account_role role,
                                        bool is_separate);
 
@@ -113,13 +114,13 @@ struct identity_issuer identity_issuer(const struct accounts *accounts, enum acc
 int identity_issue_leaf(struct arena *arena, const struct identity_issuer *issuer, const char *name,
                         int64_t now, struct str *ret_creds, struct err *err);
 
-/* What an operator with a name is given. */
+/* Credentials of a named operator. */
 struct identity_operator {
     const char *name;
     bool is_deaf;         /* GRANT_OPERATOR_DEAF */
     int64_t now, expires; /* seconds since 1970 */
 };
-/* Credentials as the text of a file, which the caller wipes, and their public key. */
+/* Credentials as the text of a file, and their public key; the caller wipes the text. */
 int identity_issue_operator(struct arena *arena, const struct identity_issuer *issuer,
                             const struct identity_operator *who, struct str *ret_creds,
                             const char **ret_key, struct err *err);

@@ -1,15 +1,15 @@
 /*
- * mirror - a tree of files that masters publish, as a folder of this machine.
+ * mirror - a local copy of a tree of files that masters publish.
  *
- *     <bucket>/_revision    news: something has changed
+ *     <bucket>/_revision    changes with every publication
  *
- * Who has `follows` is asked before each fetch whether a canary (fleet/wire/canary.h) means this
- * machine; then its set is fetched in place of the other.
+ * Before each fetch, `follows` says whether a canary (fleet/wire/canary.h) includes this machine;
+ * if so, its set is fetched instead.
  *
- * After news, and at each connection, files that are not here with the right hash are fetched into
- * a folder beside (fleet/bus/tree_fetch.h), and when all are there and on disk the folders change
- * places in one step. So a run sees the old tree or the new one, also after a power failure. A set
- * that is not whole is fetched anew later; nothing is ever taken over in parts.
+ * After a change, and at each connection, missing or different files are fetched into a staging
+ * folder (fleet/bus/tree_fetch.h). When all are on disk, the folders are exchanged in one step. So
+ * a run sees the old tree or the new one, even after a power failure. An incomplete set is fetched
+ * again later and never used in parts.
  *
  *     mirror_new -> mirror_connect... -> mirror_free
  *
@@ -30,51 +30,51 @@ struct mirror;
 struct nats_js;
 struct tree_trust;
 
-/* News are waited for a little longer, since they come in bursts; at random, so that not all
- * machines come at once. */
+/* Delay after a change, since changes come in bursts; random, so that not all machines fetch at
+ * once. */
 #define MIRROR_DEBOUNCE  (INT64_C(2) * 1000000000)
 #define MIRROR_JITTER    (INT64_C(5) * 1000000000)
 #define MIRROR_RETRY     (INT64_C(1) * 1000000000)
 #define MIRROR_RETRY_MAX (INT64_C(30) * 1000000000)
 
-/* The folder is what masters publish. */
+/* The folder matches the published set. */
 struct mirror_sync {
     const char *bucket;
-    bool changed; /* it was not before; nothing published is known, too: then it is unchanged */
+    bool changed; /* it did not match before; false, too, if nothing was published */
     size_t files;
-    uint64_t canary; /* the revision of the canary that it is; 0: it is the set for all */
+    uint64_t canary; /* the revision of the canary; 0: the set for all machines */
 };
 
 struct mirror_options {
     struct loop *loop;
     const char *bucket, *folder;
-    const struct tree_trust *trust; /* as it is at each fetch; must outlive it */
+    const struct tree_trust *trust; /* read at each fetch; must outlive the mirror */
     void (*synced)(void *self, const struct mirror_sync *sync);
-    /* It tries again; called once for each problem. */
+    /* Called once for each problem; the mirror retries. */
     void (*failed)(void *self, const char *bucket, const char *problem);
-    /* The last fetch has ended; it may have failed. */
+    /* The last fetch has ended, perhaps with a failure. */
     void (*ended)(void *self);
-    /* Does the canary with this record mean us? A NULL view: there is none. NULL: nobody asks. */
+    /* Does the canary with this record include us? A NULL view: no canary. NULL: not asked. */
     bool (*follows)(void *self, struct str record);
     void *self;
-    bool hasty; /* without waiting after news; for tests */
+    bool hasty; /* no delay after changes; for tests */
 };
 
 struct mirror *mirror_new(const struct mirror_options *options, struct err *err);
 /* NULL is fine. */
 void mirror_free(struct mirror *mirror);
 
-/* Over this connection, or none. */
+/* Uses this connection; NULL: none. */
 void mirror_connect(struct mirror *mirror, const struct nats_js *js);
-/* Look at news now that would be looked at later. */
+/* Fetches now if a fetch is delayed. */
 void mirror_hasten(struct mirror *mirror);
-/* Fetch now: what `follows` says may have changed. */
+/* Fetches now, because the answer of `follows` may have changed. */
 void mirror_refresh(struct mirror *mirror);
-/* Are files on their way? Then `ended` follows. */
+/* Is a fetch under way? Then `ended` follows. */
 bool mirror_is_busy(const struct mirror *mirror);
-/* Why it is not in step with the masters; "": it is, or nobody knows yet. */
+/* Why it is out of sync with the masters; "": in sync, or not known yet. */
 const char *mirror_problem(const struct mirror *mirror);
-/* Has it been in step with the masters since the start? */
+/* Has it been in sync since the start? */
 bool mirror_has_synced(const struct mirror *mirror);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * operator_form - what an operator asks for, as it goes on to the service that does it: in their
- * name, and with nothing in it that only masters may say.
+ * operator_form - an operator's request as it is forwarded to a service: in the operator's name,
+ * and without anything that only masters may set.
  *
  * Memory: the arena. Threads: any.
  */
@@ -15,17 +15,17 @@ struct arena;
 struct buf;
 struct err;
 
-/* A request, bound to a name. Fails with ERR_INVALID. */
+/* Binds a request to a name. Fails with ERR_INVALID. */
 struct operator_form {
     enum subject_kind kind;
     const char *name;
     struct str subject, payload;
 };
 
-/* A job as the operator's own: who asked, and what a job may say of itself, are set here. */
+/* Makes the job the operator's own: sets the user and the permitted metadata. */
 int operator_form_job(struct arena *arena, const struct operator_form *form, struct job *ret_job,
                       struct err *err);
-/* Append the payload, and the headers that go with it. */
+/* Appends the payload and its headers. */
 int operator_form_print(struct arena *arena, const struct operator_form *form, struct buf *payload,
                         struct buf *header, struct err *err);
 

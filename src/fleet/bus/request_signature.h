@@ -1,15 +1,14 @@
 /*
- * request signature - who asks: the lines of a message's header that prove it, whatever servers it
- * came through.
+ * request signature - headers that prove the sender of a message, whatever servers it passed.
  *
- *     Zester-Signature: 1 <time> <signature>     of subject, time and payload
- * (fleet/wire/signature.h) Zester-Jwt: <JWT>                          of an operator, whose key has
- * signed; a master signs with the key of the account and has none
+ *     Zester-Signature: 1 <time> <signature>    of subject, time, payload (fleet/wire/signature.h)
+ *     Zester-Jwt: <JWT>                         of the operator whose key has signed; a master
+ *                                               signs with the account's key and has none
  *
- * A JWT must be issued by the account, not have ended, not be revoked, and grant what is done:
- * publishing to that subject. A message is good for SIGNATURE_REQUEST_NS; one that an operator
- * signed is good once: the last REQUEST_SIGNATURE_MEMORY of that time are remembered. (A job is
- * done once anyway: fleet/peel/ledger.h.)
+ * A JWT must be issued by the account, unexpired, not revoked, and permit publishing to the
+ * subject. A message is valid for SIGNATURE_REQUEST_NS. One signed by an operator is accepted once:
+ * the last REQUEST_SIGNATURE_MEMORY within that time are remembered. (A job runs once anyway:
+ * fleet/peel/ledger.h.)
  *
  *     request_signature_add -> nats_publish ... request_signature_check
  *
@@ -35,37 +34,36 @@ struct nats_pub;
 #define REQUEST_SIGNATURE_SIGNATURE "Zester-Signature"
 #define REQUEST_SIGNATURE_JWT       "Zester-Jwt"
 #define REQUEST_SIGNATURE_JWT_MAX   ((size_t)16 << 10)
-/* Requests of operators that are remembered; one more within the time is refused. */
+/* Remembered requests of operators; beyond that, requests are refused until one expires. */
 #define REQUEST_SIGNATURE_MEMORY 1024
 
 /* Who signs: an operator has both, a master the key alone. */
 struct request_signature_signer {
     const struct nats_nkey *key; /* has a seed */
-    const char *jwt;             /* NULL: it is the account */
+    const char *jwt;             /* NULL: the account */
 };
 
-/* Sign it as it will be published now; `is_direct`: an answer will be asked for. */
+/* Signs a message to publish now; `is_direct`: with a reply subject. */
 int request_signature_add(struct arena *arena, const struct request_signature_signer *signer,
                           bool is_direct, struct nats_pub *pub, struct err *err);
 
 struct request_signature_memory {
     struct {
         unsigned char sum[SHA256_SIZE]; /* of its signature */
-        int64_t until;                  /* bus_time; what is over is forgotten */
+        int64_t until;                  /* bus_time; expired entries are removed */
     } list[REQUEST_SIGNATURE_MEMORY];
 };
 
 /* Whom to believe. */
 struct request_verifier {
     const struct nats_nkey *account;
-    /* Does a key with a JWT that was issued then (seconds since 1970) no longer count? NULL: nobody
-     * knows. */
+    /* Is a key with a JWT issued at that time (seconds since 1970) revoked? NULL: not known. */
     bool (*is_revoked)(void *self, const char *key, int64_t issued);
     void *self;
 };
 
-/* May this be done: has the account signed it, or an operator whom it lets? Fails with ERR_UNSAFE,
- * and the reason. */
+/* Fails with ERR_UNSAFE and the reason unless the account signed the message, or an operator with
+ * permission. */
 int request_signature_check(struct request_signature_memory *memory,
                             const struct request_verifier *court, const struct nats_msg *msg,
                             struct err *err);

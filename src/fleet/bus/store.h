@@ -1,19 +1,20 @@
 /*
- * store - what the fleet keeps in JetStream: streams, consumers, buckets, as rows of tables.
+ * store - the streams, consumers and buckets of the fleet in JetStream, as rows of tables.
  *
  *     store_ensure(&js, &(struct store_options){ .replicas = 0 }, on_ready, self, err);
  *
- * Every master ensures all of it when it starts: what is missing is made, what differs is changed.
- * What cannot be changed (the storage of a stream, the start of a consumer) is a problem with both
- * values; nothing is ever deleted, so an operator decides. Several masters may do it at once.
+ * Every master ensures all of it at its start: creates what is missing, updates what differs. A
+ * difference that cannot be changed (the storage of a stream, the start of a consumer) is reported
+ * with both values. Nothing is ever deleted: an operator decides. Several masters may do it at
+ * once.
  *
- * Without an explicit number of replicas there are as many as the cluster has servers for, three at
- * most. A server that is down does not make them fewer.
+ * By default there are as many replicas as servers, at most three. A server that is down does not
+ * reduce them.
  *
- * Each stream and bucket has a limit, its share of a total that the server reserves. Without an
- * explicit total it is STORE_BYTES_DEFAULT, or a half, a quarter, ... of it where servers have
- * less, and a limit that is there already stays. No limit is ever set below what is stored; where
- * servers have no room for one even so, the stream has none.
+ * Each stream and bucket has a limit, its share of a total that the server reserves. The default
+ * total is STORE_BYTES_DEFAULT, or a half, a quarter, ... of it where servers have less, and
+ * existing limits stay. No limit is ever set below what is stored. If servers have no room even so,
+ * the stream has no limit.
  *
  * Memory: a result is valid during its callback. Threads: the loop's.
  */
@@ -56,39 +57,37 @@ enum store_bucket {
 #define STORE_BUCKETS (STORE_APPROVALS + 1)
 
 #define STORE_EVENTS     "events"          /* stream of events */
-#define STORE_JOB_EVENTS "job-events"      /* stream of what happens to jobs */
+#define STORE_JOB_EVENTS "job-events"      /* stream of job events */
 #define STORE_FILES      "files"           /* bucket of objects: files too large for a value */
 #define STORE_BINARIES   "update-binaries" /* bucket of objects: versions of the daemons */
 #define STORE_REACTOR    "reactor"         /* consumer of events, shared by all masters */
 #define STORE_EXHAUSTED                                                                            \
-    "event-exhausted" /* stream, and consumer: events that the server gave up                      \
-                       */
+    "event-exhausted" /* stream, and consumer: events after their last delivery */
 #define STORE_SCHEDULE "schedule-results"
-#define STORE_RETURNS  "late-returns" /* consumer of what peels return, shared by all masters */
+#define STORE_RETURNS  "late-returns" /* consumer of peels' returns, shared by all masters */
 
-/* In the bucket of secrets: the key that they are sealed with; and a sealed value, base64 between.
- */
+/* In the bucket of secrets: the sealing key; and a sealed value, with base64 between. */
 #define STORE_CURVE_KEY    "_master_curve_pub"
 #define STORE_SEALED_BEGIN "ENC[nkey,"
 #define STORE_SEALED_END   "]"
 
 #define STORE_REPLICAS_MAX 5
 
-/* Of all streams and buckets together, on each server. */
+/* For all streams and buckets together, on each server. */
 #define STORE_BYTES_DEFAULT ((int64_t)16 << 30)
 #define STORE_BYTES_MIN     ((int64_t)256 << 20)
-/* Of the facts of a peel, and of one value that it shares. */
+/* Bytes of a peel's facts, and of one basket value. */
 #define STORE_FACTS_MAX        ((int64_t)256 << 10)
 #define STORE_BASKET_VALUE_MAX ((int64_t)64 << 10)
 
 /* The name of a bucket. */
 const char *store_bucket_name(enum store_bucket bucket);
-/* How many revisions of a key it keeps. */
+/* Revisions it keeps of a key. */
 unsigned store_bucket_history(enum store_bucket bucket);
-/* How long an entry of it lives, in nanoseconds; 0: for ever. */
+/* Lifetime of an entry in nanoseconds; 0: unlimited. */
 int64_t store_bucket_ttl(enum store_bucket bucket);
 
-/* The streams of all of it: number 0 to STORE_STREAMS - 1. */
+/* All streams: number 0 to STORE_STREAMS - 1. */
 #define STORE_STREAMS (STORE_BUCKETS + 5)
 const char *store_stream_name(struct arena *arena, size_t number);
 size_t store_bucket_stream(enum store_bucket bucket);
@@ -102,17 +101,17 @@ struct store_consumer store_consumer(size_t number);
 struct store_options {
     int64_t max_bytes; /* of all streams and buckets together; 0: see above */
     int64_t replicas;  /* 0: as many as there are servers, three at most */
-    bool only_compare; /* make and change nothing; any number of replicas is right */
+    bool only_compare; /* read-only; accepts any number of replicas */
 };
 
 struct store_result {
-    const char *const *problems; /* each names what it is about; in the order of the tables */
+    const char *const *problems; /* each names its object; in the order of the tables */
     size_t problem_count;
 };
 typedef void store_fn(void *self, const struct store_result *result);
 
-/* Over a connection that stands. `fn` is called once, also when the connection is freed meanwhile.
- * Fails with ERR_INVALID for a number of replicas that cannot be. */
+/* Needs an open connection. `fn` is called once, even if the connection is freed meanwhile. Fails
+ * with ERR_INVALID for an invalid number of replicas. */
 int store_ensure(const struct nats_js *js, const struct store_options *options, store_fn *fn,
                  void *self, struct err *err);
 

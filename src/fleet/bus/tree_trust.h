@@ -1,14 +1,14 @@
 /*
- * tree_trust - whether a published tree is what masters published: who must have signed it, and
- * that it is not an older one than was accepted before.
+ * tree_trust - checks that masters published a tree: its signature, and that it is not older than
+ * the last one accepted.
  *
- * The signature that was accepted last is kept in a file for each place, so that a server, or
- * whoever has its disk, can neither offer an old tree again nor leave the signature away: once a
- * tree was signed, it must be. Removing the file accepts any tree, and TREE_TRUST_IGNORE always.
+ * The last accepted signature is kept in a file for each place, so a server, or anyone with its
+ * disk, can neither offer an old tree again nor omit the signature: once a tree was signed, it must
+ * always be. Removing the file accepts any tree once, TREE_TRUST_IGNORE always.
  *
- * Where a place has two trees, of which a machine uses one (fleet/wire/canary.h), the second one
- * must be signed when the first was, and later than it: it was made to follow it. So a canary that
- * has ended is not accepted again by a machine that has what was published since.
+ * Where a place has two trees, of which a machine uses one (fleet/wire/canary.h), the second must
+ * be signed if the first is, and later than it. So a machine does not accept an ended canary again
+ * once it has a later publication.
  *
  *     tree_trust_check -> the tree is used -> tree_trust_note
  *
@@ -27,7 +27,7 @@
 struct err;
 
 enum tree_trust_mode {
-    TREE_TRUST_VERIFY,  /* a signature must be right; a tree that never had one needs none */
+    TREE_TRUST_VERIFY,  /* a signature must be valid; a tree that was never signed needs none */
     TREE_TRUST_REQUIRE, /* every tree must be signed */
     TREE_TRUST_IGNORE,
 };
@@ -35,26 +35,26 @@ enum tree_trust_mode {
 
 struct tree_trust {
     enum tree_trust_mode mode;
-    /* Of the account, copied; none: nothing can be verified, which only TREE_TRUST_REQUIRE minds.
-     */
+    /* Of the account, copied; without it nothing can be verified, which only TREE_TRUST_REQUIRE
+     * refuses. */
     bool has_account;
     unsigned char account[ED25519_PUBLIC_SIZE];
-    const char *seen; /* the folder of those files; NULL: any tree that was signed is accepted */
+    const char *seen; /* the folder of those files; NULL: any signed tree is accepted */
     enum fs_sync sync;
 };
 
 /* A published tree. */
 struct tree_trust_offer {
     const char *place; /* fleet/wire/signature.h */
-    const char *base;  /* the place of the tree that it follows; NULL: none */
+    const char *base;  /* the place of the tree that it must follow; NULL: none */
     struct str manifest;
-    struct str signature; /* a NULL view: there is none */
+    struct str signature; /* a NULL view: unsigned */
 };
 
 /* Fails with ERR_UNSAFE, and the reason. */
 int tree_trust_check(const struct tree_trust *trust, const struct tree_trust_offer *offer,
                      struct err *err);
-/* It is used from now on. */
+/* Records the accepted tree. */
 int tree_trust_note(const struct tree_trust *trust, const struct tree_trust_offer *offer,
                     struct err *err);
 

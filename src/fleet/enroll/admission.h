@@ -1,17 +1,16 @@
 /*
- * admission - the rules of enrollment: a request and what is stored in, an answer and what to store
- * out.
+ * admission - the rules of enrollment: takes a request and stored records, gives an answer and
+ * changes to store.
  *
  *     nonce    a challenge that only the holder of a key can answer, once, for five minutes
  *     submit   the answer, signed: makes a record that an operator decides about
- *     status   what became of it
+ *     status   its state
  *     creds    the credentials, once, for the holder of the key
  *
- * Whoever serves requests reads what a call asks for from the buckets, calls, applies the changes
- * in order, and sends the answer if all of them went through. A change carries the revision that
- * it was made from; when somebody else was faster, admission_conflict has the answer. Records are
- * found by the index peel.<id>, which holds the id of the current one and is written last: a record
- * that no index names was never admitted.
+ * The caller reads the entries that a call needs from the buckets, calls, applies the changes in
+ * order, and sends the answer if all succeeded. A change carries the revision it is based on; if
+ * another master was faster, admission_conflict has the answer. The index peel.<id> holds the id of
+ * the current record and is written last: a record without an index was never admitted.
  *
  *     no record, or a final one        a new record takes its place
  *     pending, same key                the answer is that record (200)
@@ -45,7 +44,7 @@ struct arena;
 struct err;
 struct nats_nkey;
 
-/* Of a request. */
+/* Bytes of a request. */
 #define ADMISSION_BODY_MAX     4096
 #define ADMISSION_HOSTNAME_MAX 255
 #define ADMISSION_METADATA_MAX 32 /* pairs */
@@ -57,9 +56,9 @@ struct nats_nkey;
 #define ADMISSION_ID           "enr-"
 #define ADMISSION_CHALLENGE_ID "chl-"
 #define ADMISSION_INDEX        "peel."
-/* Why a record was rejected, when a machine with a join token took its place. */
+/* Rejection reason: a machine with a join token took its place. */
 #define ADMISSION_REPLACED "a machine with a join token has the name now"
-/* Who has decided, when a key that was let in before asked in time. */
+/* Decided by renewal: the key was approved before and asked in time. */
 #define ADMISSION_RENEWAL "renewal"
 
 enum admission_status {
@@ -75,30 +74,30 @@ enum admission_status {
     ADMISSION_PAUSED = 503,
 };
 
-/* What is the same for all requests. */
+/* The same for all requests. */
 struct admission_policy {
-    const char *ca_pin;            /* of our own root; NULL: there is none to compare with */
+    const char *ca_pin;            /* of our own root; NULL: none to compare with */
     struct identity_issuer issuer; /* of credentials */
-    const char *pause;             /* why no new machine is admitted now; NULL: they are */
+    const char *pause;             /* why no new machine is admitted now; NULL: open */
 };
 
-/* What is new with each request. */
+/* Different for each request. */
 struct admission_moment {
     int64_t now; /* nanoseconds since 1970 */
     const char *remote_addr;
-    const char *sponsor; /* "token:<id>" of a join token that is good for this machine; "": none */
-    const char *crowd;   /* why no more machines may wait for a decision; NULL: they may */
+    const char *sponsor; /* "token:<id>" of a join token valid for this machine; "": none */
+    const char *crowd;   /* why no more machines may wait for a decision; NULL: open */
     char ksuid[KSUID_SIZE];
-    unsigned char bytes[ADMISSION_CHALLENGE_SIZE]; /* that nobody can guess */
+    unsigned char bytes[ADMISSION_CHALLENGE_SIZE]; /* random */
 };
 
-/* An entry as it was read. revision 0: not there. */
+/* A stored entry; revision 0: missing. */
 struct admission_entry {
     uint64_t revision;
     struct str value;
 };
 
-/* To be written, if the entry is still the one that was read; revision 0: if there is none. */
+/* A write that requires the entry's revision to be unchanged; revision 0: to be missing. */
 struct admission_change {
     enum store_bucket bucket;
     const char *key;
@@ -110,12 +109,11 @@ struct admission_change {
 
 struct admission_answer {
     enum admission_status status;
-    struct value body; /* a map; `error` says what is wrong */
+    struct value body; /* a map; `error` has the problem */
     struct admission_change changes[ADMISSION_CHANGES_MAX];
     size_t change_count;
-    const struct enrollment *created; /* a new pending record, to be announced; or NULL */
-    const struct enrollment
-        *replaced; /* the one of another key that it takes the place of; or NULL */
+    const struct enrollment *created;  /* a new pending record, to be announced; or NULL */
+    const struct enrollment *replaced; /* the record of another key that it replaces; or NULL */
 };
 
 /* --- the four calls ----------------------------------------------------------------- */
@@ -123,19 +121,19 @@ struct admission_answer {
 void admission_nonce(struct arena *arena, struct str peel_id, struct str public_key,
                      const struct admission_moment *moment, struct admission_answer *ret);
 
-/* A body that was read. */
+/* A parsed body. */
 struct admission_request {
     const char *peel_id, *public_key, *curve_public_key, *hostname, *challenge_id;
     const char *signature, *trusted_ca_spki, *trust_signature;
     struct value metadata;
-    bool renew;      /* the credentials of this key will end */
-    bool only_renew; /* and if they cannot be renewed, that is all: nobody is to decide */
+    bool renew;      /* the credentials of this key will expire */
+    bool only_renew; /* fail if they cannot be renewed, without a new request */
 };
 /* False: `ret` is the answer (400). */
 bool admission_read(struct arena *arena, struct str body, struct admission_request *ret_request,
                     struct admission_answer *ret);
-/* "peel.<id>" and "chl-...": the entries that admission_submit asks for. The record is the one that
- * the index names. */
+/* "peel.<id>" and "chl-...": the entries that admission_submit needs, beside the record that the
+ * index names. */
 const char *admission_index_key(struct arena *arena, const char *peel_id);
 struct admission_stored {
     struct admission_entry challenge, index, record;
@@ -148,7 +146,7 @@ void admission_status(struct arena *arena, const struct admission_entry *entry,
                       struct admission_answer *ret);
 
 struct admission_claim {
-    const char *id;                       /* of the path */
+    const char *id;                       /* in the path */
     struct str authorization;             /* the header */
     struct admission_entry record, index; /* the index of the record's peel */
 };
@@ -156,7 +154,7 @@ void admission_creds(struct arena *arena, const struct admission_claim *claim,
                      const struct admission_policy *policy, const struct admission_moment *moment,
                      struct admission_answer *ret);
 
-/* Change number `number` of `answer` found another revision. */
+/* Change `number` of `answer` failed on another revision. */
 void admission_conflict(struct arena *arena, const struct admission_answer *answer, size_t number,
                         struct admission_answer *ret);
 /* An answer without changes. */
@@ -165,7 +163,7 @@ void admission_fail(struct arena *arena, enum admission_status status, const cha
 
 /* --- decisions ---------------------------------------------------------------------- */
 
-/* The last one is not an operator's: the peel was seen at work. */
+/* The last one is not an operator's: the peel was seen working. */
 enum admission_decision {
     ADMISSION_APPROVE,
     ADMISSION_REJECT,
@@ -173,12 +171,11 @@ enum admission_decision {
     ADMISSION_ACTIVATE,
 };
 
-/* How much the record's trust in our CA is worth: "ok", "unverified", "MISMATCH!", "-". */
+/* The record's trust in our CA: "ok", "unverified", "MISMATCH!", "-". */
 const char *admission_trust(const struct enrollment *record);
 
-/* The record after an operator's decision. Revoking twice is fine. Fails with ERR_INVALID and the
- * reason when it cannot follow, or when the trust of the machine does not allow it without force.
- */
+/* The record after an operator's decision. Revoking twice is fine. Fails with ERR_INVALID for an
+ * impossible transition, or if the machine's trust does not allow it without force. */
 int admission_decide(enum admission_decision decision, const struct enrollment *record,
                      const struct enrollment_request *request,
                      const struct admission_policy *policy, int64_t now,

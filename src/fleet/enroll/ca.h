@@ -1,13 +1,13 @@
 /*
  * ca - the fleet's own certificate authority, as files in a folder.
  *
- *     root.crt          what every machine trusts, 10 years
+ *     root.crt          trusted by every machine, 10 years
  *     root.key          needed for a new intermediate only: may be kept elsewhere
  *     intermediate.crt  signs servers, 5 years
  *     intermediate.key
  *
- * Keys are readable by their owner only. Nothing is ever overwritten. Machines trust the root
- * alone, and are served the intermediate with each certificate.
+ * Keys are readable by their owner only. Files are never overwritten. Machines trust only the root;
+ * servers send the intermediate with their certificate.
  *
  *     ca_init -> { ca_open -> ca_issue... -> ca_done }...
  *
@@ -24,7 +24,7 @@
 #define CA_ROOT_DAYS         3653
 #define CA_INTERMEDIATE_DAYS 1826
 #define CA_SERVER_DAYS       365
-/* Of the certificate for enrollment, which the master renews itself. */
+/* Validity of the enrollment certificate, which the master renews itself. */
 #define CA_ENROLL_DAYS 90
 
 #define CA_ROOT_FILE "root.crt"
@@ -36,21 +36,21 @@ struct ca {
     bool has_root_key;
 };
 
-/* Make all four files in `dir`, and `dir` itself when it is not there. Fails with ERR_BUSY when one
- * of the files is there already; nothing is left behind on failure. */
+/* Creates all four files in `dir`, and `dir` itself if needed. Fails with ERR_BUSY if one of the
+ * files exists. A failure leaves nothing behind. */
 int ca_init(const char *dir, int64_t now, struct err *err);
-/* Is there one in `dir`? */
+/* Does `dir` have one? */
 int ca_is_there(const char *dir, bool *ret_is_there, struct err *err);
 /* Checks that the files belong together. */
 int ca_open(struct arena *arena, const char *dir, struct ca *ret_ca, struct err *err);
 void ca_done(struct ca *ca);
 
-/* A certificate for a server with a key of its own. */
+/* A server's certificate and key. */
 struct ca_leaf {
     struct str chain_pem; /* the certificate and the intermediate */
     struct str key_pem;   /* secret */
 };
-/* `spec` says names, time and validity; it is for a server whatever it says. */
+/* `spec` has names, time and validity; its kind is ignored. */
 int ca_issue(const struct ca *ca, const struct certificate_spec *spec, struct arena *arena,
              struct ca_leaf *ret_leaf, struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * certificate - X.509 certificates with P-256 keys: made, signed, printed, looked at.
+ * certificate - makes, signs, prints and reads X.509 certificates with P-256 keys.
  *
  * All certificates have a random serial number of 127 bits and begin a day before `now`, so that
  * machines whose clocks are behind accept them. Text is PEM.
@@ -20,8 +20,8 @@ struct err;
 
 enum certificate_kind {
     CERTIFICATE_ROOT,         /* signs intermediates */
-    CERTIFICATE_INTERMEDIATE, /* signs servers, nothing below them */
-    CERTIFICATE_SERVER,       /* a server; it may also be the client of another one */
+    CERTIFICATE_INTERMEDIATE, /* signs servers only */
+    CERTIFICATE_SERVER,       /* a server, or a client of another server */
     CERTIFICATE_KINDS,
 };
 
@@ -52,7 +52,7 @@ int certificate_key_print(const struct certificate_key *key, struct arena *arena
                           struct str *ret_pem, struct err *err);
 void certificate_key_done(struct certificate_key *key);
 
-/* Who signs: the issuer's certificate and key; both NULL: the certificate signs itself. */
+/* The issuer's certificate and key; both NULL: self-signed. */
 struct certificate_issuer {
     const struct certificate *certificate;
     const struct certificate_key *key;
@@ -66,11 +66,11 @@ int certificate_print(const struct certificate *certificate, struct arena *arena
                       struct str *ret_pem, struct err *err);
 void certificate_done(struct certificate *certificate);
 
-/* "sha256:<hex>" of the public key as the certificate holds it (SubjectPublicKeyInfo): what a pin
- * says. A certificate that is made anew with the same key keeps it. */
+/* The pin of a certificate: "sha256:<hex>" of its public key (SubjectPublicKeyInfo). A new
+ * certificate with the same key has the same pin. */
 #define CERTIFICATE_PIN_SIZE 72
 void certificate_pin(const struct certificate *certificate, char pin[static CERTIFICATE_PIN_SIZE]);
-/* Is it a pin: sha256: and 64 digits? */
+/* Is it a pin: "sha256:" and 64 digits? */
 bool certificate_is_pin(const char *text);
 
 struct certificate_facts {

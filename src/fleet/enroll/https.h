@@ -1,11 +1,11 @@
 /*
- * https - one request to an HTTPS server and its answer, for a thread that may block.
+ * https - one HTTPS request and its answer, for a thread that may block.
  *
- * TLS 1.3 only. Whom to trust is the caller's choice: the certificates of a text, those of the
- * system, or, for a first look, nobody: then what comes is worth nothing until it was checked by
- * other means. The name of the server is always checked unless nobody is trusted.
+ * TLS 1.3 only. The caller chooses the trust: given certificates, those of the system, or none, for
+ * a first contact whose answer must be verified by other means. Except for none, the server's name
+ * is always checked.
  *
- * Everything that comes is bounded. A stream of events (SSE) is handed over event by event.
+ * All input is bounded. A stream of events (SSE) is handed over event by event.
  *
  * Memory: the arena. Threads: any; a pool worker is marked as blocked meanwhile.
  */
@@ -42,7 +42,7 @@ struct https_request {
     const char *authorization; /* or NULL */
     const char *token;         /* TOKEN_HEADER of fleet/enroll/token.h; or NULL */
     size_t size_max;           /* of the answer */
-    int64_t timeout;           /* nanoseconds for all of it; of a stream: without a byte */
+    int64_t timeout;           /* nanoseconds in total; for a stream: between bytes */
     const struct cancel *cancel;
     /* An event of a stream; false ends it. NULL: the answer is not a stream. */
     bool (*event)(void *self, struct str name, struct str data);
@@ -51,13 +51,13 @@ struct https_request {
 
 struct https_response {
     int status;
-    int retry_after; /* seconds; 0: not said */
+    int retry_after; /* seconds; 0: not given */
     struct str body;
 };
 
-/* Fails when there is no answer: ERR_CANCELED, ERR_TIMEOUT, ERR_UNSAFE when the certificate is not
- * trusted (ERR_INVALID when one of `ca_pem` has issued it, for another name or time), ERR_SYSTEM or
- * ERR_INVALID otherwise. Any status is an answer. */
+/* Fails without an answer: ERR_CANCELED, ERR_TIMEOUT, ERR_UNSAFE for an untrusted certificate
+ * (ERR_INVALID if `ca_pem` issued it, for another name or time), else ERR_SYSTEM or ERR_INVALID.
+ * Any status is an answer. */
 int https_call(struct arena *arena, const struct https_server *server,
                const struct https_request *request, struct https_response *ret_response,
                struct err *err);

@@ -1,15 +1,15 @@
 /*
- * registry - enrollment on the buckets of the fleet: reads what fleet/enroll/admission.h asks for,
- * and writes what it decides, each change only if nobody else was faster.
+ * registry - enrollment on the buckets of the fleet: reads the entries that
+ * fleet/enroll/admission.h needs, and writes its changes by compare-and-set.
  *
  *     struct registry registry = { .js = js, .policy = { .ca_pin = pin, .issuer = issuer } };
  *     registry_submit(&registry, body, &sender, on_answer, self);
  *
- * Every call calls back exactly once with an answer; when the buckets cannot be reached or the
- * connection is freed, that is ADMISSION_BROKEN. Any number of masters may do this at once.
+ * Every call calls back exactly once. The answer is ADMISSION_BROKEN if the buckets are unreachable
+ * or the connection is freed. Any number of masters may do this at once.
  *
- * Memory: a registry is a value whose texts are borrowed; it must outlive what was begun with it.
- * Arguments are copied; answers are valid during their callback. Threads: the loop's.
+ * Memory: a registry is a value with borrowed texts; it must outlive its calls. Arguments are
+ * copied; answers are valid during their callback. Threads: the loop's.
  */
 #ifndef FLEET_ENROLL_REGISTRY_H
 #define FLEET_ENROLL_REGISTRY_H
@@ -26,10 +26,10 @@ typedef void registry_fn(void *self, const struct admission_answer *answer);
 
 void registry_nonce(const struct registry *registry, struct str peel_id, struct str public_key,
                     registry_fn *fn, void *self);
-/* Who sends a request. */
+/* The sender of a request. */
 struct registry_sender {
     const char *remote_addr;
-    const char *sponsor; /* of fleet/enroll/admission.h: "" or "token:<id>" */
+    const char *sponsor; /* as in fleet/enroll/admission.h: "" or "token:<id>" */
     const char *crowd;   /* the same; or NULL */
 };
 void registry_submit(const struct registry *registry, struct str body,
@@ -38,14 +38,14 @@ void registry_status(const struct registry *registry, const char *id, registry_f
 void registry_creds(const struct registry *registry, const char *id, struct str authorization,
                     registry_fn *fn, void *self);
 
-/* What became of a decision. */
+/* Result of a decision. */
 struct registry_verdict {
-    const struct enrollment *record; /* as it is now; NULL: nothing was decided */
-    const char *error;               /* why not; NULL: it was */
+    const struct enrollment *record; /* the record after it; NULL: nothing decided */
+    const char *error;               /* the error; NULL: success */
     enum admission_status status;    /* of an error: unknown, refused, broken */
 };
 typedef void registry_decided_fn(void *self, const struct registry_verdict *verdict);
-/* `request->id` is that of an enrollment, or the id of a peel: then its current enrollment. */
+/* `request->id` is an enrollment's id, or a peel id for its current enrollment. */
 void registry_decide(const struct registry *registry, enum admission_decision decision,
                      const struct enrollment_request *request, registry_decided_fn *fn, void *self);
 

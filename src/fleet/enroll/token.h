@@ -1,16 +1,16 @@
 /*
- * token - lets machines enroll without waiting for an operator, for a while.
+ * token - join tokens: machines enroll without waiting for an operator, for a limited time.
  *
  *     zester-peel join HOST zt1.<text>
  *
- * The text carries the pin of the fleet's certificate authority, so that the machine knows whom it
- * talks to from its first byte on; when it ends; and a secret with the id under which the master
- * knows it. The bus keeps only a hash of the secret, in the bucket of enrollments below
- * TOKEN_KEY. A machine sends the whole text, over a connection that the pin has proven.
+ * The text carries the pin of the fleet's certificate authority, so the machine can verify the
+ * server from the first byte on; the expiry; and a secret with its id. The bus stores only a hash
+ * of the secret, in the bucket of enrollments below TOKEN_KEY. A machine sends the whole text, over
+ * a connection verified by the pin.
  *
- *     token_make -> token_print                 the one who gives it out
+ *     token_make -> token_print                 the issuer
  *     token_parse                               machine and master
- *     token_allows                              the master, with what is stored
+ *     token_allows                              the master, with the stored record
  *
  * Pure: clock and random bytes are handed in. Threads: any.
  */
@@ -31,9 +31,9 @@ struct err;
 #define TOKEN_PREFIX "zt1."
 /* Key of a bucket entry: this and the id. */
 #define TOKEN_KEY "token."
-/* The header of requests, so that limits do not apply; its value is the text. */
+/* Request header with the text, which lifts rate limits. */
 #define TOKEN_HEADER "X-Zester-Token"
-/* The key of the request's body that holds the text. */
+/* Key of the text in the request's body. */
 #define TOKEN_FIELD    "token"
 #define TOKEN_TEXT_MAX 256
 
@@ -47,27 +47,27 @@ struct token {
     unsigned char secret[TOKEN_SECRET_BYTES];
 };
 
-/* `random` are bytes that nobody can guess. Fails with ERR_INVALID for a bad pin. */
+/* `random` must be unpredictable. Fails with ERR_INVALID for a bad pin. */
 #define TOKEN_RANDOM_BYTES (TOKEN_ID_BYTES + TOKEN_SECRET_BYTES)
 int token_make(const char *pin, int64_t expires,
                const unsigned char random[static TOKEN_RANDOM_BYTES], struct token *ret_token,
                struct err *err);
 void token_print(const struct token *token, struct buf *out);
-/* Fails with ERR_INVALID; a typing mistake is found by a checksum. */
+/* Fails with ERR_INVALID; a checksum detects typing mistakes. */
 int token_parse(struct str text, struct token *ret_token, struct err *err);
 
-/* What the bus keeps. */
+/* The stored record. */
 struct token_record {
     const char *id, *secret_sha256; /* hex */
     struct value_time created_at, expires_at;
     const char *created_by;
-    const char *peels; /* a glob that ids must match; "": any */
+    const char *peels; /* a glob for peel ids; "": any */
 };
 extern const struct record_type token_record_type;
 
 /* The hash of the secret for a record. */
 void token_hash(const struct token *token, char hash[static SHA256_HEX_SIZE]);
-/* Does it let this peel in now? An empty id asks for the token alone. */
+/* May this peel enroll with it now? An empty id checks the token alone. */
 bool token_allows(const struct token_record *record, const struct token *token, struct str peel,
                   int64_t now);
 

@@ -11,8 +11,8 @@
  * failed. With `ack_timeout`, each has that long from its ack. With a queue, one that stays silent
  * waits until it is present, and gets the same request again.
  *
- *     job_counts_new -> { job_counts_advance: send, resend, ...; job_counts_ack, job_counts_return
- * }... -> job_counts_free
+ *     job_counts_new -> { job_counts_advance: send, resend, ...;
+ *                         job_counts_ack, job_counts_return }... -> job_counts_free
  *
  * When the job ends, by its deadline or because it was stopped, every target without a result is
  * named in the orders, so that a master answers for it. Those that may still bring their own are

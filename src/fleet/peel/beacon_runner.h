@@ -22,8 +22,8 @@
  * Events are published under the name of this machine, in order. While there is no connection the
  * newest BACKLOG_MAX wait in memory.
  *
- *     beacon_runner_new -> beacon_runner_read... beacon_runner_connect... -> beacon_runner_stop ->
- * beacon_runner_free
+ *     beacon_runner_new -> beacon_runner_read... beacon_runner_connect...
+ *                       -> beacon_runner_stop -> beacon_runner_free
  *
  * Threads: the loop's; a worker looks.
  */

@@ -2,15 +2,15 @@
  * pipeline - from a delivered message to the rules that it fires.
  *
  *     pipeline_accept
- *       event gates, match     -> dropped, unmatched: acknowledge it
- *                        -> a flight (fleet/reactor/reaction_run.h), which does the rest and ends
- * with `effects.end`
+ *       event gates, match   -> dropped, unmatched: acknowledge it
+ *                            -> a reaction run (fleet/reactor/reaction_run.h), which does the
+ *                               rest and ends with `effects.end`
  *
- * Rules are replaced by pipeline_use; flights keep the set that they were matched with. What acts
- * on the world is the table of effects, which a master fills, and a test.
+ * pipeline_use replaces the rules; runs keep the set that they were matched with. All side effects
+ * go through the table of effects, which a master or a test fills.
  *
- * Pure but for the effects. Memory: pipeline_done frees, after all flights have ended. Threads:
- * one, but for reaction_run_render.
+ * Pure but for the effects. Memory: pipeline_done frees, after all runs have ended. Threads: one,
+ * but for reaction_run_render.
  */
 #ifndef FLEET_REACTOR_PIPELINE_H
 #define FLEET_REACTOR_PIPELINE_H

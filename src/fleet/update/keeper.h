@@ -22,8 +22,8 @@
  * `degraded_after` ends in a row the node is degraded and tries again every `degraded_retry`. One
  * that has run for `stable_after` begins anew.
  *
- *     keeper_init -> keeper_recover -> keeper_begin -> { command, fetched, exited, probed, tick
- * }...
+ *     keeper_init -> keeper_recover -> keeper_begin
+ *                 -> { command, fetched, exited, probed, tick }...
  *
  * Memory: in its owner's struct. Threads: one.
  */

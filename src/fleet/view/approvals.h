@@ -20,9 +20,9 @@ struct fleet_approvals {
     VEC(struct approval) list;
 };
 
-/* An entry of the bucket; one that cannot be read is left out. */
+/* An entry of the bucket; malformed ones are left out. */
 void fleet_approvals_take(struct fleet_approvals *approvals, struct str value);
-/* The newest first. */
+/* Sorts by time, newest first. */
 void fleet_approvals_sort(struct fleet_approvals *approvals);
 struct value fleet_approval_value(struct arena *arena, const struct approval *approval);
 

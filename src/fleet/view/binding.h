@@ -1,5 +1,5 @@
 /*
- * fleet_binding - which arguments the words after a function are: "cmd.run uptime".
+ * fleet_binding - maps the words after a function to arguments: "cmd.run uptime".
  *
  * Memory: constant, and the arena. Threads: any.
  */
@@ -11,13 +11,13 @@
 struct arena;
 struct job;
 
-/* The id of a request that has no word for it. */
+/* Id of a request without words. */
 #define FLEET_BINDING_NO_WORD "ad-hoc"
 
-/* Positional arguments: their names, and what is sent as the id. */
+/* Names of positional arguments, and the one sent as the id. */
 struct fleet_binding {
-    const char *function; /* NULL: any other */
-    const char *keys[2];  /* "": one that has no name */
+    const char *function; /* NULL: any other function */
+    const char *keys[2];  /* "": unnamed */
     int least;
     const char *id; /* NULL: the first word */
 };

@@ -1,5 +1,5 @@
 /*
- * fleet_enrollments - what the bucket of enrollments has, and which of it is shown.
+ * fleet_enrollments - reads the bucket of enrollments and selects the records to show.
  *
  *     fleet_enrollments_take, for each entry -> fleet_enrollments_end -> `records`
  *
@@ -19,13 +19,13 @@
 struct arena;
 struct value;
 
-/* Instead of a state: all of them. */
+/* Instead of a state: all records. */
 #define FLEET_ENROLLMENTS_ALL "all"
 
 struct fleet_enrollments {
     struct arena *arena;
     VEC(struct enrollment) records;
-    struct map current; /* id of an enrollment that the index names -> non-NULL */
+    struct map current; /* id of an enrollment in the index -> non-NULL */
 };
 
 #define FLEET_ENROLLMENTS_INIT(arena_)                                                             \
@@ -33,16 +33,16 @@ struct fleet_enrollments {
         .arena = (arena_), .current = MAP_INIT_IN(arena_)                                          \
     }
 
-/* An entry of the bucket; what cannot be read is ignored. */
+/* An entry of the bucket; malformed ones are ignored. */
 void fleet_enrollments_take(struct fleet_enrollments *enrollments, struct str key,
                             struct str value);
-/* Everything was taken: sorts the records by time. */
+/* After the last entry: sorts the records by time. */
 void fleet_enrollments_end(struct fleet_enrollments *enrollments);
 
-/* Is there such a state, or is it 'all'? And their names: "pending, approved, ...". */
+/* Is it a state, or 'all'? And the names of states: "pending, approved, ...". */
 bool fleet_enrollments_has_state(const char *state);
 const char *fleet_enrollments_states(struct arena *arena);
-/* Skips records that were replaced, and those not in the index, which were never admitted. */
+/* Skips replaced records, and those not in the index, which were never admitted. */
 bool fleet_enrollments_lists(const struct fleet_enrollments *enrollments,
                              const struct enrollment *record, const char *state);
 

@@ -1,5 +1,5 @@
 /*
- * fleet_event - events of operators; fleet/wire/event.h has how programs read events.
+ * fleet_event - makes events of operators; fleet/wire/event.h describes events for programs.
  *
  * Memory: the arena. Threads: any.
  */
@@ -15,7 +15,7 @@ struct err;
 /* An event of an operator, ready to be stored. */
 struct fleet_event {
     struct event event;
-    const char *key, *subject; /* what rules match; where it goes */
+    const char *key, *subject; /* rules match the key */
     char id[KSUID_SIZE];       /* of the event, and of its message */
 };
 

@@ -1,6 +1,6 @@
 /*
- * fleet_issuers - which peels have credentials of which signing key, by the records of their
- * enrollments.
+ * fleet_issuers - groups peels by the signing key of their credentials, from their enrollment
+ * records.
  *
  * Pure. Memory: the arena of the enrollments. Threads: any.
  */
@@ -19,20 +19,20 @@ struct issuer_peels {
     VEC(const char *) list; /* names */
 };
 
-/* Whose credentials have not expired. */
+/* Peels with unexpired credentials. */
 struct fleet_issuers {
     struct issuer_peels current; /* of the key in use */
     struct issuer_peels older;   /* of a key that is still accepted */
     struct issuer_peels account; /* of the account itself */
-    struct issuer_peels unmoved; /* of the fleet's account, although peels have one of their own */
-    struct issuer_peels gone;    /* of a key that is no longer accepted: they must renew first */
-    size_t unreadable;           /* peels whose record cannot be read */
+    struct issuer_peels unmoved; /* of the fleet's account, although peels have their own */
+    struct issuer_peels gone;    /* of a key that is no longer accepted; they must renew first */
+    size_t unreadable;           /* peels with a malformed record */
 };
 
 /* Which credentials are accepted. */
 struct fleet_issuer_keys {
     struct param_strs signing; /* the one in use first */
-    const char *account;       /* of peels; NULL: they live in the fleet's */
+    const char *account;       /* of peels; NULL: they are in the fleet's */
 };
 /* `now` in seconds since 1970. */
 void fleet_issuers_sort(const struct fleet_enrollments *enrollments,

@@ -4,7 +4,7 @@
  *     fleet_jobs_init -> fleet_jobs_take, for each entry of the bucket -> fleet_jobs_end
  *     -> `list`, fleet_job_value -> fleet_jobs_done
  *
- * However many jobs there are, no more than twice what the page and those before it need is kept.
+ * Memory is at most twice the size of the page and those before it, however many jobs there are.
  *
  * Pure. Memory: its own. Threads: one.
  */
@@ -20,10 +20,10 @@
 #include "core/base/vec.h"
 #include "fleet/wire/job.h"
 
-/* Before the id of a job that has not ended, in the bucket of jobs. */
+/* Key prefix of an unfinished job in the bucket of jobs. */
 #define FLEET_JOBS_ACTIVE "active."
 
-/* NULL: any. The peel is as on the wire. */
+/* NULL: any. The peel is an id as on the wire. */
 struct job_filter {
     const char *function, *status, *user, *peel;
     int64_t limit, offset;
@@ -36,34 +36,33 @@ struct fleet_jobs_item {
 
 struct fleet_jobs {
     struct job_filter filter;
-    size_t bytes_max; /* of the records that are kept; 0: no limit */
+    size_t bytes_max; /* of the kept records; 0: no limit */
     struct arena arena;
     VEC(struct fleet_jobs_item) list;
-    size_t matched; /* by the filter, whatever the page */
+    size_t matched; /* matches of the filter, on all pages */
     size_t bytes;
-    bool is_full; /* `bytes_max` was reached: the list is not whole */
+    bool is_full; /* `bytes_max` was reached: the list is incomplete */
 };
 
 /* Texts of the filter are borrowed. */
 void fleet_jobs_init(struct fleet_jobs *jobs, const struct job_filter *filter, size_t bytes_max);
 void fleet_jobs_done(struct fleet_jobs *jobs);
-/* What cannot be read, and entries that are not jobs, are ignored. */
+/* Malformed entries, and those that are not jobs, are ignored. */
 void fleet_jobs_take(struct fleet_jobs *jobs, struct str key, struct str value);
-/* `list` is the page from now on. */
+/* Reduces `list` to the page. */
 void fleet_jobs_end(struct fleet_jobs *jobs);
 
-/* The newest first. */
+/* Order: newest first. */
 int fleet_jobs_compare(const void *job, const void *other);
 
 /* "pending, claimed, ...". */
 const char *fleet_jobs_statuses(struct arena *arena);
 bool fleet_jobs_has_status(const char *name);
 
-/* Ids of peels as a list of names. */
+/* A list of names from peel ids. */
 struct value fleet_names_value(struct arena *arena, struct param_strs peels);
 
-/* The record with names as people write them. `queued` is a list of the names of those for whom it
- * is kept. */
+/* The record with readable names. `queued` lists the names of peels it is queued for. */
 struct value fleet_job_value(struct arena *arena, const struct job *job,
                              const struct value *queued);
 

@@ -1,13 +1,11 @@
 /*
- * fleet_peels - the machines of a fleet: what they are, when they were last heard, and what their
- * last run came to.
+ * fleet_peels - the machines of a fleet: their facts, last heartbeat, and last run.
  *
  *     fleet_peels_take_facts... -> fleet_peels_take_beat... -> fleet_peels_take_presence...
  *     -> fleet_peels_end -> fleet_peel_value
  *
- * Facts, heartbeats and what masters recorded of peels that went, one pass over each bucket. Peels
- * write the first two: texts are cut to FLEET_PEEL_TEXT_MAX and must be escaped by whoever shows
- * them.
+ * Reads facts, heartbeats and presence records, one pass over each bucket. Peels write the first
+ * two: texts are cut to FLEET_PEEL_TEXT_MAX and must be escaped for display.
  *
  * Memory: the arena. Threads: one.
  */
@@ -26,7 +24,7 @@ struct arena;
 struct nats_kv_entry;
 struct value;
 
-/* A heartbeat that is older is not a sign of life. */
+/* An older heartbeat does not count. */
 #define FLEET_PEEL_ONLINE_NS (INT64_C(60) * 1000000000)
 #define FLEET_PEEL_TEXT_MAX  64
 
@@ -35,8 +33,8 @@ struct fleet_peel {
     const char *name;      /* as people write it */
     const char *os, *arch; /* "-": not known */
     const char *version;   /* of the agent; "": not known */
-    int64_t seen;          /* its heartbeat: wall time in nanoseconds; 0: there is none */
-    int64_t last_seen;     /* the same, also when it is long gone; 0: not known */
+    int64_t seen;          /* its heartbeat: wall time in nanoseconds; 0: none */
+    int64_t last_seen;     /* the same, even long ago; 0: not known */
     bool has_run;          /* `run` is known */
     struct lastrun run;
 };
@@ -52,11 +50,11 @@ struct fleet_peels {
         .arena = (arena_), .by_id = MAP_INIT_IN(arena_)                                            \
     }
 
-/* The peel with this id, which is a valid one; a new one when there is none. */
+/* The peel with this valid id, created if needed. */
 struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id);
-/* One entry of the buckets; what cannot be read is ignored. True: a heartbeat told of a new run. */
+/* One entry of the buckets; malformed ones are ignored. True: a heartbeat with a new run. */
 void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entry *entry);
-/* The same of facts that were read; the id is a valid one. */
+/* The same for parsed facts; the id must be valid. */
 void fleet_peels_note_facts(struct fleet_peels *peels, struct str id, const struct value *facts);
 bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry);
 void fleet_peels_take_presence(struct fleet_peels *peels, const struct nats_kv_entry *entry);
@@ -65,21 +63,21 @@ void fleet_peels_copy(struct fleet_peels *peels, const struct fleet_peel *from);
 /* Copy the summary of a run. */
 void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
                           const struct lastrun *run);
-/* A run known from a return: kept when it is newer than what the heartbeat said, which may be on
- * its way; an older one only shows when the machine converged, if nothing else does. */
+/* A run from a return, which replaces an older one from the heartbeat. An older run only sets when
+ * the machine converged, if that is not known. */
 void fleet_peels_offer_run(struct fleet_peels *peels, struct fleet_peel *peel,
                            const struct lastrun *run);
-/* By their names. */
+/* Sorts by name. */
 void fleet_peels_sort(struct fleet_peels *peels);
 
-/* Everything was taken: sorts them. */
+/* After the last entry: sorts them. */
 void fleet_peels_end(struct fleet_peels *peels);
 
 bool fleet_peel_is_online(const struct fleet_peel *peel, int64_t now);
 
-/* Is the machine what its files declare, as far as its last run says? */
+/* Does the machine match its files, according to its last run? */
 enum fleet_drift {
-    FLEET_DRIFT_UNKNOWN, /* it has not run states, or nobody knows */
+    FLEET_DRIFT_UNKNOWN, /* has not run states, or not known */
     FLEET_DRIFT_NONE,
     FLEET_DRIFT_FOUND,  /* a dry run has found differences */
     FLEET_DRIFT_FAILED, /* the run failed */
@@ -89,10 +87,10 @@ enum fleet_drift {
 enum fleet_drift fleet_peel_drift(const struct fleet_peel *peel);
 /* "unknown", "none", "drifted", "failed". */
 const char *fleet_drift_name(enum fleet_drift drift);
-/* "2 failed: file.managed:/etc/motd, ...": what differs, for people. */
+/* The differences for people: "2 failed: file.managed:/etc/motd, ...". */
 const char *fleet_peel_describe_drift(struct arena *arena, const struct fleet_peel *peel);
 
-/* All that is known, for programs. `now` is wall time in nanoseconds. */
+/* All details, for programs. `now` is wall time in nanoseconds. */
 struct value fleet_peel_value(struct arena *arena, const struct fleet_peel *peel, int64_t now);
 
 #endif

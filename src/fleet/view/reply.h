@@ -1,9 +1,8 @@
 /*
- * reply - what came of a request, as the messages that go back.
+ * reply - encodes the answer to a request.
  *
- * Details are texts on the wire: what is not, is printed as YAML. A message that would be larger
- * than the bus takes loses the middle of its long texts first, then its details and differences,
- * then its results.
+ * Details are texts on the wire; other values are printed as YAML. A message too large for the bus
+ * loses the middle of its long texts first, then its details and differences, then its results.
  *
  * Memory: the arena. Threads: any.
  */
@@ -25,7 +24,7 @@ struct state_result;
 struct reply_head {
     const char *peel_id;
     const struct exec_request *request;
-    size_t size_max; /* of the bytes */
+    size_t size_max; /* bytes */
 };
 
 /* An ExecResponse. */
@@ -35,7 +34,7 @@ struct str reply_response(struct arena *arena, const struct reply_head *head,
 struct str reply_return(struct arena *arena, const struct reply_head *head,
                         const struct perform_answer *answer, int64_t duration, int64_t now);
 
-/* One state as it goes on the wire. */
+/* One state in its wire form. */
 void reply_state(struct arena *arena, const struct state_result *state,
                  struct exec_result *ret_result);
 

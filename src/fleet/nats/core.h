@@ -1,7 +1,7 @@
 /*
  * core - struct nats_conn itself, for the files that make it up: conn.c (attempts, frames),
- * options.c (what it was asked to be), complaint.c (errors of the server), sub.c (subscriptions),
- * publish.c (what is sent), listen.c (who is called).
+ * options.c (its options), complaint.c (errors of the server), sub.c (subscriptions), publish.c
+ * (sending), listen.c (listeners).
  */
 #ifndef FLEET_NATS_CORE_H
 #define FLEET_NATS_CORE_H
@@ -20,14 +20,13 @@
 struct addrinfo;
 struct nats_resolve;
 
-/* Who waits for the next PONG. */
+/* Waits for a PONG. */
 struct nats_waiter {
     nats_done_fn *fn; /* NULL: the watchdog */
     void *self;
 };
 
-/* A listener may leave while listeners are called; each walk that is under way knows who is next.
- */
+/* A listener may leave while listeners are called, so each walk under way knows the next one. */
 struct nats_walk {
     struct nats_listener *next;
     struct nats_walk *outer;
@@ -36,14 +35,14 @@ struct nats_walk {
 enum nats_login_step {
     NATS_LOGIN_NONE,
     NATS_LOGIN_INFO, /* waits for INFO */
-    NATS_LOGIN_TLS,  /* INFO has come, TLS is being made */
-    NATS_LOGIN_PONG, /* CONNECT and PING are sent */
+    NATS_LOGIN_TLS,  /* INFO received, TLS handshake */
+    NATS_LOGIN_PONG, /* CONNECT and PING sent */
 };
 
 enum nats_drain_step {
     NATS_DRAIN_NONE,
-    NATS_DRAIN_INPUT,  /* what was sent to us is on its way */
-    NATS_DRAIN_OUTPUT, /* what was answered to that, too */
+    NATS_DRAIN_INPUT,  /* waits for pending input */
+    NATS_DRAIN_OUTPUT, /* waits for pending output */
 };
 
 struct nats_conn {
@@ -56,16 +55,17 @@ struct nats_conn {
 
     struct nats_servers servers;
     struct nats_resolve *resolve;
-    struct addrinfo *addresses, *address; /* of the server that is tried, and the next of them */
-    unsigned attempts;                    /* that failed in a row */
-    struct timer timer;                   /* of the attempt, or of the pause before it */
+    struct addrinfo *addresses,
+        *address;       /* addresses of the current server, and the next one to try */
+    unsigned attempts;  /* consecutive failures */
+    struct timer timer; /* for the attempt, or the pause before it */
     struct timer ping_timer;
-    unsigned pings; /* of the watchdog, without an answer */
+    unsigned pings; /* unanswered pings of the watchdog */
 
     struct nats_transport transport;
     struct nats_parser parser;
-    struct buf parked;        /* published while there is no connection */
-    struct nats_error broken; /* what the server said before it closes; code -1: nothing */
+    struct buf parked;        /* published without a connection */
+    struct nats_error broken; /* the server's error before it closes; code -1: none */
     VEC(struct nats_waiter) waiters;
     size_t waiter_first;
 
@@ -80,29 +80,29 @@ struct nats_conn {
     struct nats_listener *listeners;
     struct nats_walk *walk;
     struct nats_requests *requests;
-    size_t backlogs; /* publishers that have more to send than their window takes */
+    size_t backlogs; /* publishers with more messages than their window */
 };
 
 /* conn.c: the connection is unusable; attempts follow. */
 void nats_conn_break(struct nats_conn *conn, const struct nats_error *error);
 
 /* options.c */
-/* Fails for options that make no sense; the servers of the others are added to `servers`. */
+/* Fails for invalid options; else adds their servers to `servers`. */
 int nats_options_check(const struct nats_options *options, struct nats_servers *servers,
                        struct err *err);
-/* Texts are copied, except those of `servers`; what is zero gets its default. */
+/* Copies texts, except those of `servers`; zeros become defaults. */
 void nats_options_copy(struct nats_options *to, const struct nats_options *from);
-/* Wipe and free what was copied. */
+/* Wipes and frees the copies. */
 void nats_options_done(struct nats_options *options);
 
-/* complaint.c: tell who it concerns. */
+/* complaint.c: reports an error to its subscription, request or listeners. */
 void nats_complaint_take(struct nats_conn *conn, struct str text);
 
 /* sub.c */
 void nats_sub_dispatch(struct nats_conn *conn, const struct nats_frame *frame);
-/* Append a SUB line for each. */
+/* Appends a SUB line for each. */
 void nats_subs_print(struct nats_conn *conn, struct buf *out);
-/* Append an UNSUB line for each; they stay. */
+/* Appends an UNSUB line for each; the subscriptions stay. */
 void nats_subs_print_unsub(struct nats_conn *conn, struct buf *out);
 /* The server refused `subject`; false when nobody has it. */
 bool nats_subs_deny(struct nats_conn *conn, struct str subject, const struct nats_error *error);

@@ -1,5 +1,5 @@
 /*
- * creds - a user's credentials: a JWT, and the seed of the key that the JWT is about.
+ * creds - a user's credentials: a JWT, and the seed of its key.
  *
  *     -----BEGIN NATS USER JWT-----
  *     eyJ0eXAiOiJKV1Qi...
@@ -8,7 +8,7 @@
  *     SUAMLB...
  *     ------END USER NKEY SEED------
  *
- * Memory: nats_creds_done wipes and frees; the text that was read is the caller's to wipe.
+ * Memory: nats_creds_done wipes and frees; the caller wipes the parsed text.
  */
 #ifndef FLEET_NATS_CREDS_H
 #define FLEET_NATS_CREDS_H
@@ -21,7 +21,7 @@ struct err;
 
 #define NATS_CREDS_MAX ((size_t)64 << 10)
 
-/* Zero is none. */
+/* Zero: none. */
 struct nats_creds {
     char *jwt;
     struct nats_nkey key;

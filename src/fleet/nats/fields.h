@@ -1,11 +1,10 @@
 /*
- * fields - the settings of a stream or consumer by a table: written as JSON, and compared with what
- * the server says it made of them.
+ * fields - the settings of a stream or consumer by a table: writes them as JSON, and compares them
+ * with the server's answer.
  *
- * Servers ignore silently what they do not know, so every answer is compared: a setting that was
- * asked for must be there, one that was not must have its default. Zero, NULL and no texts mean
- * "not asked for". A name with a dot is a field of an object; those of one object stand together.
- * Pure. Threads: any.
+ * Servers silently ignore unknown settings, so every answer is compared: a requested setting must
+ * be there, any other must have its default. Zero, NULL and no texts mean "not requested". A name
+ * with a dot is a field of an object; those of one object are adjacent. Pure. Threads: any.
  */
 #ifndef FLEET_NATS_FIELDS_H
 #define FLEET_NATS_FIELDS_H
@@ -43,16 +42,16 @@ struct nats_field {
     enum nats_field_kind kind;
     size_t offset;
     const char *const *choices;
-    int since;           /* NATS_VERSION that has it; 0: all that we speak with */
-    int64_t default_int; /* what the server makes of a number that was not asked for */
-    bool any;            /* it chooses freely what was not asked for */
+    int since;           /* first NATS_VERSION with it; 0: all supported ones */
+    int64_t default_int; /* the server's default for a number */
+    bool any;            /* the server chooses its own default */
 };
 
-/* The object of all that is set. Fails with ERR_UNSUPPORTED when the server, whose version is 0
- * when it is not known, is too old for a field that is set; the error names it. */
+/* The object of all set fields. Fails with ERR_UNSUPPORTED and the field's name if the server is
+ * too old for a field; version 0: not known. */
 int nats_fields_print(const struct nats_field *table, const void *config, int version,
                       struct buf *out, struct err *err);
-/* `asked` is what nats_fields_print wrote, as a value. Returns -1 with NATS_FAULT_DIFFERS and
+/* `asked` is the output of nats_fields_print, as a value. Returns -1 with NATS_FAULT_DIFFERS and
  * the fields that differ, each with both values. */
 int nats_fields_compare(const struct nats_field *table, const struct value *asked,
                         const struct value *got, struct nats_error *error);

@@ -1,11 +1,11 @@
 /*
- * hub - what all connections of one loop share.
+ * hub - shared by all connections of one loop.
  *
  *     nats_hub_new -> nats_conn_new... -> nats_conn_free... -> nats_hub_free
  *
- * One buffer to read into, a few spare ones to write from, workers that resolve host names, and the
- * step of the loop in which everything that was written during a turn is sent, with one system call
- * for each connection. So an idle connection has no buffers at all.
+ * It has one read buffer, a few spare write buffers, workers that resolve host names, and the step
+ * of the loop that sends the output of a turn, with one system call per connection. So an idle
+ * connection has no buffers.
  *
  * Memory: must outlive its connections, and the loop must not turn once it is freed.
  * Threads: the loop's.
@@ -34,8 +34,7 @@ void nats_hub_free(struct nats_hub *hub);
 /* Larger buffers go back to the heap. */
 #define NATS_HUB_SPARE_MAX ((size_t)1 << 20)
 
-/* A connection that was freed while its own callbacks may still be on the stack: it goes at the end
- * of the turn. */
+/* A freed connection whose callbacks may still be on the stack: freed at the end of the turn. */
 struct nats_grave {
     struct nats_grave *next;
     void (*bury)(struct nats_grave *grave);
@@ -44,8 +43,8 @@ struct nats_grave {
 struct nats_hub {
     struct loop *loop;
     char *in;                     /* NATS_HUB_READ bytes, for one transport at a time */
-    char *wire;                   /* the same, for what is still encrypted; NULL: never used */
-    struct nats_transport *dirty; /* have something to send */
+    char *wire;                   /* the same for encrypted input; NULL: never used */
+    struct nats_transport *dirty; /* with pending output */
     struct nats_grave *graves;
     struct background_tasks background_tasks;
     bool background_tasks_open;
@@ -53,11 +52,11 @@ struct nats_hub {
     size_t spare_count;
 };
 
-/* Workers for what may block, opened when first needed. */
+/* Workers for blocking tasks, started when first needed. */
 int nats_hub_chores(struct nats_hub *hub, struct background_tasks **ret_chores, struct err *err);
 void nats_hub_bury(struct nats_hub *hub, struct nats_grave *grave,
                    void (*bury)(struct nats_grave *grave));
-/* Give a buffer without memory that of a spare one, and take it back. */
+/* Lends the memory of a spare buffer, and takes it back. */
 void nats_hub_lend(struct nats_hub *hub, struct buf *buf);
 void nats_hub_return(struct nats_hub *hub, struct buf *buf);
 

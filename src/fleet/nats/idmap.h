@@ -1,9 +1,9 @@
 /*
- * idmap - numbers that are handed out in order, and what they stand for.
+ * idmap - a map from ascending ids to pointers.
  *
- * Made for ids of which most of the recent ones live: subscriptions, requests under way. A table
- * of a power of two, at most half full, that shrinks when it empties. Memory: the table, never what
- * ids stand for. Threads: one.
+ * Made for ids that are mostly recent: subscriptions, pending requests. A table of a power of two,
+ * at most half full, that shrinks when it empties. Memory: the table, never the values. Threads:
+ * one.
  */
 #ifndef FLEET_NATS_IDMAP_H
 #define FLEET_NATS_IDMAP_H
@@ -16,7 +16,7 @@ struct idmap_entry {
     void *value;
 };
 
-/* Zero is an empty one. */
+/* Zero: empty. */
 struct idmap {
     struct idmap_entry *entries;
     size_t cap, count;
@@ -24,9 +24,9 @@ struct idmap {
 
 /* `id` must be new and not 0. */
 void idmap_add(struct idmap *map, uint64_t id, void *value);
-/* NULL: not there. */
+/* NULL: not found. */
 void *idmap_find(const struct idmap *map, uint64_t id);
-/* Returns what it stood for, or NULL. */
+/* Returns its value, or NULL. */
 void *idmap_remove(struct idmap *map, uint64_t id);
 void idmap_done(struct idmap *map);
 

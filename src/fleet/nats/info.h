@@ -1,8 +1,8 @@
 /*
- * info - what a server says about itself, first and whenever it changes.
+ * info - the INFO message of a server: first in a connection, and after each change.
  *
- * Everything has a sane value when the server does not name it. Memory: texts live in the arena
- * that nats_info_decode was given. Threads: any.
+ * Missing fields get sane defaults. Memory: texts live in the arena that nats_info_decode was
+ * given. Threads: any.
  */
 #ifndef FLEET_NATS_INFO_H
 #define FLEET_NATS_INFO_H
@@ -21,7 +21,7 @@ struct err;
 
 struct nats_info {
     struct str server_id, server_name, version_text, nonce, cluster;
-    int version; /* NATS_VERSION, 0 when it cannot be read */
+    int version; /* NATS_VERSION; 0: malformed */
     uint64_t client_id;
     size_t max_payload;
     bool headers, jetstream, auth_required, tls_required, tls_available, lame_duck;

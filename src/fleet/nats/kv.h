@@ -5,9 +5,9 @@
  *     nats_kv_put(&kv, "a.b", STR("value"), on_put, self, err);
  *
  * Bucket b is the stream KV_b; key k is its subject $KV.b.k; the revision of an entry is its
- * sequence in the stream. Other clients of NATS use the same layout. Every operation calls back
- * exactly once unless it fails at once. An expected revision that is not the last one is
- * NATS_FAULT_CONFLICT; a key that is not there, or deleted, NATS_FAULT_NOT_FOUND.
+ * sequence in the stream. Other NATS clients use the same layout. Every operation calls back
+ * exactly once unless it fails immediately. An outdated expected revision is NATS_FAULT_CONFLICT; a
+ * missing or deleted key is NATS_FAULT_NOT_FOUND.
  *
  * Keys are letters, digits and -_=/. with tokens between dots. Memory: entries are valid during
  * their callback. Threads: the loop's.
@@ -27,35 +27,35 @@
 struct err;
 struct nats_error;
 
-/* A value: may be copied; texts are borrowed and must outlive what was begun with it. */
+/* A value: may be copied; texts are borrowed and must outlive its operations. */
 struct nats_kv {
     struct nats_js js;
     const char *bucket;
-    bool indirect;    /* read from the leader only: what was just written is seen */
-    bool settled;     /* an update that succeeds is the only one; see below */
-    unsigned history; /* revisions that the bucket keeps; only a purge needs it, 0 is 1 */
+    bool indirect;    /* read from the leader only, to see the latest write */
+    bool settled;     /* a successful update is the only one; see nats_kv_update */
+    unsigned history; /* history of the bucket, for purges only; 0: 1 */
 };
 
 struct nats_kv_config {
     const char *bucket, *description;
-    int64_t history; /* entries kept for each key, 1 to 64; 0: 1 */
-    int64_t ttl;     /* of every entry; 0: for ever */
+    int64_t history; /* revisions kept of each key, 1 to 64; 0: 1 */
+    int64_t ttl;     /* of every entry; 0: unlimited */
     int64_t max_bytes, max_value_size, replicas;
-    bool keeps_max_bytes; /* a limit that is there stays */
-    bool discard_old;     /* when it is full the oldest entries go; else new ones are refused */
+    bool keeps_max_bytes; /* keep an existing limit */
+    bool discard_old;     /* when full, drop the oldest entries; default: refuse new ones */
     bool memory;
-    bool no_rollup; /* a writer cannot remove what others wrote; objects need roll-ups, keys do not
+    bool no_rollup; /* a writer cannot remove entries of others; objects need roll-ups, keys do not
                      */
     const char *republish_source, *republish_destination; /* NULL: not republished */
 };
 
-/* Make the bucket, or change one that differs. */
+/* Creates the bucket, or updates a different one. */
 int nats_kv_ensure(const struct nats_js *js, const struct nats_kv_config *config, nats_done_fn *fn,
                    void *self, struct err *err);
 int nats_kv_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *fn, void *self,
                     struct err *err);
 
-/* Can it be a key? */
+/* Is it a valid key? */
 bool nats_kv_is_key(const char *text);
 
 enum nats_kv_change { NATS_KV_PUT, NATS_KV_DELETE, NATS_KV_PURGE };
@@ -65,10 +65,10 @@ struct nats_kv_entry {
     uint64_t revision;
     int64_t time; /* nanoseconds since 1970 */
     enum nats_kv_change change;
-    /* Not an entry that somebody wrote, but what a server answered: a request may name any subject
-     * for its answer, and servers do not ask whether the asker may publish there. Its value is
-     * empty, and it is never the mark of a delete, which an answer can be a copy of. Told by a get
-     * from the leader, a watch and a list; a direct get knows some of them. */
+    /* A server's reply, not an entry: a request may name any reply subject, and servers do not
+     * check whether the client may publish there. Its value is empty, and it is never a delete
+     * marker, even if the reply copies one. Reported by a get from the leader, a watch and a list;
+     * a direct get detects only some. */
     bool is_answer;
 };
 
@@ -78,33 +78,31 @@ typedef void nats_kv_revision_fn(void *self, const struct nats_error *error, uin
 
 int nats_kv_get(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,
                 struct err *err);
-/* As it was then; a revision of another key is NATS_FAULT_NOT_FOUND. */
+/* A revision of the key; one of another key is NATS_FAULT_NOT_FOUND. */
 int nats_kv_get_revision(const struct nats_kv *kv, const char *key, uint64_t revision,
                          nats_kv_entry_fn *fn, void *self, struct err *err);
 int nats_kv_put(const struct nats_kv *kv, const char *key, struct str value,
                 nats_kv_revision_fn *fn, void *self, struct err *err);
-/* Only when the key is not there, or deleted. */
+/* Only if the key is missing or deleted. */
 int nats_kv_create(const struct nats_kv *kv, const char *key, struct str value,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
-/* Only when its last revision is this one.
- *
- * A cluster compares before it replicates (2.9), so of several updates that expect one revision at
- * the same moment it may accept all, and the last one stays. The same goes for a create on the mark
- * of a deleted entry, but not for one where nothing ever was. With `settled` the call comes back
- * when everything that could be accepted beside it is stored, which takes another message to the
- * bucket, and is NATS_FAULT_CONFLICT unless its entry is still the last one. */
+/* Only if this is its last revision.  A cluster compares before it replicates (2.9), so it may
+ * accept several concurrent updates that expect the same revision, and the last one stays. The same
+ * goes for a create over a delete marker, but not for a new key. With `settled`, the call returns
+ * once all concurrent updates are stored, which costs another message to the bucket, and is
+ * NATS_FAULT_CONFLICT unless its entry is still the last one. */
 int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
-/* By a publisher of the same connection, which tries until it is stored. `create`: never in place
- * of an entry; its callback may say NATS_FAULT_CONFLICT for what it stored itself. */
+/* Puts by a publisher of the same connection, which retries until it is stored. `create`: never
+ * replaces an entry; the callback may get NATS_FAULT_CONFLICT for its own stored entry. */
 int nats_kv_publish(const struct nats_kv *kv, struct nats_publisher *publisher, const char *key,
                     struct str value, bool create, nats_stored_ack_fn *fn, void *self,
                     struct err *err);
-/* Leave a mark, and the history before it; `revision` 0: whatever is there. */
+/* Leaves a marker, and the history before it; `revision` 0: any. */
 int nats_kv_delete(const struct nats_kv *kv, const char *key, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
-/* Leave marks alone: as many as there are revisions (`history`). With fewer, older values stay in
- * the stream, where a get does not see them. */
+/* Leaves only markers, as many as the bucket keeps revisions (`history`). With fewer, older values
+ * stay in the stream, invisible to a get. */
 int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
                   nats_kv_revision_fn *fn, void *self, struct err *err);
 
@@ -114,29 +112,29 @@ struct nats_kv_watch;
 
 struct nats_kv_watch_options {
     const char *pattern;  /* of keys; NULL: all */
-    bool history;         /* all entries that are kept, not the last of each key only */
-    bool new_only;        /* nothing of what is there */
+    bool history;         /* all kept revisions, not only the last of each key */
+    bool new_only;        /* only new changes */
     bool without_values;  /* keys and changes only */
     bool without_deletes; /* puts only */
     bool once;            /* a key that changes meanwhile is not reported again */
     void (*entry)(void *self, const struct nats_kv_entry *entry);
-    void (*caught_up)(void *self); /* everything that was there was reported; may be NULL */
-    nats_done_fn *failed;          /* it cannot go on; may be NULL */
+    void (*caught_up)(void *self); /* all existing entries were reported; may be NULL */
+    nats_done_fn *failed;          /* it cannot continue; may be NULL */
     void *self;
 };
 
-/* Tell what is there and what changes, each change once and in order, also across reconnects. */
+/* Reports entries and changes, each change once and in order, even across reconnects. */
 struct nats_kv_watch *nats_kv_watch_new(const struct nats_kv *kv,
                                         const struct nats_kv_watch_options *options,
                                         struct err *err);
-/* In its own callbacks, too. NULL is fine. */
+/* May be called in its own callbacks. NULL is fine. */
 void nats_kv_watch_free(struct nats_kv_watch *watch);
 
-/* What is there now: `fn` for each entry, with `entry` NULL at the end, or with an error. A pattern
- * of NULL is all keys. */
+/* The current entries: calls `fn` for each, with `entry` NULL at the end, or with an error. A NULL
+ * pattern: all keys. */
 int nats_kv_keys(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn *fn, void *self,
                  struct err *err);
-/* The same with the values. */
+/* The same, with values. */
 int nats_kv_list(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn *fn, void *self,
                  struct err *err);
 int nats_kv_history(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,

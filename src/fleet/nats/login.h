@@ -1,5 +1,5 @@
 /*
- * login - the CONNECT line: who we are, what we can, and the signed nonce.
+ * login - the CONNECT line: credentials, capabilities, and the signed nonce.
  */
 #ifndef FLEET_NATS_LOGIN_H
 #define FLEET_NATS_LOGIN_H
@@ -10,8 +10,8 @@ struct buf;
 struct err;
 struct nats_options;
 
-/* Append CONNECT and PING. Fails when the credentials cannot be had or the server asks for more
- * than there are. */
+/* Appends CONNECT and PING. Fails if the credentials cannot be read, or the server requires more.
+ * */
 int nats_login_print(const struct nats_options *options, struct str nonce, struct buf *out,
                      struct err *err);
 

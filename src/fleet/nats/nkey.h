@@ -1,12 +1,12 @@
 /*
- * nkey - Ed25519 keys as NATS writes them: base32 with a letter that says whose key it is.
+ * nkey - Ed25519 keys in NATS form: base32 with a prefix letter for the kind.
  *
  *     public   base32( prefix | 32 bytes | crc16 )                     "UDXU4R..."
  *     seed     base32( seed mark and prefix | 32 bytes | crc16 )       "SUAMLB..."
  *
- * A key that was read from a seed can sign; one from a public text can only verify. Pure: whoever
- * makes a new key brings 32 random bytes. Memory: none on the heap; nats_nkey_done wipes the seed.
- * Threads: any.
+ * A key from a seed can sign; one from a public text can only verify. Pure: the caller supplies 32
+ * random bytes for a new key. Memory: none on the heap; nats_nkey_done wipes the seed. Threads:
+ * any.
  */
 #ifndef FLEET_NATS_NKEY_H
 #define FLEET_NATS_NKEY_H
@@ -39,7 +39,7 @@ struct nats_nkey {
     unsigned char public_key[ED25519_PUBLIC_SIZE];
 };
 
-/* A key of this kind from 32 bytes that nobody can guess. */
+/* Makes a key from 32 unpredictable bytes. */
 void nats_nkey_make(enum nats_nkey_kind kind, const unsigned char seed[static ED25519_SEED_SIZE],
                     struct nats_nkey *ret_key);
 /* Fail with ERR_INVALID; the error never shows a seed. */
@@ -52,9 +52,9 @@ void nats_nkey_print_seed(const struct nats_nkey *key, char text[static NATS_NKE
 /* The key must have a seed. */
 void nats_nkey_sign(const struct nats_nkey *key, struct str text,
                     unsigned char signature[static ED25519_SIGNATURE_SIZE]);
-/* For what signs without this header; the same. */
+/* The same key, for code that signs without this header. */
 struct ed25519_pair nats_nkey_pair(const struct nats_nkey *key);
-/* Bytes that only who has the seed can make, the same each time, and others for each purpose. */
+/* Derives bytes from the seed: always the same, but different for each purpose. */
 void nats_nkey_derive(const struct nats_nkey *key, const char *purpose,
                       unsigned char secret[static SHA256_SIZE]);
 bool nats_nkey_verify(const struct nats_nkey *key, struct str text,

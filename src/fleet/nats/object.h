@@ -5,13 +5,13 @@
  *     nats_object_put(&objects, &(struct nats_object_put){ .name = "a", .fd = fd }, fn, self, err);
  *
  * Bucket b is the stream OBJ_b. The chunks of an object go to $O.b.C.<id>, then one message with
- * its name, size and SHA-256 to $O.b.M.<name in base64>; that message makes it visible, so readers
- * see the old object or the new one, never a part. Other clients of NATS use the same layout.
- * Chunks of an older version, and those of a put that failed, are purged.
+ * its name, size and SHA-256 to $O.b.M.<name in base64>. That message makes it visible, so readers
+ * see the old object or the new one, never a part. Other NATS clients use the same layout. Chunks
+ * of an older version, or of a failed put, are purged.
  *
- * Reading verifies size and digest: what was handed out is good only once `done` said so.
+ * Reading verifies size and digest: data is valid only after `done` without an error.
  *
- * Memory: nothing is kept whole. Threads: the loop's; files are read by workers.
+ * Memory: one chunk at a time. Threads: the loop's; workers read files.
  */
 #ifndef FLEET_NATS_OBJECT_H
 #define FLEET_NATS_OBJECT_H
@@ -32,17 +32,17 @@ struct nats_error;
 #define NATS_OBJECT_NAME_MAX 1024
 #define NATS_OBJECT_ID_SIZE  24
 
-/* A value: may be copied; texts are borrowed and must outlive what was begun with it. */
+/* A value: may be copied; texts are borrowed and must outlive its operations. */
 struct nats_objects {
     struct nats_js js;
     const char *bucket;
-    bool direct; /* read one message after the other by direct get, for users who may do no more */
+    bool direct; /* read message by message with direct get, for users with no other permission */
 };
 
 struct nats_objects_config {
     const char *bucket, *description;
     int64_t ttl, max_bytes, replicas;
-    bool keeps_max_bytes; /* a limit that is there stays */
+    bool keeps_max_bytes; /* keep an existing limit */
     bool memory;
 };
 
@@ -65,7 +65,7 @@ typedef void nats_object_fn(void *self, const struct nats_error *error,
 
 struct nats_object_put {
     const char *name; /* copied */
-    int fd;           /* read from where it stands to its end; borrowed until the callback */
+    int fd;           /* read from its position to the end; borrowed until the callback */
 };
 int nats_object_put(const struct nats_objects *objects, const struct nats_object_put *what,
                     nats_object_fn *fn, void *self, struct err *err);
@@ -75,8 +75,8 @@ typedef void nats_object_data_fn(void *self, struct str data);
 int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,
                     nats_object_fn *done, void *self, struct err *err);
 
-/* The same at the reader's pace: after a `part` that returned false nothing comes until
- * nats_object_continue, or ever after nats_object_stop, which are for that time only. */
+/* The same at the reader's pace: after a `part` that returned false, call nats_object_continue for
+ * more, or nats_object_stop. */
 struct nats_object_reading;
 typedef bool nats_object_part_fn(void *self, struct nats_object_reading *reading, struct str data);
 int nats_object_read(const struct nats_objects *objects, const char *name,
@@ -84,24 +84,24 @@ int nats_object_read(const struct nats_objects *objects, const char *name,
 void nats_object_continue(struct nats_object_reading *reading);
 void nats_object_stop(struct nats_object_reading *reading);
 
-/* One that was deleted is NATS_FAULT_NOT_FOUND. */
+/* A deleted object is NATS_FAULT_NOT_FOUND. */
 int nats_object_info(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                      void *self, struct err *err);
 int nats_object_delete(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                        void *self, struct err *err);
-/* The same, and nothing of it stays: no mark that it was there. Also of one that was deleted. */
+/* The same, without leaving a marker. Works on deleted objects, too. */
 int nats_object_erase(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                       void *self, struct err *err);
 /* `fn` for each object, with `info` NULL at the end, or with an error. */
 int nats_object_list(const struct nats_objects *objects, nats_object_fn *fn, void *self,
                      struct err *err);
 
-/* `fn` for the id of each object that has chunks, also when it has no description: a put that was
- * interrupted leaves those. With NULL at the end, or with an error. Of the first 100,000 ids. */
+/* Calls `fn` for the id of each object with chunks, even without a description, as an interrupted
+ * put leaves. With NULL at the end, or with an error. For the first 100,000 ids. */
 typedef void nats_object_id_fn(void *self, const struct nats_error *error, const char *id);
 int nats_object_list_ids(const struct nats_objects *objects, nats_object_id_fn *fn, void *self,
                          struct err *err);
-/* The chunks of an id that no object has. */
+/* Purges the chunks of an id without an object. */
 int nats_object_purge_id(const struct nats_objects *objects, const char *id, nats_done_fn *fn,
                          void *self, struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * object_layout - how a bucket of objects lies in its stream. For the files object*.c.
+ * object_layout - the layout of a bucket of objects in its stream. For the files object*.c.
  */
 #ifndef FLEET_NATS_OBJECT_LAYOUT_H
 #define FLEET_NATS_OBJECT_LAYOUT_H
@@ -12,7 +12,7 @@ struct err;
 
 int nats_object_layout_check(const struct nats_objects *objects, const char *name, struct err *err);
 void nats_object_layout_stream(const struct nats_objects *objects, struct buf *out);
-/* Where the chunks of `id` are, and where the description of `name` is. */
+/* Subjects of the chunks of `id`, and of the description of `name`. */
 void nats_object_layout_chunks(const struct nats_objects *objects, const char *id, struct buf *out);
 void nats_object_layout_meta(const struct nats_objects *objects, const char *name, struct buf *out);
 
@@ -22,10 +22,10 @@ void nats_object_layout_print(const struct nats_objects *objects,
 int nats_object_layout_read(struct str json, int64_t time, struct nats_object_info *ret_info,
                             struct err *err);
 
-/* The description as it is stored, deleted ones too. */
+/* The stored description, even of a deleted object. */
 int nats_object_layout_find(const struct nats_objects *objects, const char *name,
                             nats_stored_fn *fn, void *self, struct err *err);
-/* Forget the chunks of `id`; nobody waits for it. */
+/* Purges the chunks of `id` in the background. */
 void nats_object_layout_purge(const struct nats_objects *objects, const char *id);
 
 #endif

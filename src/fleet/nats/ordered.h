@@ -1,14 +1,14 @@
 /*
- * ordered - the messages of a stream, each once, in order, without a gap.
+ * ordered - receives the messages of a stream, each once, in order, without a gap.
  *
  *     nats_ordered_new -> { message... caught_up, message... } -> nats_ordered_free
  *
- * Underneath is a consumer of its own that the server forgets when nobody pulls from it. Whenever
- * something is missing (a gap in the numbers, a lost connection, a consumer that is gone) it is
- * made again, from the message after the last one that came. Nothing is acknowledged.
+ * It uses a private consumer, which the server removes when unused. Whenever something is missing
+ * (a gap in the numbers, a lost connection, a removed consumer) the consumer is created again,
+ * after the last message received. Nothing is acknowledged.
  *
- * `caught_up` comes once, when everything that was there at the beginning has been delivered.
- * `failed` comes at most once, when it cannot go on: no right, no such stream, closed.
+ * `caught_up` comes once, when all messages that existed at the start have been delivered. `failed`
+ * comes at most once, when it cannot continue: no permission, no such stream, closed.
  *
  * Memory: may be freed before or after its connection is closed, and in its own callbacks.
  * Threads: the loop's.
@@ -31,10 +31,10 @@ struct nats_ordered;
 struct nats_ordered_options {
     const char *stream, *filter_subject; /* copied; the filter may be NULL */
     int deliver;            /* enum nats_deliver: ALL, NEW, LAST_PER_SUBJECT, FROM_TIME */
-    const char *start_time; /* of FROM_TIME, RFC 3339; borrowed for as long as it lives */
-    uint64_t after_seq;     /* only messages after this one, whatever `deliver` says; 0: any */
+    const char *start_time; /* of FROM_TIME, RFC 3339; borrowed for its lifetime */
+    uint64_t after_seq;     /* only messages after this one, whatever `deliver` is; 0: any */
     bool headers_only;
-    size_t batch; /* 0: that of the puller */
+    size_t batch; /* 0: the puller's default */
     void (*message)(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery);
     void (*caught_up)(void *self); /* may be NULL */
     nats_done_fn *failed;          /* may be NULL */

@@ -1,16 +1,15 @@
 /*
- * parser - what a NATS server sends, cut into frames.
+ * parser - cuts the output of a NATS server into frames.
  *
- * The caller keeps the bytes that have come and hands in all of them that are not used yet:
+ * The caller keeps received bytes and passes all that are not used yet:
  *
  *     nats_parser_init(&parser, payload_max);
  *     while (nats_parser_next(&parser, input, &frame, &used, err) == 0 && frame.kind)
  *         act on the frame, cut `used` bytes from the front of input
  *
- * A frame borrows from the input. When the input ends within a frame, the parser remembers how
- * far it has looked and how much is missing, so slow bytes cost nothing twice; `need` is what
- * the input must have before the next call can give a frame. Lines and payloads are bounded,
- * and an error is for good: the stream cannot be read further.
+ * A frame borrows from the input. When the input ends within a frame, the parser remembers its
+ * position and how much is missing, so bytes are not scanned twice; `need` is the length that the
+ * input must have for the next frame. Lines and payloads are bounded, and errors are permanent.
  *
  * Pure. Memory: none. Threads: one for each parser.
  */
@@ -24,9 +23,9 @@
 
 struct err;
 
-/* Of INFO, which names all servers of a cluster; the rest is far shorter. */
+/* Bytes of INFO, which names all servers of a cluster; other lines are far shorter. */
 #define NATS_LINE_MAX ((size_t)64 << 10)
-/* The largest payload that a server can be configured to allow without a warning. */
+/* The largest payload that a server allows without a warning. */
 #define NATS_PAYLOAD_MAX ((size_t)8 << 20)
 
 enum nats_frame_kind {
@@ -43,8 +42,8 @@ struct nats_frame {
     enum nats_frame_kind kind;
     uint64_t sid;               /* MSG: of the subscription */
     struct str subject, reply;  /* MSG; reply may be empty */
-    struct str header, payload; /* MSG; header is empty unless there was one */
-    struct str text;            /* INFO: JSON; ERR: what it says, without quotes */
+    struct str header, payload; /* MSG; header may be empty */
+    struct str text;            /* INFO: JSON; ERR: its text, without quotes */
 };
 
 struct nats_parser {

@@ -1,23 +1,23 @@
 /*
- * publisher - messages that must get into a stream.
+ * publisher - stores messages in a stream reliably.
  *
  *     nats_publisher_new -> { nats_publisher_send | ready... } -> nats_publisher_free
  *
- * Each message is kept until the server has acknowledged that it is stored; up to `window` of them
- * are under way at once, and when that many are, more leave once half of them are stored. When the
- * connection breaks they are sent again, in their order, with the next one; the same when the
- * stream does not answer for a while. A message with an id is stored once even then, as long as the
- * stream's duplicate window lasts: its ack says so. One without an id may be stored twice.
+ * Each message is kept until the server has acknowledged that it is stored. Up to `window` messages
+ * are in flight; when the window is full, more are sent once half of it is stored. After a lost
+ * connection, or a while without an answer, they are sent again in order. Even then a message with
+ * an id is stored once, within the stream's duplicate window: its ack says so. One without an id
+ * may be stored twice.
  *
- * Messages of one connection are stored in the order in which they were sent, also across
- * reconnects. Where the stream has several replicas and its leader changes, one may be overtaken by
- * the next; `in_order` sends a message only when the one before it on the same subject is stored.
+ * Messages of one connection are stored in the order of sending, even across reconnects. If a
+ * replicated stream changes its leader, one message may overtake another; `in_order` sends a
+ * message only after the one before it on the same subject is stored.
  *
  * The queue is bounded: nats_publisher_send fails with ERR_BUSY when it is full, and `ready` comes
  * when half of it is free again.
  *
- * Memory: messages are copied. May be freed before or after its connection is closed; what is
- * under way calls back with NATS_FAULT_CANCELED. Threads: the loop's.
+ * Memory: messages are copied. May be freed before or after its connection is closed; pending
+ * messages call back with NATS_FAULT_CANCELED. Threads: the loop's.
  */
 #ifndef FLEET_NATS_PUBLISHER_H
 #define FLEET_NATS_PUBLISHER_H
@@ -40,21 +40,21 @@ struct nats_publisher;
 
 /* Zero is the default of each. */
 struct nats_publisher_options {
-    size_t window;    /* messages under way */
-    size_t queue_max; /* messages kept, those under way included; default: 4 windows */
-    size_t bytes_max; /* of all that are kept */
-    int64_t ack_wait; /* before a message is sent again */
-    int64_t give_up;  /* after which a message fails, also without a connection; 0: never */
-    int64_t linger;   /* a message waits that long for more, to leave with them; 0: not at all */
+    size_t window;    /* messages in flight */
+    size_t queue_max; /* messages kept, including those in flight; default: 4 windows */
+    size_t bytes_max; /* of all kept messages */
+    int64_t ack_wait; /* before a message is resent */
+    int64_t give_up;  /* after which a message fails, even without a connection; 0: never */
+    int64_t linger;   /* delay of a message, to send it together with later ones; 0: none */
     bool in_order;
-    const char *stream;        /* acks of others are refused; borrowed; NULL: any */
+    const char *stream;        /* refuse acks of other streams; borrowed; NULL: any */
     void (*ready)(void *self); /* may be NULL */
     void *self;
 };
 
 struct nats_stored_ack {
     uint64_t seq;
-    bool duplicate; /* it was there already */
+    bool duplicate; /* already stored before */
 };
 /* `error` is NULL, or `ack` is. */
 typedef void nats_stored_ack_fn(void *self, const struct nats_error *error,
@@ -68,8 +68,8 @@ struct nats_store {
     struct str subject, payload;
     struct str header; /* by nats_header_add; may be empty */
     struct str id;     /* Nats-Msg-Id, see `id_secret` of struct nats_js; may be empty */
-    /* What the stream must look like, or it refuses with NATS_FAULT_CONFLICT. -1 of expect_*: the
-     * value 0, since zero is "anything". */
+    /* Conditions; else the stream refuses with NATS_FAULT_CONFLICT. -1 in expect_* means 0, since
+     * zero is "anything". */
     int64_t expect_last_seq, expect_last_subject_seq;
     const char *expect_stream, *expect_last_id; /* may be NULL */
 };
@@ -77,14 +77,14 @@ struct nats_store {
 /* `fn` is called exactly once unless this fails. */
 int nats_publisher_send(struct nats_publisher *publisher, const struct nats_store *store,
                         nats_stored_ack_fn *fn, void *self, struct err *err);
-/* What waits for more leaves now. */
+/* Sends delayed messages now. */
 void nats_publisher_hurry(struct nats_publisher *publisher);
-/* Messages that are kept. */
+/* Number of kept messages. */
 size_t nats_publisher_count(const struct nats_publisher *publisher);
 /* Its connection is closed. */
 bool nats_publisher_is_closed(const struct nats_publisher *publisher);
 
-/* Read the answer to a message that was stored in this stream (NULL: any), or the error in it. */
+/* Decodes the ack of a message stored in this stream (NULL: any), or its error. */
 int nats_stored_ack_decode(struct str payload, const char *stream, struct nats_stored_ack *ret_ack,
                            struct nats_error *reterr_error);
 

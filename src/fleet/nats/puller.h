@@ -1,23 +1,22 @@
 /*
- * puller - messages of a consumer, as many at a time as their user can take.
+ * puller - receives messages of a consumer, as many at a time as the user can take.
  *
  *     nats_puller_new -> { message..., nats_puller_done... } -> nats_puller_free
  *
- * `batch` is how many messages the user can hold. Each that was handed over counts until the user
- * says that it is done with it, whatever it told the server (fleet/nats/ack.h); no more than the
- * rest is asked for. The next request leaves when all messages of the last have come and half of
- * the batch is free, so the server delivers while the user works on the rest. For a user that works
- * long on each message (`is_busy`), it leaves as soon as half of the batch is neither held nor to
- * come.
+ * `batch` is how many messages the user can hold. A delivered message counts until
+ * nats_puller_done, independent of its ack (fleet/nats/ack.h); only the rest is requested. The next
+ * request is sent when all messages of the last have come and half of the batch is free, so the
+ * server delivers while the user works on the rest. For a user that works long on each message
+ * (`is_busy`), it is sent as soon as half of the batch is neither held nor requested.
  *
- * While a publisher of the same connection has more to send than its window takes, the next request
- * waits for NATS_PULLER_SHARE_NS for each message that came by the last, unless the user is busy.
+ * While a publisher of the same connection has more messages than its window, the next request
+ * waits NATS_PULLER_SHARE_NS for each message of the last one, unless the user is busy.
  *
- * Requests expire and are made again. The server proves with heartbeats that it has the request;
- * when they stay out (the consumer is gone, there is no right to it, the server lost it), `trouble`
- * is called and the request made again. What the user can fix by making the consumer again goes
- * there, too. `failed` is called once, when asking again cannot help: the consumer was deleted, the
- * request is refused. Reconnects are survived.
+ * Requests expire and are sent again. The server confirms a request with heartbeats; without them
+ * (no consumer, no permission, or the server lost the request) `trouble` is called and the request
+ * sent again. It is also called for problems that creating the consumer again can fix. `failed` is
+ * called once, when a retry cannot help: the consumer was deleted, or the request is refused. It
+ * survives reconnects.
  *
  * Memory: may be freed before or after its connection is closed, and in its own callbacks. Threads:
  * the loop's.
@@ -46,12 +45,12 @@ struct nats_puller;
 struct nats_puller_options {
     const char *stream, *consumer; /* copied; required */
     size_t batch;
-    bool is_busy;               /* work on a message takes as long as its delivery, or longer */
+    bool is_busy;               /* processing a message takes at least as long as its delivery */
     int64_t max_bytes;          /* of one request's messages; 0: no limit */
-    int64_t expires, heartbeat; /* the heartbeat is at most half of the other */
+    int64_t expires, heartbeat; /* the heartbeat is at most half of `expires` */
     nats_msg_fn *message;
     nats_done_fn *trouble, *failed; /* may be NULL */
-    void (*idle)(void *self);       /* the server has nothing for us at the moment; may be NULL */
+    void (*idle)(void *self);       /* the server has no messages at the moment; may be NULL */
     void *self;
 };
 
@@ -59,7 +58,7 @@ struct nats_puller *nats_puller_new(const struct nats_js *js,
                                     const struct nats_puller_options *options, struct err *err);
 void nats_puller_free(struct nats_puller *puller);
 
-/* So many messages are done with. */
+/* `count` messages are processed. */
 void nats_puller_done(struct nats_puller *puller, size_t count);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * stream - where JetStream keeps messages.
+ * stream - creates, updates and reads JetStream streams.
  *
  *     nats_stream_ensure(&js, &(struct nats_stream_config){ .name = "EVENTS", ... }, fn, self, err)
  *
- * What the server answers is compared with what was asked for: see fleet/nats/fields.h. Zero is the
- * default of each setting. Memory: configurations are copied; an answer is valid during its
- * callback. Threads: the loop's.
+ * The server's answer is compared with the request, see fleet/nats/fields.h. Zero is the default of
+ * each setting. Memory: configurations are copied; an answer is valid during its callback. Threads:
+ * the loop's.
  */
 #ifndef FLEET_NATS_STREAM_H
 #define FLEET_NATS_STREAM_H
@@ -31,10 +31,10 @@ struct nats_stream_config {
     const char *name, *description;
     struct nats_texts subjects;
     int retention, storage, discard; /* of the enums above */
-    int compression;                 /* servers from 2.10 on */
+    int compression;                 /* needs server 2.10 */
     int64_t max_consumers, max_msgs, max_bytes, max_age, max_msgs_per_subject, max_msg_size;
     int64_t replicas, duplicate_window;
-    bool keeps_max_bytes; /* nats_stream_ensure: a limit that is there stays */
+    bool keeps_max_bytes; /* nats_stream_ensure: keep an existing limit */
     bool allow_direct, allow_rollup, deny_delete, deny_purge, no_ack, discard_new_per_subject;
     const char *republish_source, *republish_destination;
     bool republish_headers_only;
@@ -43,24 +43,25 @@ struct nats_stream_config {
 struct nats_stream_info {
     int64_t messages, bytes, consumers, subjects;
     uint64_t first_seq, last_seq;
-    const struct value *config; /* as the server has it */
-    const struct value *reply;  /* all of the answer */
+    const struct value *config; /* as stored by the server */
+    const struct value *reply;  /* the whole answer */
 };
 
 /* `error` is NULL, or `info` is. */
 typedef void nats_stream_fn(void *self, const struct nats_error *error,
                             const struct nats_stream_info *info);
 
-/* An equal stream that is there already is fine. */
+/* Succeeds if an equal stream exists. */
 int nats_stream_create(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
 int nats_stream_update(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
-/* Create it, or update one that differs. What cannot be updated fails with both values. A stream
- * never gets a max_bytes below twice of what is in it: a server would delete the rest. */
+/* Creates it, or updates a different one. A difference that cannot be updated fails with both
+ * values. Never sets max_bytes below twice the stored size, because a server would delete the rest.
+ * */
 int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
-/* The same, for those who only need to know that it is there. */
+/* The same, without the information. */
 int nats_stream_ensure_done(const struct nats_js *js, const struct nats_stream_config *config,
                             nats_done_fn *fn, void *self, struct err *err);
 int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn *fn, void *self,
@@ -68,29 +69,29 @@ int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn 
 int nats_stream_delete(const struct nats_js *js, const char *name, nats_done_fn *fn, void *self,
                        struct err *err);
 
-/* Zero is all of it. */
+/* Zero: all messages. */
 struct nats_purge {
-    const char *subject; /* only these; may be a pattern */
-    uint64_t keep;       /* but the last of them */
-    uint64_t below;      /* only what is older than this sequence */
+    const char *subject; /* only this subject; may be a pattern */
+    uint64_t keep;       /* except the last ones */
+    uint64_t below;      /* only messages before this sequence */
 };
 int nats_stream_purge(const struct nats_js *js, const char *name, const struct nats_purge *purge,
                       nats_done_fn *fn, void *self, struct err *err);
 
-/* A message that is stored. */
+/* A stored message. */
 struct nats_stored {
     uint64_t seq;
-    int64_t time; /* nanoseconds since 1970; 0: not told */
+    int64_t time; /* nanoseconds since 1970; 0: not known */
     struct str subject, header, payload;
 };
 typedef void nats_stored_fn(void *self, const struct nats_error *error,
                             const struct nats_stored *stored);
 
-/* Which message: by sequence, the last one of a subject, or its first from a sequence on. */
+/* Selects a message: by sequence, the last one of a subject, or its first from a sequence on. */
 struct nats_which {
     uint64_t seq;
     const char *last_of, *next_of;
-    bool direct; /* any replica may answer; for streams that allow it */
+    bool direct; /* any replica may answer; if the stream allows it */
 };
 int nats_stream_get(const struct nats_js *js, const char *name, const struct nats_which *which,
                     nats_stored_fn *fn, void *self, struct err *err);

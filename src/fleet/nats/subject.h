@@ -1,9 +1,8 @@
 /*
- * subject - names of NATS: tokens with dots between, and patterns of them.
+ * subject - NATS subjects: tokens with dots between, and patterns of them.
  *
- * A token is any bytes but blanks, control characters and dots, and is not empty. In a
- * pattern the token '*' stands for one token, and '>' at the end for one or more. All
- * functions are pure. Threads: any.
+ * A token is not empty, and has no blanks, control characters or dots. In a pattern the token '*'
+ * matches one token, and '>' at the end one or more. Pure. Threads: any.
  */
 #ifndef FLEET_NATS_SUBJECT_H
 #define FLEET_NATS_SUBJECT_H
@@ -12,18 +11,18 @@
 
 #include "core/base/str.h"
 
-/* Longer ones are refused: the server's own limit for a line is 4096. */
+/* Longer subjects are refused: the server's limit for a line is 4096. */
 #define NATS_SUBJECT_MAX 2048
 
-/* What a message can be published to: tokens, no wildcards. */
+/* Valid for publishing: tokens, no wildcards. */
 bool nats_subject_is_plain(struct str subject);
-/* What can be subscribed to: tokens, wildcards as whole tokens only. */
+/* Valid for subscribing: tokens, and wildcards as whole tokens. */
 bool nats_subject_is_pattern(struct str subject);
 /* One token, no wildcard: names of streams, consumers, buckets and queues. */
 bool nats_subject_is_token(struct str token);
 
 bool nats_subject_match(struct str pattern, struct str subject);
-/* The token with this number, from 0; a NULL view when there are fewer. */
+/* The token with this number, from 0; a NULL view: fewer tokens. */
 struct str nats_subject_token(struct str subject, size_t number);
 
 #endif

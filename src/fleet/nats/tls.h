@@ -1,8 +1,8 @@
 /*
- * tls - whom to trust and who we are, for any number of connections.
+ * tls - trusted CAs and our certificate, for any number of connections.
  *
- * TLS 1.3 at least; the server's certificate must be signed by a CA of ours and name the host, or
- * the IP address, that the connection goes to. Our own certificate is optional.
+ * At least TLS 1.3. The server's certificate must be signed by a trusted CA and name the host or IP
+ * address of the connection. Our own certificate is optional.
  *
  * Memory: must outlive the connections that use it. Threads: one loop's.
  */
@@ -15,7 +15,7 @@ struct err;
 struct nats_tls;
 struct ssl_ctx_st;
 
-/* Authorities: all that are given count; when none is, those of the system. */
+/* CAs: all given ones; if none is given, those of the system. */
 struct nats_tls_options {
     const char *ca_file, *ca_dir;
     struct str ca_pem; /* in memory */
@@ -27,8 +27,7 @@ struct nats_tls_options {
 /* NULL and an error that names the file. */
 struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err *err);
 void nats_tls_free(struct nats_tls *tls);
-/* Use these from the next handshake on; what stands goes on as it is. On failure nothing changes.
- */
+/* Applies to future handshakes; open connections are unaffected. A failure changes nothing. */
 int nats_tls_change(struct nats_tls *tls, const struct nats_tls_options *options, struct err *err);
 
 /* For the transport. */

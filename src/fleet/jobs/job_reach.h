@@ -1,16 +1,15 @@
 /*
- * job_reach - what a function can run besides itself, so that a policy about one function cannot be
- * walked around by another.
+ * job_reach - which functions a function can run, so that it cannot be used to bypass a policy.
  *
- * Each function of the fleet has a class. The table names every function that there is: one that is
- * missing can run anything, until it has a row (tests/unit/fleet/jobs/test_job_reach.c compares it
- * with the modules and functions of the programs).
+ * Each function has a class. The table names every function; a missing one counts as REACH_ANYTHING
+ * (tests/unit/fleet/jobs/test_job_reach.c compares the table with the modules and functions of the
+ * programs).
  *
- *     REACH_ITSELF     no other function, and no command that whoever asks names
- *     REACH_COMMANDS   a command that whoever asks names: all of these are one function
- *     REACH_STORED     what is stored says: trees of states, entries of the schedule
- *     REACH_NAMED      functions that its arguments name
- *     REACH_ANYTHING   a text of whoever asks, with states or templates
+ *     REACH_ITSELF     no other function, and no command from the caller
+ *     REACH_COMMANDS   a command from the caller: all of these count as one function
+ *     REACH_STORED     stored trees of states, entries of the schedule
+ *     REACH_NAMED      functions named in its arguments
+ *     REACH_ANYTHING   states or templates from the caller
  *
  * Some arguments lead further with any function: guards run commands, templates call functions,
  * fire_event sends an event.
@@ -39,20 +38,20 @@ enum job_reach_class {
 /* Stands for all of REACH_COMMANDS, and for what REACH_ANYTHING can do. */
 #define REACH_COMMAND "cmd.run"
 
-/* REACH_ANYTHING for one that has no row. */
+/* REACH_ANYTHING for a function without a row. */
 enum job_reach_class job_reach_find(const char *function);
 bool job_reach_has(const char *function);
 
 /* What a job can run. */
 struct reached {
-    VEC(const char *) functions; /* its own, those that it names, those that masters run for it */
-    bool commands;               /* of whoever asks */
-    bool stored;                 /* what is stored says */
+    VEC(const char *) functions; /* its own, named ones, those that masters run for it */
+    bool commands;               /* from the caller */
+    bool stored;                 /* stored states or entries */
     bool anything;
 };
 void job_reach_trace(struct arena *arena, const struct job *job, struct reached *ret);
 
-/* Does one of the globs match something that the job can run? */
+/* Do the globs match a function that the job can run? */
 bool job_reach_meets(const struct reached *reached, const struct param_strs *globs);
 
 #endif

@@ -1,21 +1,20 @@
 /*
- * policy - what an operator may do: their role, functions and targets against what they ask for.
+ * policy - decides what an operator may do, by their role, functions and targets.
  *
- * Operators with a name publish below zester.operator.<name> only; a master derives the name from
- * the subject, which the servers enforce, and asks here. What follows the name is the subject that
- * is meant: rows of a table say which can be asked for, by whom, and what is looked at. Reading is
- * by stream.
+ * Named operators publish below zester.operator.<name> only. A master takes the name from the
+ * subject, which the servers enforce, and asks here. The requested subject follows the name: a
+ * table says which subjects may be requested, by which roles, and on what conditions. Reading is
+ * permitted by stream.
  *
  *     policy_find_act(kind) -> policy_decide(policy, &question, &why)
  *
- * Programs have the same policies: what an API token may do is decided here as well
- * (fleet/master/api/access.h).
+ * API tokens have the same policies (fleet/master/api/access.h).
  *
- * A job is judged by all that it can run (fleet/jobs/job_reach.h): functions that it names must be
- * allowed as its own, and so must the gate and the revert of a rollout (fleet/jobs/rollout.h),
- * which masters run for it; what can run anything needs REACH_COMMAND. Published states are what
- * those who publish them say: who may apply them may do all that they do. A second person is needed
- * for whatever could do what needs one, published states included.
+ * A job is judged by everything it can run (fleet/jobs/job_reach.h): the functions it names must be
+ * permitted, and so must the gate and the revert of a rollout (fleet/jobs/rollout.h), which masters
+ * run for it; a job that can run anything needs REACH_COMMAND. Published states are trusted: an
+ * operator who may apply them may do all that they do. A job needs a second person if anything it
+ * can run needs one, including published states.
  *
  * Pure. Memory: none is kept. Threads: any.
  */
@@ -33,31 +32,31 @@
 struct err;
 struct job;
 
-/* What a verdict depends on, beyond the role. */
+/* Conditions beyond the role. */
 enum policy_ground {
-    POLICY_ROLE,     /* nothing */
+    POLICY_ROLE,     /* none */
     POLICY_JOB,      /* the function and the targets of the job */
-    POLICY_OWNER,    /* who has dispatched the job */
-    POLICY_APPROVAL, /* the job that waits, and who asked for it */
+    POLICY_OWNER,    /* the owner of the job */
+    POLICY_APPROVAL, /* the waiting job, and who requested it */
     POLICY_EVENT,    /* the function POLICY_EVENT_FUNCTION */
 };
 
-/* An event starts what rules say: whoever is limited to some functions needs this one, too. */
+/* Events trigger rules, so an operator limited to some functions needs this one, too. */
 #define POLICY_EVENT_FUNCTION "event.send"
 
-/* Something that can be asked for through a master. */
+/* An action that can be requested from a master. */
 struct policy_act {
     enum subject_kind kind;
     const char *name; /* as in the audit: "job.dispatch" */
     unsigned roles;   /* 1 << enum operator_role */
     enum policy_ground ground;
 };
-/* NULL: nobody with a name may. */
+/* NULL: no named operator may. */
 const struct policy_act *policy_find_act(enum subject_kind kind);
 
 /* May a role read the stream? */
 bool policy_may_read(enum operator_role role, struct str stream);
-/* May it read this one message of a stream that it may not read? */
+/* May a role read this one message of a stream that it may not read? */
 struct reading;
 bool policy_may_read_one(enum operator_role role, const struct reading *reading);
 
@@ -65,23 +64,23 @@ struct policy_question {
     const struct policy_act *act;
     const struct job *job;    /* POLICY_JOB and POLICY_APPROVAL */
     struct param_strs inside; /* the same: the peels of the policy's target, sorted */
-    const char *person;       /* whose job it is; POLICY_APPROVAL: who asked for it */
+    const char *person;       /* owner of the job; POLICY_APPROVAL: who requested it */
     int64_t now;              /* seconds since 1970 */
-    bool has_token;           /* it came with a token of the configuration: keys do not count */
+    bool has_token;           /* requested with an API token: keys do not matter */
 };
 
 enum policy_verdict {
     POLICY_ALLOWED,
     POLICY_REFUSED, /* the reason is in `why` */
-    POLICY_WAITS,   /* for a second person */
+    POLICY_WAITS,   /* for a second person's approval */
 };
 
-/* Is the operator known to us, with credentials that count? Fails with the reason. */
+/* Checks that the operator exists and has valid credentials. Fails with the reason. */
 int policy_check_person(const struct operator_policy *policy, int64_t now, struct err *why);
-/* May the role do it at all? Fails with the reason. */
+/* Checks that the role may do it. Fails with the reason. */
 int policy_check_role(const struct operator_policy *policy, const struct policy_act *act,
                       struct err *why);
-/* All of it. */
+/* All checks. */
 enum policy_verdict policy_decide(const struct operator_policy *policy,
                                   const struct policy_question *question, struct err *why);
 

@@ -1,11 +1,11 @@
 /*
- * reading - what an operator may ask of JetStream, through a master: the last tokens of
+ * reading - the JetStream requests that an operator may send through a master: the last tokens of
  * zester.operator.<name>.js.<verb>.<stream>[.<consumer>].
  *
- * Reading is not harmless as it is. Whoever makes a consumer says on which subject the server
- * publishes what it delivers, and whoever takes from a consumer of masters takes events from them.
- * So verbs are those of a table, consumers have the names that readers choose
- * (fleet/nats/ordered.h), and the configuration of one is written anew from what may be chosen.
+ * Reading is not harmless. The creator of a consumer chooses the subject of its deliveries, and
+ * reading from a master's consumer takes events from the master. So the verbs are limited by a
+ * table, consumers must have reader names (fleet/nats/ordered.h), and their configuration is
+ * rebuilt from the permitted fields.
  *
  *     reading_parse -> policy_may_read(role, reading.stream)
  *                   -> reading_narrow -> policy_may_read_one(role, &reading)
@@ -24,14 +24,14 @@ struct arena;
 struct buf;
 struct err;
 
-/* What the subjects of reading begin with, after the name of the operator. */
+/* Prefix of reading subjects, after the operator's name. */
 #define READING_PREFIX "js"
 
 enum reading_verb {
     READING_STREAM_INFO,
-    READING_MESSAGE,         /* one that is stored */
+    READING_MESSAGE,         /* one stored message */
     READING_CONSUMER_CREATE, /* for a reader */
-    READING_CONSUMER_NEXT,   /* messages of it */
+    READING_CONSUMER_NEXT,   /* its messages */
     READING_CONSUMER_DELETE,
     READING_CONSUMER_INFO, /* of any consumer */
 };
@@ -43,15 +43,15 @@ struct reading {
     struct str subject;          /* reading_narrow: only the last message of it; else empty */
 };
 
-/* `tokens` follow READING_PREFIX and its dot. False: nothing that may be asked for. */
+/* `tokens` follow READING_PREFIX and its dot. False: not permitted. */
 bool reading_parse(struct str tokens, struct reading *ret_reading);
-/* Of a stream that is not read whole, one message may be: the last of a subject. False: the body
- * asks for something else. */
+/* Narrows a request to one message, the last of a subject, for a stream that may not be read whole.
+ * False: the body requests something else. */
 bool reading_narrow(struct arena *arena, struct str body, struct reading *reading);
-/* Append the subject to ask JetStream at. */
+/* Appends the subject of the JetStream request. */
 void reading_print_subject(const struct reading *reading, struct buf *out);
-/* Append the body to ask with: `body` as it is, or for a consumer what may be chosen of it, or what
- * was narrowed. Fails with ERR_INVALID. */
+/* Appends the body of the request: `body` unchanged, its permitted fields for a consumer, or the
+ * narrowed one. Fails with ERR_INVALID. */
 int reading_print_body(struct arena *arena, const struct reading *reading, struct str body,
                        struct buf *out, struct err *err);
 

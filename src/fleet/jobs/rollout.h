@@ -1,12 +1,11 @@
 /*
- * rollout - how a job goes through its targets: waves, how many may fail, a pause and a gate
- * between two waves, and what is reverted when too many fail.
+ * rollout - how a job proceeds through its targets: waves, permitted failures, a pause and a gate
+ * between waves, and what to revert after too many failures.
  *
- * It is said in texts of the job's metadata (JOB_BATCH, JOB_PAUSE, JOB_GATE, JOB_REVERT), so that
- * it is on record and whichever master has the job goes on with it. A gate is a function that has
- * to succeed on the peels of a wave before the next one begins. What a master does for a rollout,
- * gates and the revert, are jobs with ids that follow from it: a master that takes it over finds
- * them.
+ * It is stored in the job's metadata (JOB_BATCH, JOB_PAUSE, JOB_GATE, JOB_REVERT), so any master
+ * that owns the job can continue it. A gate is a function that must succeed on the peels of a wave
+ * before the next one begins. Gates and the revert are jobs with derived ids, so a master that
+ * takes over finds them.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -23,10 +22,10 @@
 struct err;
 struct job;
 
-/* In the metadata, of masters. */
-#define ROLLOUT_STOPPED "stopped"    /* of the rollout: why it was */
-#define ROLLOUT_JOB     "revert_job" /* the same: the job that reverts it */
-#define ROLLOUT_OF      "rollout"    /* of a gate and a revert: whose */
+/* Metadata keys set by masters. */
+#define ROLLOUT_STOPPED "stopped"    /* of the rollout: why it stopped */
+#define ROLLOUT_JOB     "revert_job" /* of the rollout: the job that reverts it */
+#define ROLLOUT_OF      "rollout"    /* of a gate or a revert: its rollout */
 
 #define ROLLOUT_PAUSE_MAX INT64_C(86400)
 #define ROLLOUT_GATE_MAX  1024
@@ -36,10 +35,10 @@ struct job;
 
 enum rollout_revert {
     ROLLOUT_KEEP,
-    ROLLOUT_WAVE, /* what the job has changed in the wave that failed */
-    ROLLOUT_ALL,  /* what it has changed in all waves */
+    ROLLOUT_WAVE, /* the job's changes in the failed wave */
+    ROLLOUT_ALL,  /* the job's changes in all waves */
 };
-/* NULL and "" are ROLLOUT_KEEP. False: no such word. */
+/* NULL and "" are ROLLOUT_KEEP. False: unknown word. */
 bool rollout_revert_find(const char *word, enum rollout_revert *ret);
 
 struct rollout {
@@ -51,20 +50,20 @@ struct rollout {
     enum rollout_revert revert;
 };
 
-/* What the metadata says; texts that make no sense count as if they were not there. */
+/* Reads the metadata; ignores invalid texts. */
 void rollout_read(const struct job *job, struct rollout *ret);
 /* Is it a function whose runs can be reverted? */
 bool rollout_runs_states(const char *function);
-/* Do they make sense? Fails with ERR_INVALID or ERR_LIMIT. */
+/* Checks the metadata. Fails with ERR_INVALID or ERR_LIMIT. */
 int rollout_check(const struct job *job, struct err *err);
-/* The whole time that it may take, in nanoseconds: all waves, gates and pauses, and the time for
- * which it is kept for absent peels. `timeout` is that of a wave. */
+/* The maximum duration in nanoseconds: all waves, gates and pauses, and the queue time for absent
+ * peels. `timeout` is that of a wave. */
 int64_t rollout_time(const struct job *job, int64_t timeout);
 
 /* The jobs of a rollout. */
 void rollout_gate_id(const char *jid, size_t wave, char id[static EVENT_JID_SIZE]);
 void rollout_revert_id(const char *jid, char id[static EVENT_JID_SIZE]);
-/* Is it a key that masters add to the metadata of a job that they have? */
+/* Is it a metadata key that masters add to their jobs? */
 bool rollout_is_remark(const char *key);
 
 #endif

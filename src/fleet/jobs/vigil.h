@@ -1,17 +1,17 @@
 /*
- * vigil - which other masters are gone, by the signs of life that all of them write to one log.
+ * vigil - detects lost masters, by the heartbeats that all masters write to one log.
  *
- * Silence alone proves nothing: while the log has no leader, or its messages do not come, nobody is
- * heard. So silence is measured by our own signs of life, which take the same way: a master is gone
- * when so many of ours have come back since its last one, over a time that is long enough. While
- * the log stands still, so does the vigil.
+ * Silence alone proves nothing: without a leader of the log, or without its messages, no master is
+ * heard. So silence is measured by our own heartbeats, which take the same path: a master is lost
+ * when enough of ours, over a long enough time, have come back since its last one. While the log
+ * stands still, so does the vigil.
  *
- * A master that has just started has not listened for long. So each sign of life says since when
- * the log has taken signs without a gap, as its writer knows from the one before: when that is long
+ * A master that has just started has not listened for long. So each heartbeat carries the time
+ * since when the log has had no gap, as its writer knows from the one before: if that is long
  * enough, it counts as if we had listened.
  *
- * For the same reason others may think that we are gone when ours did not come back for long. That
- * is a doubt: what others may have taken over meanwhile has to be looked at.
+ * For the same reason other masters may consider us lost when ours do not come back for long. That
+ * is a doubt: jobs may have been taken over meanwhile and must be checked.
  *
  *     vigil_init -> { vigil_note, vigil_part, vigil_is_gone }... -> vigil_done
  *
@@ -27,48 +27,48 @@
 #include "core/base/map.h"
 #include "core/base/str.h"
 
-/* Of our own signs since the last one of another, and the time between them. */
+/* Our own heartbeats since the last one of another master, and the time they span. */
 #define VIGIL_BEATS      4
 #define VIGIL_SILENCE_NS (INT64_C(15) * 1000000000)
-/* Those that come at once, because they were held up, count as one. */
+/* Delayed heartbeats that arrive together count as one. */
 #define VIGIL_APART_NS (INT64_C(4) * 1000000000)
-/* Our own did not come back for so long: shorter than the silence, so that we doubt in time. */
+/* Time without our own heartbeats: shorter than the silence, to doubt in time. */
 #define VIGIL_DOUBT_NS (INT64_C(10) * 1000000000)
-/* Signs of life with no more time between them are without a gap; and how long that must last. */
+/* Maximum distance of heartbeats without a gap; and how long that must last. */
 #define VIGIL_GAP_NS    (INT64_C(7) * 1000000000)
 #define VIGIL_STEADY_NS (INT64_C(20) * 1000000000)
-/* Whoever is gone is forgotten after this. */
+/* A lost master is forgotten after this. */
 #define VIGIL_MEMORY_NS (4 * VIGIL_SILENCE_NS)
 
 struct vigil {
     const char *self_id; /* borrowed */
     struct map others;   /* struct vigil_other by id */
-    uint64_t beats;      /* of our own, that count */
-    int64_t first, last; /* when those came */
-    int64_t heard;       /* when the last one came, whether it counts or not */
-    uint64_t doubts;     /* how often there was one */
-    /* The log, by its own clock: it has taken signs of life without a gap between these. */
+    uint64_t beats;      /* our own heartbeats that count */
+    int64_t first, last; /* of these */
+    int64_t heard;       /* time of our last one, counted or not */
+    uint64_t doubts;     /* number of doubts */
+    /* By the log's clock: no gap between these. */
     int64_t log_since, log_last;
-    int64_t log_heard; /* by ours, when the last one came; 0: none did */
+    int64_t log_heard; /* by our clock, time of the last heartbeat; 0: none */
 };
 
 struct vigil_sign {
     struct str id;
-    int64_t now;    /* when it came, by our clock */
-    int64_t stored; /* when it was stored, by that of the log: nanoseconds since 1970 */
-    int64_t since;  /* the log had no gap, says the writer; 0: it does not know */
+    int64_t now;    /* arrival, by our clock */
+    int64_t stored; /* storage time, by the log's clock, in nanoseconds since 1970 */
+    int64_t since;  /* start of the log without a gap, by its writer; 0: not known */
 };
 
 void vigil_init(struct vigil *vigil, const char *self_id);
 void vigil_done(struct vigil *vigil);
 
-/* A sign of life has come, of whomever, in the order of the log. */
+/* A heartbeat of any master has arrived, in the order of the log. */
 void vigil_note(struct vigil *vigil, const struct vigil_sign *sign);
-/* For the next sign of ours: since when the log has had no gap; 0: not known. */
+/* For our next heartbeat: since when the log has had no gap; 0: not known. */
 int64_t vigil_since(const struct vigil *vigil, int64_t now);
-/* A master has said that it ends. */
+/* A master has announced its shutdown. */
 void vigil_part(struct vigil *vigil, struct str id, int64_t now);
-/* One that was never heard counts as heard just before our first sign of life, unless the log had
+/* A master that was never heard counts as heard just before our first heartbeat, unless the log had
  * no gap for long. */
 bool vigil_is_gone(const struct vigil *vigil, struct str id);
 

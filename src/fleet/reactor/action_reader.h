@@ -7,7 +7,7 @@
 #include "core/data/params.h"
 #include "fleet/reactor/action.h"
 
-/* What a field of a block is read with. */
+/* Context for reading fields of a block. */
 struct action_reader {
     struct arena *arena;
     const char *name;          /* of the action */
@@ -20,10 +20,11 @@ struct action_reader {
 #define ACTION_LOCAL "local."
 
 int action_read_fields(const struct action_reader *r, const struct param *table, void *args);
-/* Null when there is none. */
+/* Null for a missing value. */
 struct value action_value(const struct value *v);
 
-/* --- action_dispatch.c: what becomes a job ------------------------------------------------- */
+/* --- action_dispatch.c: actions that make jobs -------------------------------------------------
+ * */
 
 /* Of dispatch.module and dispatch.state. */
 struct action_dispatch_fields {

@@ -1,12 +1,11 @@
 /*
- * awaited - what a template sees of the jobs that blocks of its file wait for: `outcomes`.
+ * awaited - the template variable `outcomes`: the jobs that blocks of the file wait for.
  *
  *     outcomes.deploy      { status ok jid targets returned succeeded failed }
  *
- * Every name has an outcome. That of a block which has not ended is assumed: `pending`, or, when a
- * file is rehearsed before anything of it runs, each way in which a job can end. So a mistake in a
- * branch that is taken later is found in time. Names that were looked up are kept, since a name
- * that belongs to no block is a mistake.
+ * Every name has an outcome. For an unfinished block it is assumed: `pending`, or, in the rehearsal
+ * before a file runs, every possible end of a job in turn. So mistakes in later branches are found
+ * in time. Names that were looked up are recorded, since a name without a block is a mistake.
  *
  * Pure. Memory: the arena. Threads: one at a time.
  */
@@ -26,14 +25,14 @@ struct arena;
 
 /* How the job of a block ended. */
 struct awaited_end {
-    const char *status; /* of the job, or why there is none: "no_targets", "aborted", "error" */
-    bool is_ok;         /* every target has succeeded */
+    const char *status; /* of the job, or why there was none: "no_targets", "aborted", "error" */
+    bool is_ok;         /* every target succeeded */
     const char *jid;    /* "": none */
     int64_t targets, returned, succeeded;
     struct param_strs failed; /* peels, AWAITED_FAILED_MAX at most */
 };
 
-/* The outcome as templates see it; texts are borrowed. */
+/* The outcome for templates; texts are borrowed. */
 struct value awaited_value(struct arena *arena, const struct awaited_end *end);
 
 struct awaited {
@@ -43,7 +42,7 @@ struct awaited {
     VEC(struct str) names;             /* that were looked up */
 };
 
-/* What may be assumed; the first is `pending`. */
+/* Possible assumptions; the first is `pending`. */
 extern const struct awaited_end awaited_worlds[];
 extern const size_t awaited_world_count;
 

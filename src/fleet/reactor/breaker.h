@@ -1,10 +1,10 @@
 /*
- * breaker - stops a rule that fires too often: a loop that no count of depth can see.
+ * breaker - stops a rule that fires too often: a loop that the depth limit cannot detect.
  *
- * Fires that were completed in the last minute are counted for each rule. More than `rate` open the
- * breaker of the rule for the cooldown; after that it begins anew. In two phases, as throttle.h:
- * reserved before, confirmed after. Reserved fires count as if they were completed when others ask,
- * so that at most rate + 1 fire in a minute, however many run at once.
+ * Counts the completed fires of each rule in the last minute. More than `rate` open the rule's
+ * breaker for the cooldown; then it starts afresh. Like throttle.h it has two phases: reserve
+ * before, confirm after. Reserved fires count as completed for others, so at most rate + 1 fire in
+ * a minute, however many run at once.
  *
  *     breaker_reserve(rule) -> breaker_confirm | breaker_cancel
  *
@@ -33,14 +33,14 @@ void breaker_done(struct breaker *breaker);
 
 /* False: it is open. */
 bool breaker_reserve(struct breaker *breaker, const char *rule, int64_t now);
-/* It has fired. True when that was one too many, and opened it. */
+/* It has fired. True: that was one too many and opened the breaker. */
 bool breaker_confirm(struct breaker *breaker, const char *rule, int64_t now);
 /* It has not fired. */
 void breaker_cancel(struct breaker *breaker, const char *rule);
 
-/* Close those whose cooldown has passed, also when nothing happens. True when one was closed. */
+/* Closes breakers after their cooldown, even without events. True: closed one. */
 bool breaker_sweep(struct breaker *breaker, int64_t now);
-/* Call `fn` with each rule that has fired or was open. */
+/* Calls `fn` for each rule that has fired or was open. */
 void breaker_each(const struct breaker *breaker,
                   void (*fn)(void *user, struct str rule, bool is_open), void *user);
 

@@ -1,5 +1,5 @@
 /*
- * event gate - what an event must pass before rules see it, in a fixed order.
+ * event gate - checks of an event before rules see it, in a fixed order.
  *
  *     subject    one of the four shapes                        malformed
  *     payload    an event                                      decode
@@ -7,10 +7,10 @@
  *     origin     a peel that was not revoked                   revoked
  *     depth      below the cap of chains                       depth
  *     rate       tokens of its source                          ratelimit
- *     age        not too old; without a time: any               stale
+ *     age        not too old; any, without a time           stale
  *
- * Sources are origins; events of the life of jobs have a bucket of their own, so that many jobs do
- * not use up the tokens of other events that masters make. What does not pass is dropped for good.
+ * Sources are origins; job lifecycle events have their own bucket, so that many jobs do not use up
+ * the tokens of other events of masters. Events that fail a check are dropped for good.
  *
  * Pure: clocks are handed in. Memory: event_gate_done frees; events live in the arena that is given
  * and borrow from their payload. Threads: one.
@@ -37,7 +37,7 @@ enum event_gate_drop {
     EVENT_GATE_DEPTH,
     EVENT_GATE_RATELIMIT,
     EVENT_GATE_STALE,
-    EVENT_GATE_BACKPRESSURE, /* the workers are full: not a drop for good, and not made here */
+    EVENT_GATE_BACKPRESSURE, /* the workers are busy: a temporary drop, not made here */
 };
 #define EVENT_GATE_DROPS (EVENT_GATE_BACKPRESSURE + 1)
 /* "malformed", ...: the label of metrics. */
@@ -47,7 +47,7 @@ struct event_gate_options {
     int64_t max_chain_depth;
     int64_t source_rate;                              /* events a minute; 0: no limit */
     int64_t max_event_age;                            /* nanoseconds; 0: no limit */
-    bool (*is_revoked)(void *user, const char *peel); /* NULL: none is */
+    bool (*is_revoked)(void *user, const char *peel); /* NULL: none revoked */
     void *user;
 };
 
@@ -62,8 +62,8 @@ struct event_gate_delivery {
     int64_t monotonic, wall;
 };
 
-/* What is known of the event: all of it when it passed; `source.key` is NULL when the subject is
- * malformed, `event.id` when the payload is not an event. */
+/* Known parts of the event, all if it passed; `source.key` is NULL for a malformed subject,
+ * `event.id` if the payload is not an event. */
 struct event_gate_event {
     struct event_source source;
     struct event event; /* its depth is never negative */
@@ -72,9 +72,9 @@ struct event_gate_event {
 void event_gate_init(struct event_gate *event_gate, const struct event_gate_options *options);
 void event_gate_done(struct event_gate *event_gate);
 
-/* Is it one of the life of a job? */
+/* Is it a job lifecycle event? */
 bool event_gate_is_lifecycle(const struct event_source *source);
-/* Does it come with each job, or when peels come and go? */
+/* Does it come with each job or each presence change? */
 bool event_gate_is_routine(const struct event_source *source);
 
 enum event_gate_drop event_gate_check(struct event_gate *event_gate, struct arena *arena,

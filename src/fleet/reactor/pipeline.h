@@ -28,12 +28,13 @@ struct reaction_run_send;
 struct rule_set;
 struct value;
 
-/* Pause before a message is delivered again after a failure that may pass. */
+/* Pause before redelivery after a temporary failure. */
 #define PIPELINE_NAK_NS (INT64_C(10) * 1000000000)
-/* Times that the server delivers a message. */
+/* Maximum deliveries of a message. */
 #define PIPELINE_DELIVERIES_MAX 5
 
-/* The first group begins something that ends, now or later, with a call on the flight. */
+/* Each of the first group begins an operation that ends, now or later, with a call on the reaction
+ * run. */
 struct pipeline_effects {
     /* reaction_run_render in any thread, then reaction_run_rendered. */
     void (*render)(void *user, struct reaction_run *reaction_run);
@@ -44,7 +45,7 @@ struct pipeline_effects {
                    const struct action_enroll *action);
     void (*send)(void *user, struct reaction_run *reaction_run,
                  const struct reaction_run_send *send);
-    /* Wait for a job that was dispatched; then reaction_run_job_ended. */
+    /* Wait for a dispatched job; then reaction_run_job_ended. */
     void (*await)(void *user, struct reaction_run *reaction_run,
                   const struct reaction_run_job *job);
 
@@ -53,7 +54,7 @@ struct pipeline_effects {
                 const char *message);
     /* The breaker of a rule has opened. */
     void (*opened)(void *user, const char *rule);
-    /* Acknowledge it or let it come again; the flight is freed after this. */
+    /* Acknowledge the message, or ask for redelivery; then the run is freed. */
     void (*end)(void *user, struct reaction_run *reaction_run, const struct reaction_run_end *end);
     /* Facts of a peel, a map that lives as long as the arena; NULL: none. */
     const struct value *(*facts)(void *user, struct arena *arena, const char *peel);
@@ -78,7 +79,7 @@ struct pipeline {
     struct breaker breaker;
     struct rule_set *rules; /* NULL: none yet */
     struct arena scratch;
-    size_t flights; /* in the air */
+    size_t flights; /* running */
 };
 
 void pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
@@ -92,16 +93,17 @@ struct pipeline_delivery {
     struct str subject, payload;
     unsigned number;    /* 1: the first time */
     uint64_t seq;       /* of the message in its stream */
-    const char *parent; /* the id of the event that caused it, as a header says; NULL: none */
+    const char *parent; /* the id of its cause, from a header; NULL: none */
 };
 
 struct pipeline_verdict {
-    enum event_gate_drop drop;            /* EVENT_GATE_PASS: it was not dropped */
-    size_t matches;                       /* rules */
-    const struct event_gate_event *event; /* good until the next call, or as long as its flight */
-    struct reaction_run *reaction_run;    /* NULL: acknowledge it now */
+    enum event_gate_drop drop; /* EVENT_GATE_PASS: not dropped */
+    size_t matches;            /* rules */
+    const struct event_gate_event
+        *event; /* valid until the next call, or as long as its reaction run */
+    struct reaction_run *reaction_run; /* NULL: acknowledge it now */
 };
-/* A flight begins with reaction_run_begin, when there is a worker for it. */
+/* A run begins with reaction_run_begin, once a worker is free. */
 void pipeline_accept(struct pipeline *pipeline, const struct pipeline_delivery *delivery,
                      struct pipeline_verdict *ret_verdict);
 

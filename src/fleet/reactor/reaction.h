@@ -1,21 +1,21 @@
 /*
- * reaction - a reaction file and an event make a list of actions.
+ * reaction - turns a reaction file and an event into a list of actions.
  *
  * The file is a template. It sees `event` with id, tag, peel (empty for masters and operators),
  * origin, depth, ts and data; `tag` and `data`, which are the same as in `event`; and
  * `origin_facts`, the facts of the peel; and `outcomes` (fleet/reactor/awaited.h). Nothing else: no
- * modules, no files, no randomness, since an event that is delivered again must find the same
- * actions. What is rendered is a map of blocks, each with one action; nothing at all means no
- * actions. One mistake, and there are none.
+ * modules, no files, no randomness, since a redelivered event must get the same actions. The file
+ * renders to a map of blocks, each with one action; an empty one has no actions. After any mistake
+ * there are none.
  *
- * A file that speaks of outcomes is read again whenever a job that it waits for has ended; before
- * anything of it runs, it is rehearsed with every way in which jobs can end.
+ * A file that uses outcomes is read again whenever a job that it waits for has ended. Before it
+ * runs, it is rehearsed with every possible end of its jobs.
  *
  *     struct reaction_env *env = reaction_env_new(&options);      one for each thread
  *     status = reaction_read(env, &arena, rule->file, &event, &reaction, &diags);
  *
- * Pure: the clock is handed in. Memory: an environment keeps parsed templates; actions are in the
- * arena. Threads: one environment is used by one at a time.
+ * Pure: the clock is handed in. Memory: an environment caches parsed templates; actions are in the
+ * arena. Threads: one at a time for each environment.
  */
 #ifndef FLEET_REACTOR_REACTION_H
 #define FLEET_REACTOR_REACTION_H
@@ -29,35 +29,35 @@ struct reaction_env;
 struct rule_file;
 
 #define REACTION_TIME_MAX    (INT64_C(30) * 1000000000)
-#define REACTION_TEXT_MAX    ((size_t)1 << 20)  /* bytes that are rendered */
+#define REACTION_TEXT_MAX    ((size_t)1 << 20)  /* bytes of the rendered text */
 #define REACTION_MEMORY_MAX  ((size_t)64 << 20) /* of a rendering */
 #define REACTION_ACTIONS_MAX 256
-#define REACTION_WAITS_MAX   16 /* blocks that wait */
+#define REACTION_WAITS_MAX   16 /* waiting blocks */
 
 struct reaction_options {
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
     bool (*is_stopped)(void *user); /* end a rendering early; NULL: never */
     void *user;
     const struct value *groups; /* of targets; NULL: none. Borrowed */
-    bool lenient;               /* what is missing is empty: for reaction_check */
+    bool lenient;               /* missing values are empty: for reaction_check */
 };
 
 struct reaction_env *reaction_env_new(const struct reaction_options *options);
 void reaction_env_free(struct reaction_env *env);
 
-/* Whom and what the actions are about. */
+/* The event for the template. */
 struct reaction_event {
     const struct event_source *source;
     const struct event *event;
     const struct value *facts;    /* of the peel, a map; NULL: none */
-    const struct value *outcomes; /* of blocks that have ended, a map; NULL: nothing was run yet */
+    const struct value *outcomes; /* of ended blocks, a map; NULL: nothing has run yet */
 };
 
 enum reaction_status { REACTION_OK, REACTION_RENDER_ERROR, REACTION_VALIDATE_ERROR };
 
 struct reaction {
     VEC(struct action) actions; /* in the order of the file */
-    size_t sure; /* the others depend on outcomes that are not known; 0: none of them does */
+    size_t sure;                /* the rest depends on unknown outcomes; 0: none does */
 };
 
 /* All mistakes are in `diags`. */
@@ -65,13 +65,12 @@ enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena
                                    const struct rule_file *file, const struct reaction_event *event,
                                    struct reaction *ret_reaction, struct diags *diags);
 
-/* Has it to be read again when a job that it waits for has ended? */
+/* Must it be read again after a job that it waits for? */
 bool reaction_uses_outcomes(const struct rule_file *file);
 
-/* What can be said of a file without an event, in a lenient environment: all of it when it is not a
- * template; else its syntax, the names of the actions and fields that come out with no data, and
- * the lines without expressions, in blocks that have no statement inside. `ret_reaction` gets the
- * actions that came out and have no mistake. */
+/* Checks a file without an event, in a lenient environment: completely if it is not a template;
+ * else its syntax, the names of actions and fields rendered without data, and the lines without
+ * expressions in blocks without statements. `ret_reaction` gets the valid actions. */
 int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
                    struct reaction *ret_reaction, struct diags *diags);
 

@@ -1,23 +1,23 @@
 /*
- * reaction run - an event on its way through the rules that it matched.
+ * reaction run - runs the rules that an event matched.
  *
- * One rule after the other: ask the guards, render its file, check it, act block by block. Each act
- * has an identity that follows from the event, the rule and the block, so that a delivery that is
- * repeated does nothing twice. When all rules have ended the reaction run ends: the message is
- * acknowledged, or, when a failure may pass, comes again.
+ * One rule after the other: ask the guards, render its file, check it, act block by block. Each
+ * action has an id derived from the event, the rule and the block, so a redelivery does nothing
+ * twice. When all rules have ended, the run ends: the message is acknowledged, or, after a
+ * temporary failure, delivered again.
  *
  *     reaction_run_begin -> { effects.render -> reaction_run_rendered,
  *                       effects.dispatch|enroll|send -> reaction_run_answer,
  *                       effects.await -> reaction_run_job_ended }... -> effects.end
  *
- * A block that waits ends when its job has. The file is rendered again if it uses outcomes, and the
- * blocks after that one are taken from there. An event that comes again finds the job by its
- * identity, and goes on from where the job is.
+ * A waiting block ends with its job. If the file uses outcomes, it is rendered again, and the
+ * following blocks are taken from there. A redelivered event finds the job by its id and continues
+ * from its state.
  *
- * A failure that may pass ends its rule, and its guards forget the attempt; other rules go on.
+ * A temporary failure ends its rule, and the guards forget the attempt; other rules continue.
  *
- * Memory: freed after effects.end. Threads: the pipeline's; reaction_run_render in any, while
- * nobody else touches the reaction run.
+ * Memory: freed after effects.end. Threads: the pipeline's; reaction_run_render in any, with
+ * exclusive access.
  */
 #ifndef FLEET_REACTOR_REACTION_RUN_H
 #define FLEET_REACTOR_REACTION_RUN_H
@@ -31,7 +31,7 @@ struct reaction_env;
 struct rule_file;
 struct rule_matches;
 
-#define REACTION_RUN_USER_PREFIX "reactor:" /* of jobs: before the ref of the rule */
+#define REACTION_RUN_USER_PREFIX "reactor:" /* of jobs: prefix of the rule's ref */
 #define REACTION_RUN_OPERATOR    "reactor"  /* of enrollments */
 #define REACTION_RUN_TAG_PREFIX  "reaction/"
 
@@ -42,10 +42,10 @@ struct reaction_run_job {
     const char *user;      /* "reactor:<rule>" */
     struct value metadata; /* a map of texts */
     const struct action_dispatch *dispatch;
-    bool is_again; /* of an event that was delivered before: it may have been sent */
+    bool is_again; /* of a redelivered event: it may have been sent */
 };
 
-/* An event to publish, with its id as the id of the message. */
+/* An event to publish, with its id as the message id. */
 struct reaction_run_send {
     const char *subject;
     struct event event;
@@ -54,14 +54,14 @@ struct reaction_run_send {
 
 struct reaction_run_answer {
     enum outcome_result result;
-    bool may_pass;       /* with OUTCOME_ERROR: the same may succeed later */
-    const char *message; /* NULL: nothing to say */
+    bool may_pass;       /* with OUTCOME_ERROR: a retry may succeed */
+    const char *message; /* NULL: none */
 };
 
 enum reaction_run_verdict {
     REACTION_RUN_ACK,
     REACTION_RUN_NAK,       /* after PIPELINE_NAK_NS */
-    REACTION_RUN_EXHAUSTED, /* it will not come again: record that, then acknowledge it */
+    REACTION_RUN_EXHAUSTED, /* no more deliveries: record that, then acknowledge it */
 };
 
 struct reaction_run_end {
@@ -69,29 +69,27 @@ struct reaction_run_end {
     const struct outcome *outcome; /* without `master` and `ts` */
 };
 
-/* For the pipeline. The reaction run takes over the pipeline's scratch arena, in which `event` and
- * `matches` are. */
+/* For the pipeline. Takes over the pipeline's scratch arena with `event` and `matches`. */
 struct reaction_run *reaction_run_new(struct pipeline *pipeline,
                                       const struct pipeline_delivery *delivery,
                                       const struct event_gate_event *event,
                                       const struct rule_matches *matches);
 void reaction_run_begin(struct reaction_run *reaction_run);
-/* End one that was not begun, without a word. */
+/* Frees a run that was never begun; no callback. */
 void reaction_run_cancel(struct reaction_run *reaction_run);
 
-/* Render the file of the current rule. False: it is not right; it may be rendered again. */
+/* Renders the file of the current rule. False: it has mistakes; it may be rendered again. */
 bool reaction_run_render(struct reaction_run *reaction_run, struct reaction_env *env);
 void reaction_run_rendered(struct reaction_run *reaction_run);
-/* Instead of reaction_run_rendered: not now. The rule ends as with a failure that may pass. */
+/* Instead of reaction_run_rendered: the rule ends with a temporary failure. */
 void reaction_run_postpone(struct reaction_run *reaction_run);
 void reaction_run_answer(struct reaction_run *reaction_run,
                          const struct reaction_run_answer *answer);
 
-/* The job that was waited for has ended. Instead of it, reaction_run_answer with a failure that may
- * pass: nobody knows. */
+/* The awaited job has ended. If that is unknown: reaction_run_answer with a temporary failure. */
 void reaction_run_job_ended(struct reaction_run *reaction_run, const struct awaited_end *end);
 
-/* Something of the owner, for its effects. */
+/* Data of the owner, for its effects. */
 void reaction_run_attach(struct reaction_run *reaction_run, void *message);
 void *reaction_run_message(const struct reaction_run *reaction_run);
 const struct event_gate_event *reaction_run_event(const struct reaction_run *reaction_run);

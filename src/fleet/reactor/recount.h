@@ -1,11 +1,11 @@
 /*
- * recount - which stretch of the stream of events has to be compared with what is on record.
+ * recount - which part of the stream of events to compare with the records.
  *
- * A consumer counts the messages that it has delivered by their numbers. Servers of a cluster may
- * number messages differently after one was killed (2.9), and may have messages that others lack:
- * when another server leads the consumer or the stream, events may be passed over. So everything
- * around such a change is looked up by the ids of its events, once nothing of it is on its way. The
- * same when the consumer knows of fewer messages than the stream had at the last look.
+ * A consumer tracks delivered messages by their numbers. After a server of a cluster was killed
+ * (2.9), servers may number messages differently and have messages that others lack: after a change
+ * of the consumer's or stream's leader, events may be skipped. So the events around such a change
+ * are looked up by their ids, once none of them is in flight. The same if the consumer knows fewer
+ * messages than the stream had at the last look.
  *
  *     { recount_is_ready ? (compare) -> recount_end : recount_note }...    at each look
  *
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Messages before those that are known to be well, and of one comparison. */
+/* Messages before the known good ones, and per comparison. */
 #define RECOUNT_MARGIN 1000
 #define RECOUNT_MAX    20000
 /* Names of two servers. */
@@ -26,27 +26,27 @@
 struct recount {
     char leaders[RECOUNT_LEADERS_MAX]; /* of the stream and of its consumer; "": not known */
     uint64_t last_seq;                 /* of the stream, at the last look */
-    uint64_t from, until;              /* what has to be compared; 0: nothing */
-    uint64_t ended;                    /* up to here it was */
-    uint64_t begin;                    /* the consumer was never to deliver what is up to here */
+    uint64_t from, until;              /* range to compare; 0: none */
+    uint64_t ended;                    /* compared up to here */
+    uint64_t begin;                    /* the consumer does not deliver messages up to here */
 };
 
-/* The stream and its consumer, as the servers that lead them say. */
+/* The stream and its consumer, as reported by their leaders. */
 struct recount_look {
     const char *stream_leader, *consumer_leader; /* NULL: one server, or not known */
     uint64_t last_seq;                           /* of the stream */
-    uint64_t reach;                              /* of the consumer: delivered, or to be */
-    uint64_t floor;                              /* of the consumer: done with */
-    bool is_idle;                                /* the consumer has nothing on its way */
+    uint64_t reach;                              /* of the consumer: last number to deliver */
+    uint64_t floor;                              /* of the consumer: acknowledged */
+    bool is_idle;                                /* the consumer has nothing in flight */
 };
 
-/* Everything up to `checked` was accounted for by its numbers. True: what the next master has to
- * know has changed. */
+/* Everything up to `checked` was verified by its numbers. True: the state to store for the next
+ * master has changed. */
 bool recount_note(struct recount *recount, const struct recount_look *look, uint64_t checked);
 
-/* Has a look before this one found something to compare, and is nothing of it on its way? */
+/* Did an earlier look find a range to compare, with nothing of it in flight? */
 bool recount_is_ready(const struct recount *recount, const struct recount_look *look);
-/* It was compared. */
+/* The range was compared. */
 void recount_end(struct recount *recount);
 
 #endif

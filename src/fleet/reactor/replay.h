@@ -1,9 +1,8 @@
 /*
- * replay - what rules would do about an event that was stored, beside what became of it.
+ * replay - what rules would do about a stored event, compared with its recorded outcome.
  *
- * Nothing is done. Guards (throttle, breaker, rates) are not asked: they depend on the moment. So a
- * rule that they stopped counts as one that matched, and an event that was dropped is not looked
- * at.
+ * Nothing is executed. Guards (throttle, breaker, rates) are not asked, since they depend on the
+ * moment. So a rule that they stopped counts as matched, and dropped events are skipped.
  *
  *     replay_event(&tester, &arena, &event, facts, recorded, &ret);
  *
@@ -24,17 +23,17 @@ struct replay_rule {
     const char *rule;
     enum outcome_result result; /* DISPATCHED, EMPTY, RENDER_ERROR or VALIDATE_ERROR */
     struct param_strs actions;  /* each in a line */
-    size_t sure; /* the others depend on how a job ends that is waited for; 0: none of them does */
+    size_t sure;                /* the rest depends on the end of a job; 0: none does */
     struct param_strs errors;
 };
 
 struct replay {
     VEC(struct replay_rule) now;
     bool fires;   /* a rule would act */
-    bool differs; /* from what is recorded */
+    bool differs; /* from the record */
 };
 
-/* `recorded` is NULL when nothing is: then no rule has fired. */
+/* `recorded` NULL: no record, so no rule fired. */
 void replay_event(const struct tester *tester, struct arena *arena,
                   const struct event_gate_event *event, const struct value *facts,
                   const struct outcome *recorded, struct replay *ret);

@@ -1,8 +1,8 @@
 /*
- * rule_check - every mistake of a tree of rules, before it is published.
+ * rule_check - finds every mistake in a tree of rules before it is published.
  *
- * More than loading finds: reaction files are read, too, as far as that is possible without an
- * event, also those that no rule names.
+ * Checks more than loading: also reads reaction files, as far as possible without an event, even
+ * those that no rule names.
  *
  * Pure. Memory: the arena of the diagnostics. Threads: any.
  */
@@ -19,7 +19,7 @@ struct rule_check_result {
     size_t rules, files; /* pairs of entry and ref, and reaction files */
 };
 
-/* `env` is lenient. Returns -1 when it added to `diags`; `lints` are warnings. */
+/* `env` must be lenient. Returns -1 if it added to `diags`; `lints` are warnings. */
 int rule_check(struct reaction_env *env, const struct rule_file *files, size_t count,
                struct rule_check_result *ret_result, struct diags *diags, struct diags *lints);
 

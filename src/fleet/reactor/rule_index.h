@@ -1,10 +1,9 @@
 /*
- * rule_index - which of many patterns can match a key at all.
+ * rule_index - finds the patterns that may match a key.
  *
- * Most patterns begin or end with letters, as '_admin/deploy/web-*' does, or have a whole part
- * between slashes. Each is found by the longer of its ends, or by the first such part; the rest is
- * left to glob_match. A key is compared with patterns that have something in common with it, and
- * not with all of them.
+ * Most patterns begin or end with literal text, like '_admin/deploy/web-*', or have a literal part
+ * between slashes. They are indexed by the longer end, or by the first such part; glob_match does
+ * the rest. So a key is compared only with patterns that share text with it.
  *
  *     rule_index_add... -> rule_index_find
  *
@@ -25,22 +24,22 @@ struct rule_index_numbers {
     VEC(size_t) list;
 };
 
-/* Patterns by letters of theirs. */
+/* Patterns by their literal text. */
 struct rule_index_side {
-    struct map numbers;  /* struct rule_index_numbers by letters */
-    VEC(size_t) lengths; /* of those letters, each once */
+    struct map numbers;  /* struct rule_index_numbers by literal text */
+    VEC(size_t) lengths; /* of these texts, each once */
 };
 
 struct rule_index {
     struct arena *arena;
     struct rule_index_side begins, ends;
-    struct rule_index_side parts; /* of patterns without letters at their ends */
+    struct rule_index_side parts; /* of patterns without literal ends */
 };
 
 void rule_index_init(struct rule_index *index, struct arena *arena);
-/* `number` is what is found; numbers must rise. */
+/* `number` identifies the pattern; numbers must ascend. */
 void rule_index_add(struct rule_index *index, struct str pattern, size_t number);
-/* Those that may match, in rising order, each once. */
+/* Patterns that may match, ascending, each once. */
 void rule_index_find(const struct rule_index *index, struct arena *arena, struct str key,
                      struct rule_index_numbers *ret_numbers);
 

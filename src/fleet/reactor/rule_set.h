@@ -1,20 +1,19 @@
 /*
- * rule_set - which reactions belong to which events: top.zy and the files that it names.
+ * rule_set - maps events to reactions: top.zy and the files that it names.
  *
  *     reactor:
  *       - 'web-?/deploy/finished':              a pattern over <origin>/<tag>
- *           - reactor.deploy.notify              refs: deploy/notify.zy of the tree
+ *           - reactor.deploy.notify              refs: deploy/notify.zy in the tree
  *       - '_master/enroll*':
  *           react: [reactor.enroll.approve]
  *           throttle: 30s
  *
- * Patterns are those of fnmatch: '*' matches '/' too. In the part before the first slash dots mean
- * underscores, as ids of peels have them on the wire. Every entry that matches counts, in the order
- * of the file. What reaction files say is found out when an event comes; that each of them exists,
- * here.
+ * Patterns are fnmatch patterns: '*' matches '/' too. Before the first slash, dots mean
+ * underscores, as in peel ids on the wire. Every matching entry fires, in the order of the file.
+ * Reaction files must exist, but are read only for an event.
  *
- * A set never changes. Who works on an event holds a reference to the set that it was matched with,
- * so that a newer one cannot take a file from under its rule.
+ * A set never changes. The code that processes an event holds a reference to the set it was matched
+ * with, so a newer set cannot remove a rule's file.
  *
  * Pure. Memory: counted references; texts are copied. Threads: references are taken and dropped in
  * one; any number may read.
@@ -29,26 +28,26 @@
 #include "fleet/reactor/rule_index.h"
 
 #define RULE_SET_TOP       "top.zy"
-#define RULE_SET_NAMESPACE "reactor" /* what refs and keys of the bucket begin with */
+#define RULE_SET_NAMESPACE "reactor" /* prefix of refs and of keys in the bucket */
 #define RULE_SET_SUFFIX    ".zy"
 
 #define RULE_SET_FILES_MAX 10000
 #define RULE_SET_BYTES_MAX ((size_t)16 << 20) /* of all files */
 #define RULE_SET_RULES_MAX 4096               /* (entry, ref) pairs */
 
-/* No throttle was given: the one of the configuration. */
+/* No throttle given: use the configured one. */
 #define RULE_THROTTLE_DEFAULT (-1)
 
 struct rule_file {
     const char *path; /* in the tree: "deploy/notify.zy" */
-    const char *name; /* what messages call it; NULL in what is given: the key of the bucket */
+    const char *name; /* its name in messages; NULL in input: the key in the bucket */
     struct str text;
 };
 
 /* A ref of an entry. */
 struct rule {
     const char *ref;     /* "reactor.deploy.notify" */
-    const char *pattern; /* as it is written */
+    const char *pattern; /* as written */
     int64_t throttle;    /* nanoseconds, or RULE_THROTTLE_DEFAULT */
     const struct rule_file *file;
     struct place at;
@@ -72,8 +71,8 @@ struct rule_matches {
     VEC(const struct rule *) list;
 };
 
-/* NULL when there is a mistake; all are in `diags`. A set without files is one without rules.
- * `lints` gets what is allowed and dangerous, or can never match. */
+/* NULL after mistakes; all are in `diags`. Without files it has no rules. `lints` gets dangerous
+ * rules, and patterns that can never match. */
 struct rule_set *rule_set_new(const struct rule_file *files, size_t count, struct diags *diags,
                               struct diags *lints);
 struct rule_set *rule_set_hold(struct rule_set *set);
@@ -83,11 +82,11 @@ void rule_set_drop(struct rule_set *set);
 /* The rules that fire for <origin>/<tag>, in order. */
 void rule_set_match(const struct rule_set *set, struct arena *arena, struct str key,
                     struct rule_matches *ret_matches);
-/* A pattern as keys are matched with it by glob_match: underscores for dots in its origin. */
+/* A pattern for glob_match: dots in its origin become underscores. */
 struct str rule_pattern(struct arena *arena, struct str pattern);
 /* The key of the bucket: "reactor/deploy/notify.zy". */
 const char *rule_file_name(struct arena *arena, const char *path);
-/* The file of a path; NULL when there is none. */
+/* The file of a path; NULL: none. */
 const struct rule_file *rule_set_find(const struct rule_set *set, struct str path);
 
 #endif

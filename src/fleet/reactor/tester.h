@@ -1,6 +1,6 @@
 /*
- * tester - which rules would fire for a key, and what would they do: the answer to `zester reactor
- * test`. Nothing is done, and no guard is asked.
+ * tester - which rules would fire for a key, and their actions, for `zester reactor test`. Nothing
+ * is executed, and no guard is asked.
  *
  * Pure: the clock is handed in. Memory: the arena. Threads: any, with their own environment.
  */
@@ -29,7 +29,7 @@ struct tester {
     void *user;
 };
 
-/* What a rule would do about an event. */
+/* Result of a rule for an event. */
 struct tester_trial {
     struct reaction reaction;
     enum reaction_status status;

@@ -1,8 +1,8 @@
 /*
- * throttle - a pause after a rule has fired for a source, before it fires for it again.
+ * throttle - a pause after a rule has fired for a source, before it may fire again.
  *
- * In two phases: a fire is reserved before and confirmed after, and only a confirmed one begins the
- * pause. So an attempt that failed and comes again finds no pause, and of many events at once one
+ * Two phases: a fire is reserved before and confirmed after, and only a confirmed one starts the
+ * pause. So a failed attempt can be repeated without a pause, and of many concurrent events one
  * fires: while a fire is reserved, others of the same rule and source are throttled.
  *
  *     throttle_reserve(rule, source) -> throttle_confirm | throttle_cancel
@@ -26,7 +26,7 @@ struct throttle {
 void throttle_init(struct throttle *throttle);
 void throttle_done(struct throttle *throttle);
 
-/* False: not now. */
+/* False: throttled. */
 bool throttle_reserve(struct throttle *throttle, const char *rule, const char *source, int64_t now);
 /* It has fired: pause for `period` nanoseconds. */
 void throttle_confirm(struct throttle *throttle, const char *rule, const char *source,

@@ -1,15 +1,15 @@
 /*
- * auto_rollout - which promoted version goes to which nodes without being asked. Decisions only.
+ * auto_rollout - which promoted version to roll out to which nodes automatically. Decisions only.
  *
- * A node is due when the newest version that is promoted for its system is newer than the one it
- * runs: nothing ever goes back by itself. Degraded nodes, those that refuse updates and those with
- * an update under way are left out.
+ * A node is due when the newest promoted version for its system is newer than its own: there are no
+ * automatic downgrades. Degraded nodes, nodes that refuse updates and nodes with an update under
+ * way are skipped.
  *
  * Rollouts of a version are numbered, `rol-auto-<component>-<version>-r<N>`. The number follows
- * from the records, so that masters that decide at the same time choose the same id, and one of
- * them creates it. A node gets a version once: one that failed, or that an operator brought back,
- * is left alone, and a rollout that was aborted holds the version. Promoting the version once more
- * begins a new round, in which both are forgotten.
+ * from the records, so concurrent masters choose the same id, and one of them creates it. A node
+ * gets a version once: a node that failed, or that an operator rolled back, is skipped, and an
+ * aborted rollout blocks the version. Promoting the version again begins a new round, which ignores
+ * both.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -26,7 +26,7 @@ struct arena;
 
 #define AUTO_ROLLOUT_PREFIX "rol-auto-"
 
-/* What is known of the fleet. */
+/* Known state of the fleet. */
 struct auto_rollout_world {
     struct {
         VEC(struct update_manifest) list;
@@ -41,7 +41,7 @@ struct auto_rollout_world {
 
 struct auto_rollout {
     const char *id, *version;
-    struct param_strs nodes; /* sorted; ROLLOUT_NODES_MAX at most, the others are due again */
+    struct param_strs nodes; /* sorted; at most ROLLOUT_NODES_MAX, the rest later */
     int32_t promotion;
 };
 
@@ -49,7 +49,7 @@ struct auto_rollout {
 bool auto_rollout_next(struct arena *arena, const struct auto_rollout_world *world,
                        enum update_component component, struct auto_rollout *ret);
 
-/* The last automatic rollout of a version. NULL: there was none. */
+/* The last automatic rollout of a version. NULL: none. */
 const struct update_rollout *auto_rollout_last(const struct auto_rollout_world *world,
                                                enum update_component component,
                                                const char *version);

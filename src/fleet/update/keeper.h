@@ -1,6 +1,5 @@
 /*
- * keeper - the life of a watched daemon and of its next version; pure, on a world that is handed
- * in.
+ * keeper - the state machine of a watched daemon and its updates; pure, with all effects handed in.
  *
  *                  prepare             apply              ready for the soak time, confirm
  *     idle --> preparing --> staged --> applying --> soaking --> confirmed --> preparing ...
@@ -8,19 +7,19 @@
  *      +-----------+------------+      rolling_back <---+------------+  rollback
  *      +--------------------------------------+
  *
- * Three slots: current runs, prev is what ran before it, staging what comes. The record of them is
- * on disk before the step that it describes, and whichever step a crash or a power failure
- * interrupts, keeper_recover finds from the record and the hashes of the slots what was done: there
- * is a current slot at every moment.
+ * Three slots: current is running, prev ran before it, staging is next. The record is on disk
+ * before the step that it describes. Whichever step a crash or a power failure interrupts,
+ * keeper_recover finds from the record and the slots' hashes what was done: there is always a
+ * current slot.
  *
- * A version that soaks goes back by itself when the daemon ends, or is not ready, `retries` times
- * in a row; when it is not ready within `start_within`; and when nobody has confirmed it within
- * `confirm_within`. While the bus cannot be reached from here either, a daemon that answers and is
- * not ready for that reason counts as neither ready nor failed.
+ * A soaking version is rolled back automatically if the daemon exits, or is not ready, `retries`
+ * times in a row; if it is not ready within `start_within`; and if it is not confirmed within
+ * `confirm_within`. While the watchdog cannot reach the bus either, a daemon that answers but is
+ * not ready counts as neither ready nor failed.
  *
- * A daemon that ends is started again after 1, 2, 4, ... seconds up to `backoff_max`; after
- * `degraded_after` ends in a row the node is degraded and tries again every `degraded_retry`. One
- * that has run for `stable_after` begins anew.
+ * A daemon that exits is restarted after 1, 2, 4, ... seconds, up to `backoff_max`. After
+ * `degraded_after` consecutive exits the node is degraded and retries every `degraded_retry`.
+ * Running for `stable_after` resets the count.
  *
  *     keeper_init -> keeper_recover -> keeper_begin
  *                 -> { command, fetched, exited, probed, tick }...
@@ -42,7 +41,7 @@ struct keeper;
 
 #define KEEPER_NOTE_SIZE 256
 
-/* What is in a slot; "" and "": nothing. */
+/* Content of a slot; "" and "": empty. */
 struct keeper_slot {
     char version[UPDATE_VERSION_MAX + 1];
     char sha256[SHA256_HEX_SIZE];
@@ -51,20 +50,20 @@ struct keeper_slot {
 enum keeper_place { KEEPER_CURRENT, KEEPER_PREV, KEEPER_STAGING };
 #define KEEPER_PLACES (KEEPER_STAGING + 1)
 
-/* What is kept on disk. */
+/* The state on disk. */
 struct keeper_record {
     enum update_state state;
     struct keeper_slot slots[KEEPER_PLACES];
-    int64_t soak;                        /* nanoseconds, of the version that is staged or soaks */
-    int32_t soak_starts;                 /* of the watchdog while that version soaked */
-    char note[KEEPER_NOTE_SIZE];         /* why the last update failed; "": it did not */
+    int64_t soak;                        /* nanoseconds, of the staged or soaking version */
+    int32_t soak_starts;                 /* starts of the watchdog during the soak */
+    char note[KEEPER_NOTE_SIZE];         /* why the last update failed; "": success */
     char failed[UPDATE_VERSION_MAX + 1]; /* the version of that update */
 };
 
 /* Times are nanoseconds. */
 struct keeper_times {
-    int64_t soak;           /* unless the command says so */
-    int64_t confirm_within; /* 0: KEEPER_SOAKS soak times, KEEPER_CONFIRM_MIN at least */
+    int64_t soak;           /* unless in the command */
+    int64_t confirm_within; /* 0: KEEPER_SOAKS soak times, at least KEEPER_CONFIRM_MIN */
     int64_t start_within;
     int64_t probe_interval;
     int64_t backoff_min, backoff_max;
@@ -73,30 +72,31 @@ struct keeper_times {
 };
 #define KEEPER_SOAKS       3
 #define KEEPER_CONFIRM_MIN (INT64_C(300) * 1000000000)
-/* A version during whose soak the watchdog was started so often goes back. */
+/* Watchdog starts during a soak that roll the version back. */
 #define KEEPER_SOAK_STARTS 3
 
 enum keeper_probe { KEEPER_READY, KEEPER_NOT_READY, KEEPER_SILENT };
 
 struct keeper_world {
-    /* The record, on disk when it returns. */
+    /* Saves the record durably. */
     int (*save)(void *self, const struct keeper_record *record, struct err *err);
     /* Fetch and verify into staging; keeper_fetched follows. */
     void (*fetch)(void *self, const struct update_command *command);
     /* keeper_fetched does not follow. */
     void (*cancel_fetch)(void *self);
-    /* Staging becomes current, current becomes prev; or prev becomes current. On disk. */
+    /* Staging becomes current, current becomes prev; or prev becomes current. Durably. */
     int (*swap_in)(void *self, struct err *err);
     int (*swap_back)(void *self, struct err *err);
-    void (*discard)(void *self); /* what is staged */
+    void (*discard)(void *self); /* removes the staged version */
     /* keeper_exited follows, from the loop. */
     int (*start)(void *self, struct err *err);
     void (*stop)(void *self);
     void (*probe)(void *self); /* keeper_probed follows, unless another state comes first */
     bool (*has_bus)(void *self);
-    void (*wake)(void *self, int64_t at); /* keeper_tick then; replaces the one before */
+    void (*wake)(void *self,
+                 int64_t at); /* keeper_tick at that time; replaces an earlier request */
     int64_t (*now)(void *self);
-    /* Something in the status has changed; `words` for the log. */
+    /* The status has changed; `words` for the log. */
     void (*changed)(void *self, const char *words);
 };
 
@@ -108,9 +108,9 @@ struct keeper {
     struct keeper_times times;
     struct keeper_record record;
     enum keeper_child child;
-    int64_t started;    /* the daemon, last */
+    int64_t started;    /* last start of the daemon */
     int64_t restart_at; /* while it is down */
-    int32_t failures;   /* ends in a row */
+    int32_t failures;   /* consecutive exits */
     bool degraded;
     /* of a soak */
     int64_t ready_since; /* 0: is not ready */
@@ -124,26 +124,26 @@ struct keeper {
 void keeper_init(struct keeper *keeper, const struct keeper_world *world, void *self,
                  const struct keeper_times *times);
 
-/* The record that was read, and the hashes of the slots as they are ("": nothing there). Decides
- * how to go on; nothing is done yet. Fails with ERR_NOT_FOUND when nothing can be run. */
+/* Takes the stored record, and the current hashes of the slots ("": empty). Decides how to
+ * continue, without effects. Fails with ERR_NOT_FOUND if there is nothing to run. */
 int keeper_recover(struct keeper *keeper, const struct keeper_record *record,
                    const char *const seen[static KEEPER_PLACES], struct err *err);
-/* Start the daemon, and go on with what was interrupted. */
+/* Starts the daemon, and continues an interrupted step. */
 void keeper_begin(struct keeper *keeper);
 
-/* Do as told, or refuse; what there is to say is in `ret`, whose texts are borrowed. */
+/* Executes or refuses a command; `ret` is the response, with borrowed texts. */
 void keeper_command(struct keeper *keeper, const struct update_command *command,
                     struct update_response *ret);
-/* Nothing of it failed when `error` is NULL. */
+/* `error` NULL: success. */
 void keeper_fetched(struct keeper *keeper, const char *error);
 void keeper_exited(struct keeper *keeper, const char *how);
 void keeper_probed(struct keeper *keeper, enum keeper_probe result);
 void keeper_tick(struct keeper *keeper);
-/* Stop the daemon for good. True: it is down already; else keeper_is_over after its end. */
+/* Stops the daemon for good. True: already down; else keeper_is_over after its exit. */
 bool keeper_end(struct keeper *keeper);
 bool keeper_is_over(const struct keeper *keeper);
 
-/* How long the daemon has run. */
+/* Uptime of the daemon. */
 int64_t keeper_uptime(const struct keeper *keeper);
 
 #endif

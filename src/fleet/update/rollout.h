@@ -1,17 +1,17 @@
 /*
- * rollout - a version goes to many nodes, batch by batch: prepare all, apply all, let them soak,
+ * rollout - updates many nodes to a version, batch by batch: prepare all, apply all, let them soak,
  * confirm all, pause. Decisions only.
  *
- * A round asks every node of the batch how it is, and rollout_step decides from the record and the
- * answers what the record says next and which orders are sent. It remembers nothing else: a
- * master that takes over, one that has just replaced itself, and the one that began, do the same
- * thing. Every order may be repeated; the record is stored before the orders leave.
+ * Each round asks every node of the batch for its status. rollout_step decides the next record and
+ * the commands to send, from the record and the answers alone: the first master, one that takes
+ * over, and one that has just updated itself all do the same. Every command may be repeated; the
+ * record is stored before commands are sent.
  *
- *     rollout_plan -> { rollout_next_nodes, ask them, rollout_step, store, send the orders }...
+ *     rollout_plan -> { rollout_next_nodes, ask them, rollout_step, store, send the commands }...
  *
- * A node fails when it refuses, when it went back to its old version by itself, and when it does
- * not answer or makes no progress for the time limit. With `max_failed` failures the rollout ends:
- * nodes in flight are rolled back, those that were confirmed stay as they are.
+ * A node fails when it refuses, when it rolled back by itself, and when it does not answer or makes
+ * no progress within the time limit. `max_failed` failures end the rollout: unconfirmed nodes of
+ * the batch are rolled back, confirmed ones keep the version.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -29,23 +29,23 @@ struct arena;
 struct err;
 
 #define ROLLOUT_NODES_MAX 5000
-/* Bytes of what a node says that go into the record. */
+/* Bytes of a node's message in the record. */
 #define ROLLOUT_ERROR_MAX 256
 
-/* Fills in batches and results of `rollout`, whose config says how large a batch is. `nodes` are
+/* Fills in batches and results of `rollout`, with the batch size of its config. `nodes` must be
  * sorted. Fails with ERR_LIMIT. */
 int rollout_plan(struct arena *arena, struct update_rollout *rollout,
                  const struct param_strs *nodes, struct value_time now, struct err *err);
 
-/* Whose answers the next step needs: the nodes of the batch that are not done, or those in flight
- * when it is being aborted. */
+/* The nodes to ask for the next step: unfinished ones of the batch, or, during an abort, those with
+ * an update under way. */
 struct param_strs rollout_next_nodes(struct arena *arena, const struct update_rollout *rollout);
 
-/* What a node said in this round. */
+/* A node's answer in this round. */
 struct rollout_view {
     bool answered;
     struct update_response said;
-    const char *refusal; /* of the last order; NULL: it was not refused */
+    const char *refusal; /* of the last command; NULL: not refused */
 };
 
 struct rollout_order {
@@ -58,17 +58,17 @@ struct rollout_orders {
 };
 
 struct rollout_round {
-    const struct param_strs *nodes;   /* as rollout_next_nodes named them */
-    const struct rollout_view *views; /* one for each */
+    const struct param_strs *nodes;   /* from rollout_next_nodes */
+    const struct rollout_view *views; /* one for each node */
     struct value_time now;
     int64_t node_limit; /* nanoseconds without progress */
 };
 
-/* One step. True: the record has changed. Orders are appended. */
+/* One step. True: the record has changed. Appends commands. */
 bool rollout_step(struct arena *arena, struct update_rollout *rollout,
                   const struct rollout_round *round, struct rollout_orders *orders);
 
-/* End it; what is in flight goes back. */
+/* Aborts it; nodes with an update under way are rolled back. */
 void rollout_abort(struct arena *arena, struct update_rollout *rollout, const char *why);
 
 #endif

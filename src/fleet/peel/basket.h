@@ -1,19 +1,19 @@
 /*
- * basket - what machines share with each other: facts of this one and results of functions, and
- * questions about those of others.
+ * basket - values shared between machines: publishes facts and function results of this one, and
+ * reads those of others.
  *
- * The settings say what is shared, and how often at most:
+ * The settings list the entries and their intervals:
  *
  *     basket_functions:
  *       network.ipv4:                                  the fact of that name, every 5 minutes
  *       roles: 1m
  *       network.ip_addrs: {fact: network.ipv4, interval: 30s}
  *       uptime: {function: cmd.run, args: {name: uptime -p}}
- *       disk.usage:                                    no such fact: what this function answers
+ *       disk.usage:                                    no such fact: the result of this function
  *
- * A value is written under <peel>.<name> when it has changed, and again before the bucket forgets
- * it: what a machine shared that is gone expires. One that the settings no longer name is
- * removed. Others are read by asking a master.
+ * A value is written under <peel>.<name> when it has changed, and again before it expires, so
+ * values of removed machines expire. Entries that are no longer in the settings are removed. Values
+ * of other machines are read through a master.
  *
  *     basket_new -> { basket_connect, basket_refresh, basket_ask }... -> basket_free
  *
@@ -46,7 +46,7 @@ struct basket_options {
 };
 
 struct basket *basket_new(const struct basket_options *options, struct err *err);
-/* NULL is fine. After the workers that may ask are done. */
+/* NULL is fine. Call it after the workers that may ask have ended. */
 void basket_free(struct basket *basket);
 
 void basket_connect(struct basket *basket, const struct nats_js *js);
@@ -56,11 +56,11 @@ void basket_refresh(struct basket *basket);
 struct basket_question {
     const char *target, *type; /* type: "" is any expression */
     const char *name;
-    const char *scope;           /* a second target that they match, too; "": none */
-    const struct cancel *cancel; /* ends the wait */
+    const char *scope;           /* a second target that they must match; "": none */
+    const struct cancel *cancel; /* cancels the wait */
 };
-/* A map of peels to what they share under that name; those that share nothing are missing. From a
- * worker; waits for BASKET_ASK_NS at most. */
+/* A map of peels to their values of that name, without those that share nothing. Call it in a
+ * worker; waits at most BASKET_ASK_NS. */
 int basket_ask(struct basket *basket, const struct basket_question *question, struct arena *arena,
                struct value *ret_values, struct err *err);
 

@@ -1,13 +1,13 @@
 /*
- * bootstrap - what a master says about the fleet, and whom this machine has come to trust.
+ * bootstrap - fetches information about the fleet from a master, and establishes trust.
  *
- * The ladder, from the strongest to the weakest: a file of certificates that was configured, pins,
- * the certificate that was trusted before (enroll-ca.crt), the certificates of the system, and on
- * first contact, while there are no credentials and unless `strict`, whatever the master shows. A
- * certificate that does not fit one of the first three is fatal.
+ * Sources of trust, strongest first: a configured certificate file, pins, the certificate trusted
+ * before (enroll-ca.crt), the system's certificates, and, on first contact without credentials and
+ * unless `strict`, the master's own certificate. A certificate that does not match one of the first
+ * three is fatal.
  *
- *     <auth_dir>/enroll-ca.crt             the trust that was found, for the next time
- *     <auth_dir>/nats-ca.crt               the same for servers of the bus, when there is none
+ *     <auth_dir>/enroll-ca.crt             the established trust, for the next time
+ *     <auth_dir>/nats-ca.crt               the same for servers of the bus, unless it exists
  *     <data_dir>/nats-bootstrap.msgpack    where the bus is, for the same masters and pins
  *
  * Memory: the arena. Threads: any; blocks.
@@ -37,23 +37,23 @@ struct bootstrap {
     const char *url;           /* of the master */
     bool is_system;            /* trusted by certificates of the system */
     struct str anchor_pem;     /* else by this one */
-    const char *pin;           /* of the fleet's root, to be bound; "": none is known */
+    const char *pin;           /* of the fleet's root, to bind; "": not known */
     struct param_strs servers; /* of the bus; may be empty */
 };
 
 /* The addresses of masters, in order. */
 struct param_strs bootstrap_masters(struct arena *arena, const struct peel_conf *conf);
 
-/* Ask one master. Fails with ERR_UNSAFE when it must not be trusted; `reterr_is_other` says then
- * whether somebody else was named as trusted. `has_creds`: no first contact. */
+/* Asks one master. Fails with ERR_UNSAFE for an untrusted one; `reterr_is_other`: it does not match
+ * an explicit trust. `has_creds`: no first contact. */
 int bootstrap_ask(struct arena *arena, const struct peel_conf *conf, const char *url,
                   bool has_creds, const struct cancel *cancel, struct bootstrap *ret,
                   bool *reterr_is_other, struct err *err);
-/* Remember it. */
+/* Stores it. */
 int bootstrap_keep(const struct peel_conf *conf, const struct bootstrap *bootstrap,
                    struct err *err);
 
-/* Servers that were kept, as a list with commas; NULL: none, or for other masters. */
+/* The stored servers, separated by commas; NULL: none, or for other masters. */
 const char *bootstrap_cached_servers(struct arena *arena, const struct peel_conf *conf);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * canary - does a canary of the states (fleet/wire/canary.h) mean this peel?
+ * canary - does a canary of the states (fleet/wire/canary.h) include this peel?
  *
- * The peel decides itself, by its id and its facts: when the record changes, and when they do.
+ * The peel decides itself, by its id and facts, whenever the record or the facts change.
  *
  *     canary_note -> { canary_has_changed }... -> canary_done
  *
@@ -19,17 +19,17 @@ struct target_subject;
 
 struct peel_canary {
     struct arena arena;
-    struct str record; /* a NULL view: there is none */
+    struct str record; /* a NULL view: no canary */
     bool is_meant;     /* by it */
 };
 
-/* By a record; a NULL view, and one that cannot be read, means nobody. */
+/* Does this record include the peel? A NULL view or malformed record includes none. */
 bool canary_means(struct str record, const struct target_subject *subject);
 
-/* This is the record now. Does it mean this machine? */
+/* Stores the record. Does it include this machine? */
 bool canary_note(struct peel_canary *canary, struct str record,
                  const struct target_subject *subject);
-/* Does it mean this machine now, and did not before, or the other way around? */
+/* Has its answer for this machine changed? */
 bool canary_has_changed(const struct peel_canary *canary, const struct target_subject *subject);
 void canary_done(struct peel_canary *canary);
 

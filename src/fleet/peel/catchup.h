@@ -1,14 +1,13 @@
 /*
- * catchup - a run of states begins with the files that masters have published by then.
+ * catchup - a run of states begins with the latest published files.
  *
- * News of files are looked at a little later, since they come in bursts (fleet/bus/mirror.h); a run
- * that is asked for meanwhile would still see the old files. So it has them fetched at once, waits
- * until settings are resolved with them, and goes on with those that are here when that takes too
- * long.
+ * Changes of files are fetched with a delay, since they come in bursts (fleet/bus/mirror.h); a run
+ * in between would still see the old files. So it has them fetched at once, waits until settings
+ * are resolved with them, and continues with the present files after CATCHUP_MAX.
  *
  *     catchup_begin -> false -> catchup_check... -> `fn`
  *
- * Memory: what it is made of is borrowed. Threads: the loop's.
+ * Memory: its parts are borrowed. Threads: the loop's.
  */
 #ifndef FLEET_PEEL_CATCHUP_H
 #define FLEET_PEEL_CATCHUP_H
@@ -21,7 +20,7 @@
 struct mirror;
 struct peel_settings;
 
-/* A run waits no longer for files that are on their way. */
+/* Maximum wait of a run for files. */
 #define CATCHUP_MAX (INT64_C(15) * 1000000000)
 
 struct catchup {
@@ -33,7 +32,7 @@ struct catchup {
     struct timer timer; /* set while it waits */
 };
 
-/* True: nothing is on its way. False: `fn` follows. */
+/* True: nothing to wait for. False: `fn` follows. */
 bool catchup_begin(struct catchup *catchup);
 /* A mirror or the settings have finished a step. */
 void catchup_check(struct catchup *catchup);

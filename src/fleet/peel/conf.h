@@ -1,7 +1,7 @@
 /*
  * conf - the configuration of the agent: /etc/zester/peel.yaml and flags, by one table.
  *
- * Memory: the arena that it was read into. Threads: any number of readers.
+ * Memory: the arena of the values. Threads: any number of readers.
  */
 #ifndef FLEET_PEEL_CONF_H
 #define FLEET_PEEL_CONF_H
@@ -17,7 +17,7 @@ enum peel_trust { PEEL_TRUST_TOFU, PEEL_TRUST_STRICT };
 enum peel_startup { PEEL_STARTUP_NONE, PEEL_STARTUP_HIGHSTATE, PEEL_STARTUP_SLS };
 
 #define PEEL_CONF_FILE "/etc/zester/peel.yaml"
-/* Where a master is when nobody says so; for enrollment only. */
+/* Default address of a master; for enrollment only. */
 #define PEEL_MASTER_URL "https://zester:8443"
 
 struct peel_conf {

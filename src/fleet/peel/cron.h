@@ -1,10 +1,10 @@
 /*
- * cron - "minute hour day month weekday", and when that is next.
+ * cron - parses "minute hour day month weekday" and finds the next match.
  *
  * Fields are numbers, '*', lists, ranges and steps ("1-5", "0,30", "1-20/2", with a star before the
- * slash for every so many); months and weekdays also by
- * their first three letters, 7 is Sunday, too. Where both day and weekday are restricted, either is
- * enough, as cron has it. "@hourly", "@daily", "@weekly", "@monthly", "@yearly" are short for them.
+ * slash for every so many); months and weekdays also by their first three letters, 7 is Sunday,
+ * too. If both day and weekday are restricted, either is enough, as in cron. "@hourly", "@daily",
+ * "@weekly", "@monthly", "@yearly" are abbreviations.
  *
  * Times are local. Pure but for the time zone of the system. Threads: any.
  */
@@ -24,7 +24,7 @@ struct cron {
 
 /* Fails with ERR_INVALID. */
 int cron_parse(const char *text, struct cron *ret_cron, struct err *err);
-/* The first matching minute after `now`; -1: there is none in the next years. */
+/* The first matching minute after `now`; -1: none in the next years. */
 time_t cron_next(const struct cron *cron, time_t now);
 
 #endif

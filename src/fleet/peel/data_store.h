@@ -1,10 +1,10 @@
 /*
- * data store - what an agent holds in its data folder: the lock, accepted jobs, returns to deliver;
- * and in memory: plans that it has compiled.
+ * data store - an agent's data folder: the lock, accepted jobs, returns to deliver; and in memory:
+ * compiled plans.
  *
  * One agent for each data folder: two would run every job twice.
  *
- * Threads: the loop's; the ledger and the outbox say who else may use them.
+ * Threads: the loop's; for others see the ledger and the outbox.
  */
 #ifndef FLEET_PEEL_DATA_STORE_H
 #define FLEET_PEEL_DATA_STORE_H
@@ -20,16 +20,16 @@ struct plan_cache;
 
 struct data_store {
     struct lock lock;
-    const char *baked; /* states that came with the machine */
+    const char *baked; /* states installed with the machine */
     struct ledger *ledger;
     struct outbox *outbox;
     int child_registry; /* the list of programs that run (core/sys/child_registry.h) */
-    size_t orphans;     /* programs of the agent before that still ran, and were killed */
+    size_t orphans; /* programs of the previous agent that were still running, and were killed */
     struct plan_cache *plan_cache;
 };
 
 void data_store_init(struct data_store *data_store);
-/* Texts are in the arena. After a failure data_store_done is still due. */
+/* Texts are in the arena. Call data_store_done even after a failure. */
 int data_store_open(struct data_store *data_store, struct arena *arena,
                     const struct peel_conf *conf, struct err *err);
 void data_store_done(struct data_store *data_store);

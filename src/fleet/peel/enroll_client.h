@@ -1,17 +1,17 @@
 /*
- * enroll client - a machine becomes a peel: it asks a master, waits for a decision, gets
- * credentials.
+ * enroll client - enrolls this machine: sends a request to a master, waits for the decision,
+ * fetches credentials.
  *
- *     nonce -> submit -> wait, by a stream of events or by asking now and then -> credentials
+ *     nonce -> submit -> wait, by a stream of events or polling -> credentials
  *
- * Goes on until there are credentials in <auth_dir>/<id>.creds: masters in order, pauses that grow,
- * a new request when the old one was lost. A rejection ends it, and so do certificates of all
- * masters that are not what the configuration or an earlier contact says, unless there are
- * credentials already. The private key never leaves the machine.
+ * Continues until there are credentials in <auth_dir>/<id>.creds: masters in order, growing pauses,
+ * a new request if the old one was lost. A rejection ends it. So does the lack of a trusted master,
+ * by the configuration or an earlier contact, unless there are credentials already. The private key
+ * never leaves the machine.
  *
  *     enroll_client_begin -> `done` -> enroll_client_free
  *
- * Threads: the loop's; a worker does it.
+ * Threads: the loop's; the work is done by a worker.
  */
 #ifndef FLEET_PEEL_ENROLL_CLIENT_H
 #define FLEET_PEEL_ENROLL_CLIENT_H
@@ -30,26 +30,25 @@ struct enroll_client_options {
     const struct peel_identity *identity;
     const char *hostname;
     const char *token; /* of zester-peel join; NULL: none */
-    bool renew;        /* there are credentials, which will end */
-    bool only_renew;   /* and a refusal ends it: nobody is asked to decide */
-    /* Somebody watches: a refusal that only they can do something about ends it. */
+    bool renew;        /* there are credentials that will expire */
+    bool only_renew;   /* and a refusal ends it, without a new request */
+    /* Interactive: a refusal that only the user can resolve ends it. */
     bool is_watched;
-    /* There are credentials, or `problem` says why there will be none. */
+    /* There are credentials, or `problem` says why not. */
     void (*done)(void *self, const char *problem);
     void *self;
 };
 
 struct enroll_client *enroll_client_begin(const struct enroll_client_options *options,
                                           struct err *err);
-/* `done` was called: it may be freed, but not in there. */
+/* `done` was called: it may be freed, but not within `done`. */
 bool enroll_client_is_done(const struct enroll_client *enroll_client);
-/* In `done`: there are no credentials since no master has a certificate that may be trusted. */
+/* In `done`: no credentials, because no master has a trusted certificate. */
 bool enroll_client_is_untrusted(const struct enroll_client *enroll_client);
-/* What became of it until now, for who has waited long enough. It ends, and `done` is not called.
- */
+/* Ends it early and reports its state; `done` is not called. */
 struct enroll_client_state {
-    bool is_pending;  /* a master has the request, and nobody has decided */
-    const char *text; /* what was wrong last; "": nothing. Of the enroll client. */
+    bool is_pending;  /* a master has the request, without a decision yet */
+    const char *text; /* the last problem; "": none. Owned by the enroll client. */
 };
 struct enroll_client_state enroll_client_stop(struct enroll_client *enroll_client);
 /* Ends it; waits for the worker. NULL is fine. */

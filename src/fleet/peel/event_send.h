@@ -1,9 +1,9 @@
 /*
- * event_send - the function event.send: an event of this machine, in the stream when it is
- * answered.
+ * event_send - the function event.send: sends an event of this machine and answers once it is
+ * stored.
  *
- * The tag is the positional argument, or `tag`; every other argument but `test` is data. Events are
- * not kept while there is no connection: then the function fails.
+ * The tag is the positional argument, or `tag`; all other arguments but `test` are data. Without a
+ * connection the function fails.
  *
  * Memory: the job. Threads: the loop's.
  */
@@ -15,8 +15,8 @@ struct nats_publisher;
 
 #define EVENT_SEND "event.send"
 
-/* `fn` is called with the answered job, at once or when the stream has the event. `publisher` is
- * NULL when there is no connection. */
+/* `fn` is called with the answered job, at once or when the event is stored. `publisher` NULL: no
+ * connection. */
 void event_send(struct peel_job *job, struct nats_publisher *publisher,
                 void (*fn)(struct peel_job *job));
 

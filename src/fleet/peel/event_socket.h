@@ -1,16 +1,15 @@
 /*
- * event socket - the socket of the agent through which programs of this machine raise events.
+ * event socket - the agent's socket for events from local programs.
  *
- * Root and the user of the agent may, others are sent away: fleet/peel/local_event.h. An event is
- * on disk before anything else happens to it, in an outbox of its own, so that a script that raises
- * too many takes no room from the returns of jobs. Then the stream gets it; the answer says whether
- * it has, or whether the event waits for a connection.
+ * Only root and the agent's user may use it (fleet/peel/local_event.h). An event is first written
+ * to a separate outbox, so that a script with too many events does not displace returns of jobs.
+ * Then it is sent to the stream; the answer says whether it is stored there or waits for a
+ * connection.
  *
  * Limits: EVENT_SOCKET_BURST events at once and EVENT_SOCKET_PER_MINUTE later, EVENT_SOCKET_WAITING
- * on disk, EVENT_SOCKET_CLIENTS at a time. What is beyond is refused, and the answer says why.
+ * on disk, EVENT_SOCKET_CLIENTS at a time. More are refused, with the reason.
  *
- * An event that a job of this agent raises has the depth of that job, so that chains of reactions
- * are counted.
+ * An event raised by a job of this agent has the depth of that job, to limit chains of reactions.
  *
  *     event_socket_new -> event_socket_connect... -> event_socket_free
  *
@@ -38,7 +37,7 @@ struct event_socket_options {
     struct loop *loop;
     const char *peel_id, *data_dir;
     bool (*is_connected)(void *self);
-    /* The depth of reactions that jobs which run now were begun by. */
+    /* Depth in the chain of reactions of the running jobs. */
     int32_t (*depth)(void *self);
     /* The caller holds a reference. Their secrets are masked in events. */
     struct snapshot *(*settings)(void *self, const char **ret_why);
@@ -46,12 +45,12 @@ struct event_socket_options {
 };
 
 struct event_socket *event_socket_new(const struct event_socket_options *options, struct err *err);
-/* Clients that wait are answered: their event is on disk. NULL is fine. */
+/* Answers waiting clients: their events are on disk. NULL is fine. */
 void event_socket_free(struct event_socket *event_socket);
 
 /* There is a connection, or NULL: none. */
 void event_socket_connect(struct event_socket *event_socket, const struct nats_js *js);
-/* Events that no stream has yet. */
+/* Events that are not stored in the stream yet. */
 size_t event_socket_waiting(const struct event_socket *event_socket);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * fire - events of states, kept on disk until the stream has them: those with `fire_event`, and
- * event.send.
+ * fire - events of states, from `fire_event` and event.send, kept on disk until they are stored.
  *
  *     salt/state_result/<jid>/<peel>/<tag>        data: { jid, ret: { name, result, ... } }
  *
- * The tag is the text of the attribute, or the ID of the state; characters that tags cannot have
- * become '-'. What is too long for an event, diff and details, is left out.
+ * The tag is the text of the attribute, or the ID of the state; invalid characters become '-'. Diff
+ * and details are left out if the event is too long.
  *
  * Threads: the worker of the job.
  */

@@ -1,5 +1,5 @@
 /*
- * heartbeat - the sign of life of an agent: a key of a bucket that forgets what is not renewed.
+ * heartbeat - the heartbeat of an agent: a key in a bucket whose entries expire.
  *
  *     heartbeat_init -> heartbeat_connect... -> heartbeat_done
  *
@@ -16,7 +16,7 @@
 #include "core/sys/loop.h"
 
 #define HEARTBEAT_BEAT (INT64_C(10) * 1000000000)
-/* Three beats that nobody heard. */
+/* Three missed beats. */
 #define HEARTBEAT_LOST (3 * HEARTBEAT_BEAT)
 
 struct heartbeat {
@@ -24,21 +24,21 @@ struct heartbeat {
     const char *peel_id, *data_dir;
     struct nats_js js;
     struct timer timer;
-    int64_t heard; /* the last beat that the bucket took; 0: none */
+    int64_t heard; /* the last stored beat; 0: none */
     struct heartbeat_beat *under_way;
-    struct buf outcome; /* of the run that the last beat told of */
+    struct buf outcome; /* of the run in the last beat */
 };
 
-/* Keeps the texts; each beat carries what the last run in the data folder came to. */
+/* Keeps the texts; each beat carries the outcome of the last run in the data folder. */
 void heartbeat_init(struct heartbeat *heartbeat, struct loop *loop, const char *peel_id,
                     const char *data_dir);
 void heartbeat_done(struct heartbeat *heartbeat);
-/* Beat over this connection, from now on; NULL: none. */
+/* Sends beats over this connection; NULL: none. */
 void heartbeat_connect(struct heartbeat *heartbeat, const struct nats_js *js);
-/* A run has ended, and was kept (lastrun_print_outcome): beat at once when it came to something
- * else than the one before; else the next beat is soon enough. */
+/* A run has ended, with this outcome (lastrun_print_outcome): beats at once if it differs from the
+ * previous one. */
 void heartbeat_tell_run(struct heartbeat *heartbeat, struct str outcome);
-/* Did the bucket take one lately? */
+/* Was a beat stored recently? */
 bool heartbeat_is_heard(const struct heartbeat *heartbeat);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * job lane - jobs that run beside each other up to a limit; the others wait their turn.
+ * job lane - runs jobs in parallel up to a limit; the others wait in order.
  *
  * Memory: jobs are the caller's; a job is in one job lane at most. Threads: the loop's.
  */
@@ -14,24 +14,24 @@
 struct peel_job;
 
 struct job_lane {
-    bool is_held;      /* files are on their way, for the first run of states that waits */
-    bool is_looked_at; /* beacons look at the machine before the first that waits */
-    struct peel_job *first, **last; /* that wait */
+    bool is_held;                   /* waits for files, for its first run of states */
+    bool is_looked_at;              /* waits for beacons, for its first job */
+    struct peel_job *first, **last; /* waiting */
     struct peel_job *running;       /* linked by `next` */
     size_t waiting, busy, limit;
 };
 
 void job_lane_init(struct job_lane *job_lane, size_t limit);
-/* To the end of those that wait. */
+/* Appends a waiting job. */
 void job_lane_add(struct job_lane *job_lane, struct peel_job *job);
-/* The first that waits runs now. NULL: nothing waits, or as many run as may. */
+/* Starts the first waiting job. NULL: none waits, or the limit is reached. */
 struct peel_job *job_lane_start(struct job_lane *job_lane);
-/* It no longer runs. */
+/* Removes a running job. */
 void job_lane_finish(struct job_lane *job_lane, struct peel_job *job);
-/* One that waits leaves: the job of that id, or the first of all. NULL: none. */
+/* Removes a waiting job: the one with this id, or the first. NULL: none. */
 struct peel_job *job_lane_take(struct job_lane *job_lane, struct str jid);
 struct peel_job *job_lane_take_first(struct job_lane *job_lane);
-/* This one leaves, if it waits. */
+/* Removes this job if it waits. */
 bool job_lane_drop(struct job_lane *job_lane, const struct peel_job *job);
 
 bool job_lane_is_idle(const struct job_lane *job_lane);

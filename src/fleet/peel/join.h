@@ -3,8 +3,8 @@
  *
  *     peel_join_configure -> peel_join_enroll
  *
- * What is there already stays: a configuration is never overwritten, and credentials are asked for
- * once. Memory: the arena. Threads: one; both block.
+ * Existing files stay: a configuration is never overwritten, and credentials are requested once.
+ * Memory: the arena. Threads: one; both block.
  */
 #ifndef FLEET_PEEL_JOIN_H
 #define FLEET_PEEL_JOIN_H
@@ -30,10 +30,10 @@ struct peel_join {
 
 int peel_join_configure(struct arena *arena, const struct peel_join *join, bool *ret_changed,
                         struct err *err);
-/* Take a configuration back that peel_join_configure has written. */
+/* Removes the configuration that peel_join_configure wrote. */
 int peel_join_unconfigure(const struct peel_join *join, struct err *err);
-/* Fails with ERR_TIMEOUT when nobody has approved it in time: it goes on from there when it is
- * called again. `ret_id` is the peel's. */
+/* Fails with ERR_TIMEOUT without an approval in time; another call continues. `ret_id` is the
+ * peel's. */
 int peel_join_enroll(struct arena *arena, const struct peel_join *join, bool *ret_changed,
                      const char **ret_id, struct err *err);
 

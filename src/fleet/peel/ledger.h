@@ -2,14 +2,13 @@
  * ledger - the jobs that this agent has accepted, so that none runs twice.
  *
  * A file of records, one for each acceptance: the id of a job and its epoch, which is the revision
- * of the job's record. A request runs only when its epoch is higher than every one that was
- * accepted for that job, also after a restart; the record is written before the job is
- * acknowledged. A second record says that the job has begun, a third that it has its return. Jobs
- * that were accepted and have none when the file is opened were cut off: their owner answers for
- * them.
+ * of the job's record. A request runs only if its epoch is higher than every accepted one of that
+ * job, even after a restart; the record is written before the job is acknowledged. A second record
+ * says that the job has begun, a third that it has its return. Jobs without a return when the file
+ * is opened were interrupted: the owner of the ledger answers for them.
  *
- * The last LEDGER_JOBS jobs are known; the file is written anew when it holds twice as many.
- * Damage costs the damaged records alone.
+ * It keeps the last LEDGER_JOBS jobs; the file is rewritten when it holds twice as many. Damage
+ * affects only the damaged records.
  *
  *     ledger_open -> { ledger_take, ledger_accept, ledger_begin, ledger_finish }... -> ledger_free
  *
@@ -27,13 +26,13 @@ struct ledger;
 
 #define LEDGER_FILE "peel-dedup.records"
 #define LEDGER_JOBS 4096
-/* Of the id of a job. */
+/* Bytes of a job id. */
 #define LEDGER_JID_MAX 128
 
 enum ledger_verdict {
     LEDGER_NEW,
     LEDGER_AGAIN, /* the same epoch was accepted */
-    LEDGER_OLD,   /* a higher one was */
+    LEDGER_OLD,   /* a higher epoch was accepted */
 };
 
 /* `ret_damaged`: records were lost. */
@@ -41,21 +40,21 @@ struct ledger *ledger_open(const char *path, bool *ret_damaged, struct err *err)
 /* NULL is fine. */
 void ledger_free(struct ledger *ledger);
 
-/* May it run? LEDGER_NEW takes it: a second call answers LEDGER_AGAIN. Nothing is written. */
+/* May it run? After LEDGER_NEW, a second call returns LEDGER_AGAIN. Writes nothing. */
 enum ledger_verdict ledger_take(struct ledger *ledger, const char *jid, uint64_t epoch);
 
 /* Is it one of the last LEDGER_JOBS? */
 bool ledger_has(struct ledger *ledger, const char *jid);
 
-/* Write down what was taken: it is known after a restart of the agent. */
+/* Records a taken job durably, across restarts of the agent. */
 int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, struct err *err);
-/* It may change something from now on; with `sync` all of this is on disk when it returns. */
+/* The job may change something from now on; with `sync`, all of this is on disk afterwards. */
 int ledger_begin(struct ledger *ledger, const char *jid, bool sync, struct err *err);
-/* Its return is safe. */
+/* Its return is stored. */
 int ledger_finish(struct ledger *ledger, const char *jid, struct err *err);
 
-/* Jobs without a return, oldest first, as they were when the file was opened, and whether they had
- * begun. `fn` may finish them. */
+/* Calls `fn` for jobs that had no return when the file was opened, oldest first, and whether they
+ * had begun. `fn` may finish them. */
 typedef void ledger_open_fn(void *self, const char *jid, uint64_t epoch, bool begun);
 void ledger_each_open(struct ledger *ledger, ledger_open_fn *fn, void *self);
 

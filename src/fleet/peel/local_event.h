@@ -1,5 +1,5 @@
 /*
- * local_event - an event that a program of this machine raises through the agent.
+ * local_event - an event that a local program raises through the agent.
  *
  * One packet to the agent (core/runs/agent.h) with a tag and data, and one with the answer: the
  * stream has the event, or it is on disk until there is a connection.
@@ -18,9 +18,9 @@ struct arena;
 struct err;
 struct unixsock;
 
-/* How long the agent waits for the stream before it answers that the event is on disk. */
+/* Wait for the stream before the agent answers that the event is on disk. */
 #define LOCAL_EVENT_STORE_NS (INT64_C(10) * 1000000000)
-/* A client that says nothing for so long is sent away. */
+/* A client that sends nothing for this long is refused. */
 #define LOCAL_EVENT_SILENCE_NS (INT64_C(10) * 1000000000)
 
 struct local_event {
@@ -40,7 +40,7 @@ extern const struct record_type local_event_answer_type;
 /* "stored", "buffered", "refused". */
 const char *local_event_status_name(enum local_event_status status);
 
-/* Fails with ERR_NOT_FOUND when no agent listens; what the agent refuses is an error, too. */
+/* Fails with ERR_NOT_FOUND without an agent; a refusal by the agent is an error, too. */
 int local_event_raise(struct arena *arena, const struct unixsock *socket,
                       const struct local_event *event, struct local_event_answer *ret_answer,
                       struct err *err);

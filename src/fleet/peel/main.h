@@ -4,7 +4,7 @@
 #ifndef FLEET_PEEL_MAIN_H
 #define FLEET_PEEL_MAIN_H
 
-/* The exit status when it has no credentials and no master may be trusted: somebody must look. */
+/* Exit status without credentials and without a trusted master: an administrator must act. */
 #define PEEL_UNTRUSTED_STATUS 3
 
 /* Returns the exit status. */

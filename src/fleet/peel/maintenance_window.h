@@ -4,8 +4,8 @@
  *
  *     maintenance_windows: ["Sat,Sun 01:00-05:00", "22:00-23:00 UTC"]
  *
- * Without any it always may be. Windows that cannot be read forbid every change until they can,
- * since nobody knows when it is allowed.
+ * Without windows it may always be changed. Malformed windows forbid every change until they are
+ * fixed.
  *
  *     MAINTENANCE_WINDOW_INIT -> maintenance_window_read... -> maintenance_window_done
  *
@@ -26,8 +26,8 @@ struct value;
 struct maintenance_window {
     struct arena arena;
     VEC(struct window) windows;
-    const char *text;    /* as they were written, for messages */
-    const char *problem; /* NULL: they can be read */
+    const char *text;    /* as written, for messages */
+    const char *problem; /* NULL: well-formed */
 };
 
 #define MAINTENANCE_WINDOW_INIT                                                                    \
@@ -35,20 +35,20 @@ struct maintenance_window {
         .arena = ARENA_INIT                                                                        \
     }
 
-/* A list of texts, or one; NULL or null: none. Returns the mistake in it, or NULL. */
+/* Reads a list of texts, or one; NULL or null: none. Returns the mistake, or NULL. */
 const char *maintenance_window_read(struct maintenance_window *maintenance_window,
                                     const struct value *windows);
 void maintenance_window_done(struct maintenance_window *maintenance_window);
 
 /* May the machine be changed now? */
 bool maintenance_window_allows(const struct maintenance_window *maintenance_window, time_t now);
-/* When it may be again; (time_t)-1: nobody knows. */
+/* Next time when it may be changed; (time_t)-1: not known. */
 time_t maintenance_window_next(const struct maintenance_window *maintenance_window, time_t now);
-/* Why not now, for people; in the arena. */
+/* The reason why not, for people; in the arena. */
 const char *maintenance_window_describe(const struct maintenance_window *maintenance_window,
                                         struct arena *arena, time_t now);
 
-/* Does the request ask for a dry run? */
+/* Is the request a dry run? */
 bool maintenance_window_is_dry_run(const char *function, const struct value *args);
 /* Would this function change the machine now, outside of the windows? `ret_next` is when the next
  * one opens, as maintenance_window_next says. */

@@ -1,5 +1,5 @@
 /*
- * metric - what an agent counts.
+ * metric - the counters of an agent.
  */
 #ifndef FLEET_PEEL_METRIC_H
 #define FLEET_PEEL_METRIC_H

@@ -1,9 +1,8 @@
 /*
- * netwatch - says that interfaces or addresses of this machine have changed.
+ * netwatch - reports changes of this machine's interfaces and addresses.
  *
- * The kernel tells it (rtnetlink). News come in bursts, and on machines with containers all the
- * time: they are reported once after NETWATCH_SETTLE, and no sooner than NETWATCH_PAUSE after the
- * last time.
+ * It listens to the kernel (rtnetlink). Changes come in bursts, and constantly on machines with
+ * containers, so they are reported once after NETWATCH_SETTLE, and at least NETWATCH_PAUSE apart.
  *
  *     netwatch_start -> fn... -> netwatch_stop
  *
@@ -35,7 +34,7 @@ struct netwatch {
         .fd = -1                                                                                   \
     }
 
-/* On failure nothing is watched. */
+/* A failure leaves it stopped. */
 int netwatch_start(struct netwatch *netwatch, struct loop *loop,
                    void (*fn)(struct netwatch *netwatch), struct err *err);
 /* Not started is fine. */

@@ -1,22 +1,22 @@
 /*
- * outbox - messages that must get into a stream, on disk until the stream has them.
+ * outbox - stores messages on disk until they are in a stream.
  *
- * Each message is a file, named by its number, so that they leave in the order in which they came,
- * also after a restart. A file goes when the stream has acknowledged it. Every message has an id,
- * by which the stream knows one that it has already. Mostly one message is on its way at a time:
- * that one is written to a file that is always there, the tray, whose beginning is crossed out
- * later. A new file and its end cost a disk two more writes that others wait for.
+ * Each message is a file, named by its number, so messages are sent in order, even after a restart.
+ * The file is removed once the stream has acknowledged it. Every message has an id, by which the
+ * stream detects duplicates. Usually only one message is pending: it is written to a permanent
+ * file, the tray, whose head is zeroed afterwards. That saves two disk writes for creating and
+ * removing a file.
  *
  *     box = outbox_open(folder, err)
  *     outbox_keep(box, &message, sync, &number, err)     any thread: written, not sent
- *     outbox_send(box, number)                          the loop: it may leave now
- *     outbox_connect(box, js)                           there is a connection, or NULL: none
+ *     outbox_send(box, number)                           the loop: send it now
+ *     outbox_connect(box, js)                            connected, or NULL: not
  *
- * Messages older than OUTBOX_AGE are dropped at the start, since the stream keeps them no longer
- * either; so is what is damaged, into a file ".damaged" beside it. `stored` is called for every
- * message that a stream has, `dropped` of those that it will never take.
+ * Messages older than OUTBOX_AGE are dropped at the start, since the stream does not keep them
+ * longer either. Damaged files are renamed to ".damaged". `stored` is called for every stored
+ * message, `dropped` for those that the stream refuses.
  *
- * Threads: outbox_keep any; the rest is for the loop's.
+ * Threads: outbox_keep any; the rest the loop's.
  */
 #ifndef FLEET_PEEL_OUTBOX_H
 #define FLEET_PEEL_OUTBOX_H
@@ -34,7 +34,7 @@ struct outbox;
 #define OUTBOX_AGE ((int64_t)7 * 24 * 3600 * 1000000000)
 /* Messages on disk; more are refused. */
 #define OUTBOX_MAX 10000
-/* Bytes of one. */
+/* Bytes of a message. */
 #define OUTBOX_MESSAGE_MAX ((size_t)8 << 20)
 
 struct outbox_message {
@@ -49,7 +49,7 @@ struct outbox_listener {
     void *self;
 };
 
-/* Makes the folder. `ret_damaged` is the number of files that were put aside. */
+/* Creates the folder. `ret_damaged` is the number of damaged files. */
 struct outbox *outbox_open(const char *folder, const struct outbox_listener *listener,
                            size_t *ret_damaged, struct err *err);
 /* NULL is fine. Files stay. */
@@ -62,9 +62,9 @@ void outbox_send(struct outbox *outbox, uint64_t number);
 
 void outbox_connect(struct outbox *outbox, const struct nats_js *js);
 
-/* Is a message about this among those that have not been stored? Only for those of the start. */
+/* Is there a pending message about this? Knows only those present at the start. */
 bool outbox_has(const struct outbox *outbox, const char *about);
-/* Messages that are not stored yet. */
+/* Number of pending messages. */
 size_t outbox_count(const struct outbox *outbox);
 
 #endif

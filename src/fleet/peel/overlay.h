@@ -1,10 +1,9 @@
 /*
- * overlay - what was changed in the schedule and the beacons of this machine by hand
- * (schedule.add, beacons.disable, ...), kept over restarts.
+ * overlay - manual changes of this machine's schedule and beacons (schedule.add, beacons.disable,
+ * ...), kept across restarts.
  *
- * An entry is whole (it was added here), or the keys that were changed of one that the
- * configuration or the settings have. The file is replaced whole and flushed before a change
- * counts.
+ * An entry is complete (added here), or has the changed keys of an entry in the configuration or
+ * the settings. A change takes effect after the file is replaced and flushed.
  *
  *     overlay_load -> { overlay_copy, change the copy, overlay_save }...
  *
@@ -22,7 +21,7 @@
 struct arena;
 struct err;
 
-/* Entries of the schedule that were changed; the same of beacons. */
+/* Changed entries, for the schedule and for the beacons each. */
 #define OVERLAY_ENTRIES_MAX 200
 /* Bytes of the file. */
 #define OVERLAY_SIZE_MAX ((size_t)1 << 20)
@@ -35,10 +34,10 @@ enum schedule_entry_kind { SCHEDULE_ENTRY_SCHEDULE, SCHEDULE_ENTRY_BEACON };
 struct overlay_entry {
     const char *name;
     bool is_whole;
-    struct value keys; /* a map; a key that is null is taken away */
+    struct value keys; /* a map; a null removes the key */
 };
 struct overlay_part {
-    bool is_off; /* all of them */
+    bool is_off; /* switches all off */
     VEC(struct overlay_entry) entries;
 };
 struct overlay {
@@ -47,13 +46,13 @@ struct overlay {
 
 /* Without a file it is empty. Fails when the file is damaged. */
 int overlay_load(struct arena *arena, const char *data_dir, struct overlay *ret, struct err *err);
-/* Fails with ERR_LIMIT when there are too many changes, or too large ones. */
+/* Fails with ERR_LIMIT for too many or too large changes. */
 int overlay_save(const struct overlay *overlay, const char *data_dir, struct err *err);
 struct overlay overlay_copy(struct arena *arena, const struct overlay *overlay);
 
-/* NULL: it was not changed. */
+/* NULL: not changed. */
 struct overlay_entry *overlay_find(const struct overlay_part *part, struct str name);
-/* The same, made when it is not there. */
+/* The same, created if needed. */
 struct overlay_entry *overlay_get(struct arena *arena, struct overlay_part *part, struct str name);
 void overlay_remove(struct overlay_part *part, struct overlay_entry *entry);
 

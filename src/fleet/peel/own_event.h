@@ -23,17 +23,17 @@ struct own_event {
     const char *subject, *key;
 };
 
-/* What to say. */
+/* Content of the event. */
 struct own_event_wish {
     const char *peel;
     enum subject_kind kind;       /* SUBJECT_EVENT_SEND, SUBJECT_EVENT_BEACON */
     const char *tag;              /* slash or dotted form; of a beacon its name */
-    struct value data;            /* a map that nobody else reads; null: none */
+    struct value data;            /* a map, not shared; null: none */
     const struct value *settings; /* their secrets are masked in the data; NULL: none */
     int32_t depth;
 };
 
-/* An id and the time of now. Fails with ERR_INVALID for a bad tag. */
+/* Sets an id and the current time. Fails with ERR_INVALID for a bad tag. */
 int own_event_make(struct arena *arena, const struct own_event_wish *wish, struct own_event *ret,
                    struct err *err);
 int own_event_encode(const struct own_event *own, struct buf *out, struct err *err);

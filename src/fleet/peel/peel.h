@@ -1,10 +1,10 @@
 /*
- * peel - an agent: it has an identity, a connection when there is one, and does what it is asked.
+ * peel - the agent: its identity, its connection, and all its parts.
  *
  *     peel = peel_new(&options, err) -> loop_run -> peel_stop, `stopped` -> peel_free
  *
- * It starts without a bus, connects when it has credentials, and for ever. Several of them can live
- * in one process, each with folders of its own.
+ * It starts without a bus, connects once it has credentials, and never stops reconnecting. Several
+ * agents can run in one process, each with its own folders.
  *
  * Memory: options and configuration are borrowed. Threads: the loop's.
  */
@@ -20,27 +20,27 @@ struct peel;
 struct peel_conf;
 struct pool;
 
-/* A stop takes this long at most. */
+/* Maximum duration of a stop. */
 #define PEEL_STOP_NS (INT64_C(6) * 1000000000)
 
 struct peel_options {
     struct loop *loop;
     struct nats_hub *hub;
     const struct peel_conf *conf;
-    const char *host; /* the full host name, when no id is configured */
-    bool hasty;       /* no pauses for the sake of others; for tests */
-    /* Of one among many in a process: they share the workers for jobs, so that a job for all of
-     * them does not start a thread for each, and acknowledgements do not wait for those; and
-     * memory is not given back after each piece of work. NULL: it is alone. */
+    const char *host; /* the full host name, if no id is configured */
+    bool hasty;       /* no random delays; for tests */
+    /* For many agents in one process: shared workers for jobs, so that a job for all does not start
+     * a thread for each, and acks do not wait for those; memory is not returned after each job.
+     * NULL: a single agent. */
     struct pool *workers;
     void (*stopped)(void *self); /* nothing runs now */
-    /* It has no credentials and gets none: masters are not those that it trusts. NULL is fine. */
+    /* It has no credentials and cannot get any, because no master is trusted. May be NULL. */
     void (*untrusted)(void *self);
     void *self;
 };
 
 struct peel *peel_new(const struct peel_options *options, struct err *err);
-/* Accept nothing more, cancel what runs; `stopped` follows, at once or later. */
+/* Accepts nothing more, cancels running jobs; `stopped` follows, at once or later. */
 void peel_stop(struct peel *peel);
 /* NULL is fine. */
 void peel_free(struct peel *peel);
@@ -48,8 +48,8 @@ void peel_free(struct peel *peel);
 const char *peel_id(const struct peel *peel);
 bool peel_is_connected(const struct peel *peel);
 
-/* The configuration behind the pointer of the options has changed, from `before`. What was read at
- * the start must live on. What takes effect after a restart only is named in the log. */
+/* The configuration behind the options' pointer has changed, from `before`. The configuration of
+ * the start must stay valid. Changes that need a restart are logged. */
 void peel_reload(struct peel *peel, const struct peel_conf *before);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * peel health - health checks and gauges of an agent, and the loopback server that shows them.
+ * peel health - health checks and gauges of an agent, and their loopback server.
  *
- * Memory: what the options name is borrowed and must outlive it. Threads: the loop's.
+ * Memory: the options are borrowed and must outlive it. Threads: the loop's.
  */
 #ifndef FLEET_PEEL_PEEL_HEALTH_H
 #define FLEET_PEEL_PEEL_HEALTH_H

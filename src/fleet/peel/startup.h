@@ -1,8 +1,8 @@
 /*
- * startup - states that are applied once at each start of the agent.
+ * startup - applies states once at each start of the agent.
  *
- * With a bus they wait for the tree of states, for STARTUP_WAIT at most; without one they begin
- * with what is here. While there is no tree, or no settings, they are tried again.
+ * With a bus they wait for the tree of states, at most STARTUP_WAIT; without one they use the
+ * present files. Without a tree or settings they are retried.
  *
  * Memory: lives in its owner's struct. Threads: the loop's.
  */
@@ -20,16 +20,16 @@ struct job_queue;
 
 #define STARTUP_WAIT  (INT64_C(60) * 1000000000)
 #define STARTUP_RETRY (INT64_C(1) * 1000000000)
-/* Without a bus it is waited for this long. */
+/* Wait for the bus. */
 #define STARTUP_ALONE (INT64_C(10) * 1000000000)
-/* Tries after which it is worth a warning. */
+/* Tries before a warning. */
 #define STARTUP_PATIENCE 10
 
 struct startup {
     struct loop *loop;
     struct job_queue *job_queue;
     const struct peel_conf *conf;
-    /* Is the tree that of the masters, is there a connection? */
+    /* Is the tree in sync; is there a connection? */
     bool (*is_synced)(void *self);
     bool (*is_connected)(void *self);
     void *self;
@@ -39,7 +39,7 @@ struct startup {
     unsigned tries;
 };
 
-/* Fill in the first part before. */
+/* Fill in the first part of the struct before. */
 void startup_begin(struct startup *startup);
 void startup_stop(struct startup *startup);
 

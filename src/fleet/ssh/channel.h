@@ -1,9 +1,9 @@
 /*
- * ssh_channel - messages over a pair of pipes, with an end to every wait.
+ * ssh_channel - messages over a pair of pipes, with timeouts.
  *
- * What the other side says on standard error is read along the way, and its last words are kept. A
- * wait fails with ERR_TIMEOUT when nothing moves for `idle` nanoseconds, or at the deadline; with
- * ERR_CANCELED when the token is raised; with ERR_NOT_FOUND when the other side has gone.
+ * Reads standard error of the other side, too, and keeps its end. A wait fails with ERR_TIMEOUT
+ * after `idle` nanoseconds without input or output, or at the deadline; with ERR_CANCELED when
+ * canceled; with ERR_NOT_FOUND when the other side has closed.
  *
  *     ssh_channel_init -> { ssh_channel_line, ssh_channel_take, ssh_channel_send }...
  *     -> ssh_channel_done
@@ -26,15 +26,15 @@
 struct arena;
 struct cancel;
 
-/* Of standard error. */
+/* Bytes kept of standard error. */
 #define SSH_CHANNEL_WORDS_MAX ((size_t)64 << 10)
 
 struct ssh_channel {
     int in, out, err; /* read, write, read; -1: none. They stay the caller's */
     const struct cancel *cancel;
     int64_t deadline, idle; /* of clock_real, and nanoseconds */
-    struct buf ahead;       /* read and not used */
-    struct buf words;       /* of standard error, the last of them */
+    struct buf ahead;       /* read ahead */
+    struct buf words;       /* end of standard error */
 };
 
 /* The three become non-blocking. */
@@ -44,7 +44,7 @@ void ssh_channel_done(struct ssh_channel *channel);
 /* One line, without its end; a longer one fails with ERR_LIMIT. */
 int ssh_channel_line(struct ssh_channel *channel, size_t max, struct arena *arena,
                      struct str *ret_line, struct err *err);
-/* The next message must be of this kind, and have at most `max` bytes. */
+/* Reads the next message, which must be of this kind and have at most `max` bytes. */
 int ssh_channel_take(struct ssh_channel *channel, enum ssh_message kind, size_t max,
                      struct arena *arena, struct str *ret_payload, struct err *err);
 int ssh_channel_send(struct ssh_channel *channel, enum ssh_message kind, struct str payload,

@@ -1,5 +1,5 @@
 /*
- * ssh_message - what zester here and zester on a machine say to each other through ssh.
+ * ssh_message - the protocol between the local zester and zester on a machine, through ssh.
  *
  *     there                                here
  *     HELLO    its facts            ->
@@ -11,8 +11,8 @@
  * Each is one frame (core/data/frame.h) whose version is the kind of the message. Neither side
  * trusts the sizes of the other. The end of standard input there, at any time, means: stop.
  *
- * Settings are rendered here, so a machine sees its own alone. Flags of values do not travel: what
- * is secret in them is named beside.
+ * Settings are rendered here, so a machine sees only its own. Flags of values are not sent: secrets
+ * are listed separately.
  *
  * Pure. Memory: texts are borrowed. Threads: any.
  */
@@ -65,18 +65,18 @@ struct ssh_request {
     int32_t v;
     const char *peel;            /* its id, as on the wire */
     struct exec_request request; /* with its secret arguments */
-    struct value facts;          /* over those that it knows of itself; a map */
+    struct value facts;          /* override the machine's own facts; a map */
     struct value settings;       /* a map */
-    struct param_strs secrets;   /* texts in them that are never shown */
+    struct param_strs secrets;   /* secret texts in the settings */
     bool has_tree;
-    const char *data_dir; /* "": the usual one */
+    const char *data_dir; /* "": the default */
     struct {
         VEC(struct ssh_file) list;
     } files;
 };
 extern const struct record_type ssh_request_type;
 
-/* Fails with ERR_INVALID for files that could not be in a tree, or twice. */
+/* Fails with ERR_INVALID for invalid or duplicate files. */
 int ssh_request_check(const struct ssh_request *request, struct err *err);
 
 /* One byte for each file of the request: SSH_WANT_YES or SSH_WANT_NO. */

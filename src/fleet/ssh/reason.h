@@ -1,8 +1,8 @@
 /*
- * ssh_reason - why a machine could not be asked: the last words of ssh, of a shell or of the loader
- * of programs there, and what to do about it.
+ * ssh_reason - explains a failed call: the last output of ssh, the remote shell or loader, and what
+ * to do about it.
  *
- * Words come from machines: what is not plain text is replaced.
+ * The output is untrusted: anything but plain text is replaced.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -19,7 +19,7 @@ struct ssh_machine;
 /* Of the words in a reason. */
 #define SSH_REASON_MAX 800
 
-/* `words` is what came on standard error; `otherwise` is said when that is empty. */
+/* `words` is the output on standard error; `otherwise` is used if that is empty. */
 const char *ssh_reason_find(struct arena *arena, const struct ssh_machine *machine,
                             struct str words, const char *otherwise);
 

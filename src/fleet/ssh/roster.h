@@ -8,10 +8,10 @@
  *       port: 2222
  *       identity: /root/.ssh/db           a key file
  *       sudo: true
- *       facts: {roles: [db]}              for targets, and over what the machine says of itself
+ *       facts: {roles: [db]}              for targets; override the machine's own facts
  *
- * Salt's keys are accepted where they mean the same; others are refused with the reason. Nothing in
- * it can switch off the check of host keys.
+ * Salt's keys are accepted if they mean the same; others are refused with the reason. No key can
+ * disable the check of host keys.
  *
  *     ssh_roster_parse -> ssh_roster_find
  *
@@ -43,14 +43,14 @@ struct ssh_machine {
     const char *name;
     char id[PEEL_ID_SIZE]; /* the name, as on the wire */
     const char *host;
-    const char *user, *identity; /* NULL: what ssh's own configuration says */
+    const char *user, *identity; /* NULL: ssh's own configuration */
     int64_t port;                /* 0: the same */
     bool sudo;
     const char *sudo_user; /* NULL: root */
-    int64_t timeout;       /* to connect and log in, in nanoseconds */
+    int64_t timeout;       /* for connecting and login, in nanoseconds */
     struct param_strs options;
-    const char *data_dir;      /* where undo data is kept there; NULL: as for 'zester --local' */
-    const char *program;       /* a zester for that machine; NULL: the one that is installed here */
+    const char *data_dir;      /* remote folder for undo data; NULL: as for 'zester --local' */
+    const char *program;       /* a zester for that machine; NULL: the installed one */
     const struct value *given; /* its facts, or NULL */
     const struct value *facts; /* the same with its id: a map */
 };
@@ -63,17 +63,16 @@ struct ssh_machines {
 int ssh_roster_parse(struct arena *arena, const char *file, struct str text,
                      struct ssh_machines *ret, struct diags *diags);
 
-/* Those that a target means, in the order of the file. `groups` are those of N@, or NULL. Fails
- * with ERR_INVALID for a target that cannot be read; settings are not known here. */
+/* Machines that match a target, in the order of the file. `groups` are for N@, or NULL. Fails with
+ * ERR_INVALID for a malformed target; settings are not known here. */
 int ssh_roster_find(struct arena *arena, const struct ssh_machines *machines, const char *target,
                     const struct value *groups, struct ssh_machines *ret, struct err *err);
 
-/* Is it an option of ssh that zester sets itself, or that would accept any host key? The reason, or
- * NULL. `option` is as for 'ssh -o'. */
+/* The reason if zester sets this ssh option itself, or if it would accept any host key; else NULL.
+ * `option` is as for 'ssh -o'. */
 const char *ssh_roster_refuse_option(struct arena *arena, const char *option);
 
-/* Options that come first on the command line of ssh, so that nothing can change them; ends with
- * NULL. */
+/* Options that come first on the ssh command line, so they cannot be overridden; ends with NULL. */
 extern const char *const ssh_roster_fixed[];
 
 #endif

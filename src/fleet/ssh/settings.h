@@ -1,9 +1,9 @@
 /*
- * ssh_settings - the tree of settings, from which each machine gets its own part.
+ * ssh_settings - the tree of settings, rendered for each machine.
  *
- * By the rules of masters: files are read once, and a secret that is written as !encrypted is taken
- * out of its file and filled in for those machines alone whose files have it. !secret_from is for
- * masters, which have secret back-ends.
+ * As on masters: files are read once, and an !encrypted secret is removed from its file and filled
+ * in only for machines whose files have it. !secret_from is for masters, which have secret
+ * back-ends.
  *
  *     ssh_settings_open -> ssh_settings_render...
  *
@@ -22,14 +22,14 @@ struct value;
 
 struct ssh_settings {
     const char *folder;
-    struct map files;   /* struct str by path; a NULL view: as it is on disk */
+    struct map files;   /* struct str by path; a NULL view: unchanged on disk */
     struct map secrets; /* struct sanitize_secret by name */
 };
 
-/* Fails with ERR_INVALID, and the file, where a secret cannot be taken out. */
+/* Fails with ERR_INVALID and the file name if a secret cannot be extracted. */
 int ssh_settings_open(struct arena *arena, const char *folder, struct ssh_settings *ret,
                       struct err *err);
-/* What a machine with this name and these facts gets. Returns -1 when it added to `diags`. */
+/* The settings for a machine with this name and facts. Returns -1 if it added to `diags`. */
 int ssh_settings_render(const struct ssh_settings *settings, struct arena *arena, const char *name,
                         const struct value *facts, struct value *ret, struct diags *diags);
 

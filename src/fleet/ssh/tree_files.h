@@ -1,13 +1,13 @@
 /*
- * ssh tree - the tree of states as it is sent to machines: its files, and their sums.
+ * ssh tree - the tree of states to send to machines: its files and their sums.
  *
- * As masters publish it: hidden files and __pycache__ are left out, links are followed inside the
- * tree only. Files are read when they are sent; one that has changed by then does not have its sum,
- * and the machine refuses it.
+ * As published by masters: hidden files and __pycache__ are left out, links are followed inside the
+ * tree only. Files are read when they are sent; the machine refuses one that has changed meanwhile,
+ * by its sum.
  *
  *     ssh_tree_open -> ssh_tree_send... -> ssh_tree_close
  *
- * And ssh_program: the zester that is sent.
+ * And ssh_program: the zester to send.
  *
  * Memory: the arena of ssh_tree_open. Threads: any may send.
  */

@@ -25,7 +25,7 @@ struct file_args {
 static const struct param file_params[] = {
     PARAM("files", ANY, ARGS, given, "files, and folders, whose entries are watched",
           .flags = PARAM_REQUIRED, .kind_text = "list"),
-    PARAM("recurse", BOOL, ARGS, recurse, "what is in folders below, too"),
+    PARAM("recurse", BOOL, ARGS, recurse, "include subfolders"),
     BEACON_COMMON(ARGS, common, "10s"),
     { 0 },
 };

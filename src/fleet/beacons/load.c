@@ -69,7 +69,7 @@ static int observe_load(struct beacon_look *look, const void *args, struct beaco
                          { "fifteen", want->fifteen } };
 
     if (getloadavg(loads, AVERAGES) != AVERAGES)
-        return err_set(err, ERR_NOT_FOUND, "the kernel does not say what the load is");
+        return err_set(err, ERR_NOT_FOUND, "no load average from the kernel");
     for (size_t i = 0; i < AVERAGES; i++) {
         struct beacon_reading reading =
             level_reading(rows[i].name, loads[i], rows[i].limit * unit, want->margin);

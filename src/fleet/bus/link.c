@@ -48,7 +48,7 @@ static int check_server_url(struct str url, struct err *err)
         return 0;
     if (str_starts(url, STR("nats://")))
         return err_set(err, ERR_INVALID,
-                       "'%.*s': refused: without TLS, anybody on the way can read and change "
+                       "'%.*s': refused: without TLS, anyone on the network can read and change "
                        "everything; use '" TLS_SCHEME "%.*s'",
                        STR_ARG(url), STR_ARG(str_from_offset(url, strlen("nats://"))));
     if (scheme == STR_NONE)

@@ -136,7 +136,7 @@ static const char *check_request(const struct admission_request *request)
     if (!peel_id_is_valid(str_from(request->peel_id)))
         return "peel_id is not valid";
     if (!is_user_key(str_from(request->public_key), &key))
-        return "public_key is not the public key of a user";
+        return "public_key is not a user's public key";
     if (!is_curve_key(request->curve_public_key))
         return "curve_public_key is not a curve key";
     if (strlen(request->hostname) > ADMISSION_HOSTNAME_MAX)
@@ -216,8 +216,7 @@ void admission_nonce(struct arena *arena, struct str peel_id, struct str public_
         return;
     }
     if (!is_user_key(public_key, &key)) {
-        admission_fail(arena, ADMISSION_MALFORMED, "public_key is not the public key of a user",
-                       ret);
+        admission_fail(arena, ADMISSION_MALFORMED, "public_key is not a user's public key", ret);
         return;
     }
     begin_answer(arena, ADMISSION_OK, ret);
@@ -520,8 +519,7 @@ static void replace_record(struct arena *arena, const struct answered *answered,
         record->issuer = current->issuer;
     }
     if (answered->request->only_renew && record->state == ENROLLMENT_PENDING)
-        admission_fail(arena, ADMISSION_REFUSED, "there are no credentials that can be renewed",
-                       ret);
+        admission_fail(arena, ADMISSION_REFUSED, "no credentials to renew", ret);
     else if (policy->pause && record->state == ENROLLMENT_PENDING)
         admission_fail(arena, ADMISSION_PAUSED, explain_pause(arena, policy->pause), ret);
     else if (moment->crowd && record->state == ENROLLMENT_PENDING && !record->sponsor[0])
@@ -715,7 +713,7 @@ void admission_conflict(struct arena *arena, const struct admission_answer *answ
     if (change.bucket == STORE_ENROLL_CHALLENGES)
         admission_fail(arena, ADMISSION_UNSIGNED, "the challenge was used already", ret);
     else
-        admission_fail(arena, ADMISSION_TAKEN, "somebody else was faster; try again", ret);
+        admission_fail(arena, ADMISSION_TAKEN, "changed by another request; try again", ret);
 }
 
 /* --- decisions ---------------------------------------------------------------------- */

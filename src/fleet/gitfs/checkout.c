@@ -369,7 +369,7 @@ int checkout_pull(const struct clone *clone, struct checkout_report *ret, struct
         clone_find_commit(clone, CLONE_HEAD, &commit, err) < 0)
         return -1;
     if (!commit)
-        return err_set(err, ERR_INVALID, "what was fetched is not a commit");
+        return err_set(err, ERR_INVALID, "the fetched object is not a commit");
     if (now.commit && strcmp(now.commit, commit) != 0 && !is_moved &&
         compare_histories(clone, now.commit, commit, ret, err) < 0)
         return -1;
@@ -390,6 +390,6 @@ int checkout_restore(const struct clone *clone, struct checkout_report *ret, str
     if (!commit && clone_find_commit(clone, CLONE_USED, &commit, err) < 0)
         return -1;
     if (!commit)
-        return err_set(err, ERR_NOT_FOUND, "it was not cloned yet");
+        return err_set(err, ERR_NOT_FOUND, "not cloned yet");
     return use_commit(clone, &now, commit, ret, err);
 }

@@ -20,7 +20,7 @@ static const struct param rows[] = {
     PARAM("name",       STR,    ARGS, name, "the folder of the tree", .flags = PARAM_FILLED),
     PARAM("root",       STR,    ARGS, root, "only this folder of the repository", .flags = PARAM_FILLED),
     PARAM("ssh_key",    PATH,   ARGS, ssh_key, "the private key for ssh", .aliases = "privkey"),
-    PARAM("force_push", CHOICE, ARGS, force_push, "what becomes of a branch that was rewritten", .choices = "follow|refuse", .default_text = "follow"),
+    PARAM("force_push", CHOICE, ARGS, force_push, "policy for a rewritten branch", .choices = "follow|refuse", .default_text = "follow"),
     PARAM_REFUSED("mountpoint", "a repository is one folder of the tree: 'name' says which, 'root' takes a part of the repository"),
     PARAM_REFUSED("saltenv", "there is one tree of states: give each branch a remote with a 'name' of its own"),
     PARAM_REFUSED("user", "use a credential helper of git, or ssh with 'ssh_key'"),
@@ -197,8 +197,7 @@ static void check_branch(const struct remote *remote, const struct value *where,
 {
     if (remote->branch && !is_git_ref(remote->branch))
         (void)value_diag(diags, value_point(where, "branch"),
-                         "'branch': '%s' is not a valid name of a branch, a tag or a commit",
-                         remote->branch);
+                         "'branch': '%s' is not a valid branch, tag or commit", remote->branch);
 }
 
 static void check_remote_root(struct arena *arena, struct remote *remote, const struct value *where,

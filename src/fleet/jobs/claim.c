@@ -130,7 +130,7 @@ bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
     taken.sent_epoch = claim_epoch(job, revision);
     if (taken.reclaim_count >
         (job_queue_seconds(job) > 0 ? CLAIM_RECLAIMS_QUEUED_MAX : CLAIM_RECLAIMS_MAX))
-        claim_fail(arena, &taken, "taken over too often: each master that had it ended");
+        claim_fail(arena, &taken, "taken over too often: every master that owned it stopped");
     *ret_job = taken;
     return !job_status_is_final(taken.status);
 }

@@ -57,7 +57,7 @@ static bool take_denial(struct nats_conn *conn, struct str text)
         if (!str_starts(text, denials[i].words))
             continue;
         unquote_go_text(str_from_offset(text, denials[i].words.n), &subject);
-        nats_error_set(&error, NATS_FAULT_DENIED, 0, "no right to %s '%s'",
+        nats_error_set(&error, NATS_FAULT_DENIED, 0, "no permission to %s '%s'",
                        denials[i].is_sub ? "subscribe to" : "publish to", buf_text(&subject));
         told = denials[i].is_sub ? nats_subs_deny(conn, buf_view(&subject), &error)
                                  : nats_tell_denied(conn, buf_view(&subject), &error);

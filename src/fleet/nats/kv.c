@@ -36,7 +36,7 @@ int nats_kv_layout_check(const struct nats_kv *kv, const char *key, bool pattern
                   : nats_kv_is_key(key);
 
     if (!nats_subject_is_token(str_from(kv->bucket)))
-        return err_set(err, ERR_INVALID, "'%s' is not a valid name of a bucket", kv->bucket);
+        return err_set(err, ERR_INVALID, "'%s' is not a valid bucket name", kv->bucket);
     if (!ok)
         return err_set(err, ERR_INVALID, "'%s' is not a valid %s", key,
                        pattern ? "pattern of keys" : "key");
@@ -152,7 +152,7 @@ int nats_kv_ensure(const struct nats_js *js, const struct nats_kv_config *config
         return err_set(err, ERR_INVALID, "bucket '%s': history is not in 1..%d", config->bucket,
                        HISTORY_MAX);
     if (!nats_subject_is_token(str_from(config->bucket)))
-        return err_set(err, ERR_INVALID, "'%s' is not a valid name of a bucket", config->bucket);
+        return err_set(err, ERR_INVALID, "'%s' is not a valid bucket name", config->bucket);
     return ensure_stream(js, config, fn, self, err);
 }
 

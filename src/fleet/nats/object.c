@@ -30,10 +30,9 @@ int nats_object_layout_check(const struct nats_objects *objects, const char *nam
     size_t n = strlen(name);
 
     if (!nats_subject_is_token(str_from(objects->bucket)))
-        return err_set(err, ERR_INVALID, "'%s' is not a valid name of a bucket", objects->bucket);
+        return err_set(err, ERR_INVALID, "'%s' is not a valid bucket name", objects->bucket);
     if (n == 0 || n > NATS_OBJECT_NAME_MAX)
-        return err_set(err, ERR_INVALID, "the name of an object has 1 to %d bytes",
-                       NATS_OBJECT_NAME_MAX);
+        return err_set(err, ERR_INVALID, "an object name has 1 to %d bytes", NATS_OBJECT_NAME_MAX);
     return 0;
 }
 

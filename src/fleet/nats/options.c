@@ -62,7 +62,7 @@ int nats_options_check(const struct nats_options *options, struct nats_servers *
                        struct err *err)
 {
     if (!options->tls && !options->plain)
-        return err_set(err, ERR_INVALID, "a connection without TLS must be asked for");
+        return err_set(err, ERR_INVALID, "a connection without TLS requires the option 'plain'");
     if (options->inbox_prefix && !nats_subject_is_plain(str_from(options->inbox_prefix)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid inbox prefix", options->inbox_prefix);
     for (size_t i = 0; i < options->server_count; i++)

@@ -209,7 +209,7 @@ static void on_watchdog(struct timer *timer)
     }
     puller->ask_count = 0;
     tell_fault(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
-               STR("no heartbeat: it is gone, or permission to pull from it is missing"));
+               STR("no heartbeat: the consumer is gone, or pulling is not permitted"));
     refill_puller(puller);
 }
 
@@ -352,9 +352,9 @@ static void on_puller_event(struct nats_listener *listener, const struct nats_ev
 static int check_puller_options(const struct nats_puller_options *options, struct err *err)
 {
     if (!options->stream || !nats_subject_is_token(str_from(options->stream)))
-        return err_set(err, ERR_INVALID, "not a valid name of a stream");
+        return err_set(err, ERR_INVALID, "not a valid stream name");
     if (!options->consumer || !nats_subject_is_token(str_from(options->consumer)))
-        return err_set(err, ERR_INVALID, "not a valid name of a consumer");
+        return err_set(err, ERR_INVALID, "not a valid consumer name");
     return 0;
 }
 

@@ -163,7 +163,7 @@ static void on_request_reply(void *self, const struct nats_msg *msg)
     if (msg->header.n > 0 && msg->payload.n == 0 &&
         nats_header_status(msg->header, NULL) == NATS_HEADER_NO_RESPONDERS) {
         nats_error_set(&error, NATS_FAULT_NO_RESPONDERS, NATS_HEADER_NO_RESPONDERS,
-                       "nobody listens on '%.*s'", STR_ARG(pending->subject));
+                       "no responders on '%.*s'", STR_ARG(pending->subject));
         finish_request(requests, pending, &error, NULL);
         return;
     }

@@ -571,7 +571,7 @@ void beacon_runner_free(struct beacon_runner *beacon_runner)
     filewatch_hub_done(&beacon_runner->files);
     beacon_runner_connect(beacon_runner, NULL);
     while ((signal = backlog_take(&beacon_runner->backlog)))
-        lose_signal(signal, "the agent ended before there was a connection");
+        lose_signal(signal, "the agent stopped before it was connected");
     free(beacon_runner);
 }
 

@@ -79,7 +79,7 @@ static void check_conf_servers(const struct peel_conf *conf, const struct value 
         if (url.n > 0 && !str_starts(url, STR("tls://")))
             (void)value_diag(
                 diags, value_point(given, "nats_url"),
-                "'%.*s': expected 'tls://HOST:PORT': without TLS, anybody on the way can "
+                "'%.*s': expected 'tls://HOST:PORT': without TLS, anyone on the network can "
                 "read and change everything",
                 STR_ARG(url));
     }

@@ -57,7 +57,7 @@ static int open_data_outbox(struct data_store *data_store, struct arena *arena,
     if (!data_store->outbox)
         return -1;
     if (damaged > 0)
-        log_warning("returns were damaged and put aside count=%zu", damaged);
+        log_warning("set aside damaged returns count=%zu", damaged);
     return 0;
 }
 

@@ -187,7 +187,7 @@ static void on_event_kept(struct background_task *background_task)
 
     client->is_keeping = false;
     if (client->has_failed) {
-        log_error("local event cannot be kept error=%s", client->err.text);
+        log_error("cannot store local event error=%s", client->err.text);
         if (!client->is_gone)
             send_refusal(client->fd, client->err.text);
         forget_client(client);
@@ -429,7 +429,7 @@ static int open_event_outbox(struct event_socket *event_socket, struct err *err)
     if (!event_socket->outbox)
         return -1;
     if (damaged > 0)
-        log_warning("events were damaged and put aside count=%zu", damaged);
+        log_warning("set aside damaged events count=%zu", damaged);
     return 0;
 }
 
@@ -477,7 +477,7 @@ void event_socket_free(struct event_socket *event_socket)
         if (client->outbox_number > 0)
             answer_client(client, LOCAL_EVENT_BUFFERED);
         else
-            refuse_event_client(client, "the agent ends");
+            refuse_event_client(client, "the agent is shutting down");
     }
     if (event_socket->fd >= 0)
         (void)fs_unlink(event_socket->socket.path, &ignored); /* the next one replaces it */

@@ -115,7 +115,7 @@ const char *job_describe_expiry(struct peel_job *job)
 
     buf_add_text(&text, "canceled: not finished after ");
     number_print_duration(job->request.timeout, &text);
-    buf_add_text(&text, ", the time that each machine has for the job");
+    buf_add_text(&text, ", the per-machine time limit");
     return buf_copy(&text, &job->arena).p;
 }
 

@@ -673,12 +673,12 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool beg
     job->is_job = true;
     job->reply_max = job_queue->messenger.reply_max;
     if (!begun)
-        job_refuse(job, "the peel ended before the job began; nothing was done");
+        job_refuse(job, "the peel stopped before the job started; nothing was done");
     else if (job_queue->options.orphans > 0)
-        job_refuse(job, "the peel ended while the job ran; its programs still ran and were killed; "
+        job_refuse(job, "the peel stopped during the job; its running programs were killed; "
                         "what was done is not known");
     else
-        job_refuse(job, "the peel ended while the job ran; what was done is not known");
+        job_refuse(job, "the peel stopped during the job; what was done is not known");
     deliver_job_answer(job);
 }
 
@@ -723,7 +723,7 @@ void job_queue_stop(struct job_queue *job_queue)
         struct peel_job *job;
 
         while ((job = job_lane_take_first(job_lane))) {
-            job_refuse(job, "the peel ends; nothing was done");
+            job_refuse(job, "the peel is shutting down; job not started");
             deliver_job_answer(job);
         }
         for (job = job_lane->running; job; job = job->next)

@@ -260,9 +260,9 @@ static void report_settings_problem(struct peel_settings *peel_settings, char *p
 {
     if (problem && (!peel_settings->problem || strcmp(peel_settings->problem, problem) != 0)) {
         if (lacks_secret)
-            log_warning("settings wait for a secret, the last ones stay error=%s", problem);
+            log_warning("settings need a secret, keeping the last ones error=%s", problem);
         else
-            log_error("settings cannot be resolved, the last ones stay error=%s", problem);
+            log_error("cannot resolve settings, keeping the last ones error=%s", problem);
     }
     free(peel_settings->problem);
     peel_settings->problem = problem;

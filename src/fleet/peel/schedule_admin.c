@@ -195,7 +195,7 @@ static int read_schedule_args(struct schedule_call *schedule_call)
     }
     for (size_t i = 0; i < schedule_call->given.map->count; i++)
         if (schedule_call->given.map->pairs[i].key.kind != VALUE_STR)
-            return schedule_call_fail(schedule_call, "the name of an argument must be text");
+            return schedule_call_fail(schedule_call, "argument names must be text");
     schedule_call->name = take_entry_name(schedule_call);
     read_beacon_data(schedule_call);
     read_enabled_switch(schedule_call);

@@ -100,7 +100,7 @@ static int check_action_function(const struct action_reader *r, const struct val
     PARAM("args",        MAP, FIELDS, args, "arguments"),                                           \
     PARAM("timeout",     DURATION, FIELDS, timeout, "of the job", PARAM_RANGE(1, INT64_MAX)),       \
     PARAM("max_targets", INT, FIELDS, max_targets, "the most peels", PARAM_RANGE(1, INT64_MAX)),    \
-    PARAM("wait",        BOOL, FIELDS, wait, "later blocks run when the job has ended")
+    PARAM("wait",        BOOL, FIELDS, wait, "later blocks run after the job")
 
 const struct param action_module_params[] = {
     TARGET_FIELDS,

@@ -84,7 +84,7 @@ static int take_script_word(struct talk *talk, enum ssh_script_word *ret_word, s
         if (*ret_word != SSH_SCRIPT_NOISE)
             return 0;
     }
-    return err_set(err, ERR_LIMIT, "it sends something else than was asked for");
+    return err_set(err, ERR_LIMIT, "unexpected message received");
 }
 
 /* A zester that the roster names is for that machine, whatever it is. */
@@ -122,9 +122,7 @@ static int bring_program(struct talk *talk, struct err *err)
             take_script_word(talk, &word, &rest, err) < 0)
             return -1;
     }
-    return word == SSH_SCRIPT_HAVE
-               ? 0
-               : err_set(err, ERR_INVALID, "it sends something else than was asked for");
+    return word == SSH_SCRIPT_HAVE ? 0 : err_set(err, ERR_INVALID, "unexpected message received");
 }
 
 /* --- settings ------------------------------------------------------------------------------ */
@@ -222,7 +220,7 @@ static int take_call_answer(struct talk *talk, struct err *err)
         rc = ssh_channel_take(channel, SSH_ANSWER, SSH_ANSWER_MAX, talk->arena, &talk->response,
                               err);
         if (rc < 0)
-            return refuse_talk(talk, "canceled; it did not say what it had done by then", err);
+            return refuse_talk(talk, "canceled; no report of what was done", err);
     }
     return rc;
 }
@@ -249,7 +247,7 @@ static int talk_clean(struct talk *talk, struct err *err)
     if (take_script_word(talk, &word, &rest, err) < 0)
         return -1;
     if (word != SSH_SCRIPT_CLEAN)
-        return err_set(err, ERR_INVALID, "it sends something else than was asked for");
+        return err_set(err, ERR_INVALID, "unexpected message received");
     talk->stage = STAGE_DONE;
     return 0;
 }
@@ -262,17 +260,18 @@ static int talk_clean(struct talk *talk, struct err *err)
 static const char *describe_loss(const struct talk *talk)
 {
     switch (talk->stage) {
-    case STAGE_LOGIN: return "ssh ended without a reason";
+    case STAGE_LOGIN: return "ssh exited without a message";
     case STAGE_SHELL: return "the connection was lost before the run";
     case STAGE_RUN:
     case STAGE_DONE: break;
     }
-    return "the connection was lost during the run: what it did is not known";
+    return "connection lost during the run; its result is unknown";
 }
 
 static const char *describe_call_end(struct talk *talk, bool is_lost)
 {
-    const char *otherwise = is_lost ? describe_loss(talk) : "zester ended there without an answer";
+    const char *otherwise =
+        is_lost ? describe_loss(talk) : "remote zester exited without an answer";
     const char *words =
         ssh_reason_find(talk->arena, talk->machine, buf_view(&talk->channel.words), otherwise);
 

@@ -114,7 +114,7 @@ static int read_channel(struct ssh_channel *channel, struct err *err)
         ssize_t n;
 
         if (!room)
-            return err_set(err, ERR_LIMIT, "it sends more than was asked for");
+            return err_set(err, ERR_LIMIT, "more data received than requested");
         if (wait_channel(channel, channel->in, POLLIN, err) < 0)
             return -1;
         n = read(channel->in, room, CHUNK);
@@ -142,7 +142,7 @@ int ssh_channel_line(struct ssh_channel *channel, size_t max, struct arena *aren
             return 0;
         }
         if (seen.n > max)
-            return err_set(err, ERR_LIMIT, "it sends something else than was asked for");
+            return err_set(err, ERR_LIMIT, "unexpected message received");
         if (read_channel(channel, err) < 0)
             return -1;
     }
@@ -165,14 +165,14 @@ int ssh_channel_take(struct ssh_channel *channel, enum ssh_message kind, size_t 
     if (fill_ahead(channel, FRAME_HEAD, err) < 0)
         return -1;
     if (!frame_head_decode(channel->ahead.p, 0, &head) || head.version != kind)
-        return err_set(err, ERR_INVALID, "it sends something else than was asked for");
+        return err_set(err, ERR_INVALID, "unexpected message received");
     if (head.length > max)
         return err_set(err, ERR_LIMIT, "it sends more than %zu bytes at once", max);
     if (fill_ahead(channel, FRAME_HEAD + (size_t)head.length, err) < 0)
         return -1;
     payload = str_slice(buf_view(&channel->ahead), FRAME_HEAD, head.length);
     if (!frame_head_fits(&head, 0, payload))
-        return err_set(err, ERR_INVALID, "what it sent is damaged");
+        return err_set(err, ERR_INVALID, "damaged message received");
     *ret_payload = arena_str(arena, payload);
     buf_consume(&channel->ahead, FRAME_HEAD + (size_t)head.length);
     return 0;

@@ -73,6 +73,6 @@ int ssh_want_check(struct str want, size_t files, struct err *err)
         return err_set(err, ERR_INVALID, "it asks for %zu files, the tree has %zu", want.n, files);
     for (size_t i = 0; i < want.n; i++)
         if (want.p[i] != SSH_WANT_YES && want.p[i] != SSH_WANT_NO)
-            return err_set(err, ERR_INVALID, "it asks for files in a way that cannot be read");
+            return err_set(err, ERR_INVALID, "malformed request for files");
     return 0;
 }

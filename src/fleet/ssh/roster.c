@@ -19,7 +19,7 @@ static const struct param rows[] = {
     PARAM("host",      STR,      ARGS, host, "its name or address (default: its name in the roster)", .flags = PARAM_FILLED),
     PARAM("user",      STR,      ARGS, user, "who logs in", .flags = PARAM_FILLED),
     PARAM("port",      INT,      ARGS, port, "the port of its ssh server", PARAM_RANGE(1, 65535)),
-    PARAM("identity",  STR,      ARGS, identity, "the file of a private key", .flags = PARAM_FILLED, .aliases = "priv"),
+    PARAM("identity",  STR,      ARGS, identity, "private key file", .flags = PARAM_FILLED, .aliases = "priv"),
     PARAM("sudo",      BOOL,     ARGS, sudo, "run as root, by sudo without a password"),
     PARAM("sudo_user", STR,      ARGS, sudo_user, "run as this user instead of root", .flags = PARAM_FILLED),
     PARAM("timeout",   DURATION, ARGS, timeout, "how long connecting may take", .default_text = "30s", PARAM_RANGE(SECOND, 3600 * SECOND)),

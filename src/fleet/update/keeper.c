@@ -185,7 +185,7 @@ static void swap_slots_back(struct keeper *keeper)
     keeper->degraded = false;
     if (keeper->world->swap_back(keeper->self, &err) < 0) {
         set_note(keeper, KEEPER_CURRENT, err.text);
-        arrive_at_state(keeper, UPDATE_IDLE, "cannot roll back, running what is there");
+        arrive_at_state(keeper, UPDATE_IDLE, "cannot roll back, running the current version");
     } else {
         move_slot(keeper, KEEPER_PREV, KEEPER_CURRENT);
         arrive_at_state(keeper, UPDATE_IDLE, "rolled back");

@@ -19,7 +19,7 @@ static void read_response(struct fleet_answer *answer, struct arena *arena,
     answer->response = (struct exec_response){ .error = "" };
     if (data->kind == VALUE_MAP &&
         record_read(arena, &exec_response_type, 1, data, &answer->response, &err) < 0)
-        answer->error = arena_printf(arena, "answer cannot be read: %s", err.text);
+        answer->error = arena_printf(arena, "malformed answer: %s", err.text);
 }
 
 bool fleet_answer_take(struct fleet_answer *answer, struct arena *arena, struct str jid,

@@ -195,7 +195,7 @@ int slots_swap_in(const struct slots *slots, const char *sha256, struct err *err
 
     slots_hash(slots, KEEPER_STAGING, hash);
     if (strcmp(hash, sha256) != 0)
-        return err_set(err, ERR_UNSAFE, "what is staged in '%s' has changed",
+        return err_set(err, ERR_UNSAFE, "staged version in '%s' has changed",
                        slots->paths[KEEPER_STAGING]);
     crash_point("slots-keep");
     if (keep_current(slots, err) < 0)

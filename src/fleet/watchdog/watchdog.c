@@ -530,8 +530,7 @@ static void find_keeper_record(const struct watchdog *watchdog,
     if (slots_read(&watchdog->slots, ret, &err) == 0)
         return;
     if (err.code != ERR_NOT_FOUND)
-        log_error("the record of the slots is damaged, going on with what is there error=%s",
-                  err.text);
+        log_error("slot record is damaged, using the slots as they are error=%s", err.text);
     *ret = (struct keeper_record){ .state = UPDATE_IDLE };
     for (enum keeper_place place = KEEPER_CURRENT; place <= KEEPER_PREV; place++)
         describe_slot(watchdog, place, hashes[place], &ret->slots[place]);
@@ -544,8 +543,7 @@ static void adopt_current(struct watchdog *watchdog, const char *hash)
 
     if (!hash[0] || strcmp(current->sha256, hash) == 0)
         return;
-    log_warning("the binary was replaced by somebody else file=%s",
-                watchdog->slots.paths[KEEPER_CURRENT]);
+    log_warning("binary was replaced externally file=%s", watchdog->slots.paths[KEEPER_CURRENT]);
     describe_slot(watchdog, KEEPER_CURRENT, hash, current);
 }
 

@@ -22,12 +22,12 @@ int operator_check_name(const char *name, struct err *err)
 {
     if (!peel_id_is_valid(str_from(name)))
         return err_set(err, ERR_INVALID,
-                       "'%.64s' is not a valid name of an operator: letters, digits, '_' and '-', "
+                       "'%.64s' is not a valid operator name: letters, digits, '_' and '-', "
                        "and a letter or digit first",
                        name);
     if (strcmp(name, OPERATOR_RESERVED) == 0)
         return err_set(err, ERR_INVALID,
-                       "'" OPERATOR_RESERVED "' is the name of whoever has admin.creds");
+                       "'" OPERATOR_RESERVED "' is reserved for the holder of admin.creds");
     return 0;
 }
 

@@ -34,10 +34,9 @@ int peel_id_encode(struct str name, char id[static PEEL_ID_SIZE], struct err *er
     char draft[PEEL_ID_SIZE];
 
     if (name.n == 0)
-        return err_set(err, ERR_INVALID, "the name of a peel must not be empty");
+        return err_set(err, ERR_INVALID, "a peel name must not be empty");
     if (name.n > PEEL_ID_MAX)
-        return err_set(err, ERR_LIMIT, "the name of a peel has more than %d characters",
-                       PEEL_ID_MAX);
+        return err_set(err, ERR_LIMIT, "a peel name has more than %d characters", PEEL_ID_MAX);
     if (memchr(name.p, '_', name.n))
         return err_set(err, ERR_INVALID,
                        "'%.*s' is not a valid peel name: '_' stands for a dot; use '-' instead",

@@ -98,7 +98,7 @@ def foreign(fleet):
 ])
 def test_credentials_without_the_grants_of_events_fail_and_say_so(fleet, foreign, words, right):
     result = fleet.zester(*words, "--creds", foreign, status=1)
-    assert f"no right to {right}" in result.stderr and result.stdout == ""
+    assert f"no permission to {right}" in result.stderr and result.stdout == ""
 
 
 def test_help_has_the_time_that_each_command_takes_and_no_empty_list_of_options(fleet):

@@ -157,7 +157,7 @@ def test_a_peel_that_takes_longer_than_each_may_cancels_the_job_itself(fleet, tm
     pid, left = tmp_path / "pid", tmp_path / "left"
     result = fleet.zester_json("web-01", "cmd.run", f"echo $$ > {pid}; sleep 600; touch {left}", "--node-timeout", "1500ms", status=2)
     assert [entry["status"] for entry in result] == ["failed"]
-    assert result[0]["error"] == "canceled: not finished after 1.5 s, the time that each machine has for the job"
+    assert result[0]["error"] == "canceled: not finished after 1.5 s, the per-machine time limit"
     assert not alive(int(pid.read_text())) and not left.exists()
     jid = fleet.zester_json("job", "list", "--limit", "1")[0]["jid"]
     record = fleet.zester_json("job", "show", jid)
@@ -394,9 +394,9 @@ def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_ends_the_c
     peel.start()
     record = final_job(own_fleet, jid)
     assert record["job"]["status"] == "failed" and record["returns"][0]["status"] == "failed"
-    assert "its programs still ran and were killed; what was done is not known" in own_fleet.zester("job", "watch", jid, status=2).stdout
+    assert "its running programs were killed; what was done is not known" in own_fleet.zester("job", "watch", jid, status=2).stdout
     assert not any(alive(pid) for pid in pids.read_text().split())
-    assert "before the job began; nothing was done" in own_fleet.zester("job", "watch", queued, status=2).stdout
+    assert "before the job started; nothing was done" in own_fleet.zester("job", "watch", queued, status=2).stdout
     assert runs.read_text() == "x\n"
 
 

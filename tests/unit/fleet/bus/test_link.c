@@ -37,7 +37,7 @@ TEST(addresses_that_are_not_tls_are_refused_with_the_reason)
     static const struct {
         const char *urls, *error;
     } cases[] = {
-        { "nats://a:4222", "'nats://a:4222': refused: without TLS, anybody on the way can read and "
+        { "nats://a:4222", "'nats://a:4222': refused: without TLS, anyone on the network can read and "
                            "change everything; "
                            "use 'tls://a:4222'" },
         { "tls://a:4222, nats://b", "'nats://b': refused" },

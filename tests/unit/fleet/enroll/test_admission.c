@@ -81,7 +81,7 @@ TEST(a_malformed_body_is_answered_400_with_the_reason)
           "peel_id is not valid" },
         { "{\"peel_id\":\"a\",\"public_key\":\"q\",\"curve_public_key\":\"X\","
           "\"challenge_id\":\"c\",\"signature\":\"s\"}",
-          "public_key is not the public key of a user" },
+          "public_key is not a user's public key" },
         { "{\"peel_id\":\"a\",\"public_key\":\"U\",\"curve_public_key\":\"U\","
           "\"challenge_id\":\"c\",\"signature\":\"s\"}",
           "curve_public_key is not a curve key" },

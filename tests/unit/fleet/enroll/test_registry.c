@@ -299,7 +299,7 @@ TEST(of_two_decisions_the_one_that_is_not_the_last_is_refused)
     submit(&office, &office.mine);
     hasten(&hasty);
     decide(&office, ADMISSION_APPROVE, office.id);
-    CHECK_STR(office.text, "somebody else was faster; try again");
+    CHECK_STR(office.text, "changed by another request; try again");
     office_end(&office);
 }
 

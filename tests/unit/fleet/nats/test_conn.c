@@ -177,7 +177,7 @@ TEST(options_that_make_no_sense_are_refused)
         struct nats_options options;
         const char *error;
     } cases[] = {
-        { { .servers = good, .server_count = 1 }, "a connection without TLS must be asked for" },
+        { { .servers = good, .server_count = 1 }, "a connection without TLS requires the option 'plain'" },
         { { .plain = true }, "no server to connect to" },
         { { .servers = bad, .server_count = 1, .plain = true },
           "server 'http://a': expected tls:// or nats://" },
@@ -419,14 +419,14 @@ TEST(a_right_that_is_missing_fails_the_operation_that_needs_it)
                        &scene.err));
     SCENE_RUN(&scene, request.count + allowed.count + sub.count == 3);
     CHECK_INT(request.error.fault, NATS_FAULT_DENIED);
-    CHECK_STR(request.error.text, "no right to publish to 'no.\"quoted\"'");
+    CHECK_STR(request.error.text, "no permission to publish to 'no.\"quoted\"'");
     CHECK_INT(allowed.error.fault, NATS_FAULT_NO_RESPONDERS);
-    CHECK_STR(allowed.error.text, "nobody listens on 'ok.x'");
-    CHECK_STR(sub.error.text, "no right to subscribe to 'no.>'");
+    CHECK_STR(allowed.error.text, "no responders on 'ok.x'");
+    CHECK_STR(sub.error.text, "no permission to subscribe to 'no.>'");
     CHECK_INT(conn.counts[NATS_EVENT_ERROR], 0);
     publish_text(conn.conn, "no", "x");
     SCENE_RUN(&scene, conn.counts[NATS_EVENT_ERROR] == 1);
-    CHECK_STR(conn.error, "no right to publish to 'no'");
+    CHECK_STR(conn.error, "no permission to publish to 'no'");
     CHECK_INT(nats_conn_state(conn.conn), NATS_CONN_CONNECTED);
     nats_conn_free(conn.conn);
     scene_end(&scene);
@@ -448,7 +448,7 @@ TEST(an_inbox_without_the_right_to_it_fails_requests_at_once)
                            &scene.err),
               0);
     SCENE_RUN(&scene, request.count == 1);
-    CHECK_HAS(request.error.text, "no right to subscribe to 'foreign.");
+    CHECK_HAS(request.error.text, "no permission to subscribe to 'foreign.");
     nats_conn_free(conn.conn);
     scene_end(&scene);
     server_stop(&server, SIGTERM);

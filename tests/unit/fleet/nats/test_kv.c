@@ -574,5 +574,5 @@ TEST(keys_that_are_not_keys_are_refused)
         CHECK_INT(nats_kv_layout_check(&kv, bad_keys[i], false, &err), -1);
     CHECK_INT(nats_kv_layout_check(&kv, "a.*.>", true, &err), 0);
     CHECK_INT(nats_kv_layout_check(&bad, "a", false, &err), -1);
-    CHECK_STR(err.text, "'a.b' is not a valid name of a bucket");
+    CHECK_STR(err.text, "'a.b' is not a valid bucket name");
 }

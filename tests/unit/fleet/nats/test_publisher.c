@@ -108,7 +108,7 @@ TEST(a_subject_of_no_stream_fails_when_its_time_is_over)
             nats_publisher_send(publisher, &(struct nats_store){ .subject = STR("nowhere") },
                                 js_on_ack, &outcome, &world.scene.err));
     CHECK_INT(outcome.error.fault, NATS_FAULT_NO_RESPONDERS);
-    CHECK_STR(outcome.error.text, "nobody listens on 'nowhere'");
+    CHECK_STR(outcome.error.text, "no responders on 'nowhere'");
     nats_publisher_free(publisher);
     js_scene_end(&world);
 }

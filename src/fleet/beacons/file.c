@@ -44,7 +44,7 @@ static void check_file_args(struct arena *arena, void *args, const struct value 
                              want->files.p[i]);
 }
 
-/* Content, owner and rights, without reading the file: nobody can set the time of change back. */
+/* Content, owner and mode, without reading the file: the change time cannot be set back. */
 static const char *print_file_state(struct arena *arena, const struct fs_info *info)
 {
     return arena_printf(arena, "%s %" PRIu64 " %" PRId64 " %ju %o %u %u", fs_kind_name(info->kind),
@@ -110,7 +110,7 @@ static void say_file(struct arena *arena, const struct beacon_change *change,
     value_map_set(arena, data, value_text("change"), value_text(word));
 }
 
-/* Of a path that is a file, and of one that is a folder. */
+/* For a file, and for a folder. */
 static void watch_file(struct arena *arena, const void *args, struct beacon_paths *ret)
 {
     const struct file_args *want = args;

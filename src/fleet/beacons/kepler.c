@@ -247,7 +247,7 @@ static void report_fresh(struct watching *watching, struct beacon_readings *ret)
     }
 }
 
-/* What the daemon has forgotten, it cannot say the last changes of. */
+/* The daemon has no last changes of services that it has forgotten. */
 static void report_gone(struct watching *watching, struct beacon_readings *ret)
 {
     struct arena *arena = watching->tool.arena;

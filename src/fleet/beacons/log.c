@@ -139,7 +139,7 @@ static int match_log_line(void *self, struct str line, struct err *err)
     return 0;
 }
 
-/* What was added since the last look. One that became shorter is read from its beginning. */
+/* Reads the lines added since the last check. A shorter file is read from its beginning. */
 static int read_appended_log(const struct reader *reader, int fd, off_t *offset, struct tail *tail,
                              struct err *err)
 {

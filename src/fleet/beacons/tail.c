@@ -5,7 +5,7 @@
 
 #include "core/base/mem.h"
 
-/* What does not fit is passed over. */
+/* Skips the rest of a line that is too long. */
 static void keep_part(struct tail *tail, struct str bytes)
 {
     const size_t room = TAIL_LINE_MAX - tail->n;

@@ -13,7 +13,7 @@ struct item {
     bool is_seen;
 };
 
-/* What one call works on. */
+/* Context of one call. */
 struct feeding {
     struct tracker *tracker;
     const struct tracker_rule *rule;
@@ -130,7 +130,7 @@ static void take_reading(struct feeding *feeding, const struct beacon_reading *r
     item->is_seen = true;
 }
 
-/* What was not among the readings is gone. */
+/* Items without a reading are gone. */
 static void drop_unseen(struct feeding *feeding)
 {
     MAP_EACH (&feeding->tracker->items, entry) {

@@ -192,7 +192,7 @@ struct lists {
     struct value_list *exports, *imports;
 };
 
-/* What crosses from one account to another, as claims of `role` list it. */
+/* Subjects that cross between two accounts, as listed in the claims of `role`. */
 static void add_crossing(struct arena *arena, const struct accounts *accounts,
                          const struct crossing *crossing, enum account_role exporter,
                          enum account_role importer, enum account_role role, struct lists *lists)

@@ -4,9 +4,9 @@
 
 #include "core/sys/clock.h"
 
-/* The stamp of the servers minus clock_now; 0: nobody has looked. */
+/* The servers' timestamp minus clock_now; 0: not measured. */
 static _Atomic int64_t offset;
-/* Of the look that it comes from. */
+/* Of its measurement. */
 static _Atomic int64_t looked_at, blur;
 
 int64_t bus_time(void)

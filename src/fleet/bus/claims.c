@@ -321,7 +321,7 @@ int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *re
 
 /* --- writing again ------------------------------------------------------------------ */
 
-/* A list of its own, with what was said of all users before. */
+/* A new list, with the previous entry for all users. */
 static struct value list_revocations(struct arena *arena, const struct claims_renewal *renewal,
                                      const struct claims_account *before)
 {

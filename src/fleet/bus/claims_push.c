@@ -62,7 +62,7 @@ static const enum account_role usual_order[] = { ACCOUNT_FLEET, ACCOUNT_PEELS, A
 static const enum account_role first_order[] = { ACCOUNT_PEELS, ACCOUNT_OPERATORS, ACCOUNT_FLEET,
                                                  ACCOUNT_PEELS, ACCOUNT_OPERATORS };
 
-/* Do these claims of the fleet leave peels and operators to accounts of their own? */
+/* Do these fleet claims have separate accounts for peels and operators? */
 static bool has_derived(struct str jwt)
 {
     return accounts_find_border(jwt).version > 0;

@@ -269,7 +269,7 @@ static void print_daemon_build(const struct daemon_conf *conf, struct buf *out)
     buf_add_text(out, text);
 }
 
-/* What was asked for instead of a daemon; false: nothing. */
+/* Handles --help and --version; false: neither was given. */
 static bool answer_daemon_flags(const struct daemon_conf *conf, const struct daemon_line *line,
                                 int *ret_status)
 {

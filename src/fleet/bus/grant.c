@@ -70,10 +70,10 @@ static const struct {
     { "$KV.settings-files._revision", 0, P },
     { GRANT_INBOX ".{peel}.>", 0, P },
 
-    /* Beyond what each of its peels may, a leaf node sends their replies, which servers do not
-     * count for it. Nobody uses the other two, but only with them nats-server 2.9 notices that
-     * streams of "zester.event.>" and "$KV.basket.>" are meant by grants with a '*' in the middle.
-     */
+    /* Beyond its peels' permissions, a leaf node sends their replies, for which servers do not
+     * apply its own reply permission. The other two are unused, but only with them nats-server 2.9
+     * notices that grants with a '*' in the middle match streams of "zester.event.>" and
+     * "$KV.basket.>". */
     { GRANT_INBOX ".>", L, 0 },
     { "zester.event.*", L, 0 },
     { "$KV.basket.*", L, 0 },

@@ -20,8 +20,7 @@
 #define PUBLIC_MODE 0644
 #define SEED_MAX    ((size_t)4096)
 
-/* In the order in which they are written; credentials last, since whoever finds them finds the
- * rest. */
+/* In writing order; credentials last, so that their presence implies all others. */
 static const struct {
     const char *name;
     mode_t mode;
@@ -171,7 +170,7 @@ static int sign_user(struct arena *arena, const struct identity_issuer *issuer,
     return claims_sign_user(&claims, issuer->signing ? issuer->signing : issuer->account, out, err);
 }
 
-/* Credentials with a new key, whose public part is `head->sub` from now on. */
+/* Credentials with a new key; sets `head->sub` to its public part. */
 static int make_creds(struct arena *arena, const struct identity_issuer *issuer,
                       enum grant_role role, struct claims_head *head, struct str *ret,
                       struct err *err)
@@ -251,7 +250,7 @@ int identity_make(struct arena *arena, int64_t now, struct identity *ret_identit
     return result;
 }
 
-/* What is secret is in memory that nobody else shares: the arena's, written by us. */
+/* Secrets are in the arena's memory, not shared. */
 void identity_wipe(struct identity *identity)
 {
     for (size_t i = 0; i < IDENTITY_FILES; i++)
@@ -318,7 +317,7 @@ int identity_make_signing(const char *dir, enum identity_file file, struct nats_
     struct str line;
     int result;
 
-    /* for whoever reads the other seeds: root may have been asked to make it */
+    /* for the owner of the other seeds: root may have created it */
     if (fs_stat(path_join(&arena, dir, files[IDENTITY_ACCOUNT_SEED].name), &info, err) < 0)
         return -1;
     if (geteuid() == 0 && info.kind == FS_FILE)

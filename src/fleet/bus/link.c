@@ -83,7 +83,7 @@ int link_check_urls(struct arena *arena, const char *urls, struct err *err)
     return split_urls(arena, urls, &list, err);
 }
 
-/* --- whom to trust ------------------------------------------------------------------ */
+/* --- trust ------------------------------------------------------------------ */
 
 static void choose_ca(struct link *link, const struct link_options *options)
 {
@@ -198,7 +198,7 @@ static int on_link_login(void *self, struct nats_creds *ret_creds, struct err *e
     return 0;
 }
 
-/* What may be subscribed to says where replies can come: "_INBOX.web-01.>". */
+/* The subscribe permission has the inbox for replies: "_INBOX.web-01.>". */
 static const char *find_inbox(struct arena *arena, struct param_strs subscribe)
 {
     for (size_t i = 0; i < subscribe.n; i++) {

@@ -26,7 +26,7 @@
 
 /* The question for the record of a canary; it outlives the mirror that asked. */
 struct inquiry {
-    struct mirror *mirror; /* NULL: nobody waits for the answer */
+    struct mirror *mirror; /* NULL: no pending request */
 };
 
 struct mirror {
@@ -307,7 +307,7 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
         arena_printf(&mirror->arena, "$KV.%s." FILESET_REVISION, mirror->options.bucket);
     struct err err;
 
-    if (js && mirror->js.conn == js->conn) { /* again: there may be news that nobody told */
+    if (js && mirror->js.conn == js->conn) { /* again: changes may have been missed */
         begin_fetch(mirror);
         return;
     }

@@ -44,7 +44,7 @@ static const struct {
     { SUBJECT_UPDATE_ABORT, SIGNED(update_abort, operator) },
 };
 
-/* What a job of an operator may say in its metadata; the rest is what masters say of theirs. */
+/* Metadata that an operator's job may set; only masters set the rest. */
 static const char *const notes[] = {
     JOB_PLAN,  JOB_QUEUE, JOB_NODE_TIMEOUT, JOB_WINDOW,    JOB_BATCH,           JOB_BATCH_FAILURES,
     JOB_PAUSE, JOB_GATE,  JOB_REVERT,       "orchestrate", "orchestrate_state",
@@ -103,7 +103,7 @@ int operator_form_job(struct arena *arena, const struct operator_form *form, str
 
 /* --- events ------------------------------------------------------------------------- */
 
-/* The stream tells duplicates by the id of the event. */
+/* The stream detects duplicates by the event id. */
 static int print_event_form(struct arena *arena, const struct operator_form *form,
                             struct buf *payload, struct buf *header, struct err *err)
 {

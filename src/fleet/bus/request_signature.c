@@ -46,7 +46,7 @@ static bool may_publish(const struct claims_user *claims, const char *subject)
     return grant_allows(&grants, GRANT_PUBLISH, subject);
 }
 
-/* The key of an operator whom the account lets do this. */
+/* The key of an operator with permission from the account. */
 static int read_operator(struct arena *arena, const struct request_verifier *court, struct str jwt,
                          struct str subject, struct nats_nkey *ret_key, struct err *err)
 {

@@ -37,7 +37,7 @@ static struct value strip_test(struct arena *arena, const struct value *args)
     return copy;
 }
 
-/* What a box begins with: a sum of the call, and the name of the argument. */
+/* Head of a box: a sum of the call, and the name of the argument. */
 static int begin_plain(const struct job *job, struct str path, struct buf *out, struct err *err)
 {
     const bool is_test = strcmp(job->function, "state.test") == 0;

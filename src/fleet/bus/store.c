@@ -23,27 +23,26 @@
 #define AUTO_START  3 /* replicas to begin with */
 #define AUTO_SINGLE 1
 
-/* Of two masters that make the same stream at the same moment, as at the first start of a cluster,
- * nats-server 2.9 answers one. So who gets no answer asks again, soon, and a second longer each
- * time: 1 + 2 + 3 + 4. */
+/* When two masters create the same stream concurrently, as at the first start of a cluster,
+ * nats-server 2.9 answers only one. So a request without an answer is repeated soon, waiting a
+ * second longer each time: 1 + 2 + 3 + 4. */
 #define ATTEMPT_NS SECOND
 #define ATTEMPTS   4
 
-/* err_code of a cluster that has not so many servers. */
+/* err_code of a cluster with too few servers. */
 #define NO_SUITABLE_PEERS 10005
 
 /* --- the tables --------------------------------------------------------------------- */
 
-/* `max_bytes` of a row is its share of the whole in parts of SHARES: that much is reserved for it,
- * so what peels can fill takes nothing from the rest. Together they are less than SHARES.
- *
- * Where only the past is lost, the oldest entries make room (`discard_old`): else whoever fills a
- * log stops the jobs of all. Where peels write, no header of theirs may remove the entries of
- * others (`no_rollup`), and a key takes `max_value_size` at most. */
+/* `max_bytes` of a row is its share of the total in parts of SHARES: that much is reserved, so
+ * peels cannot use up the rest. Together they are less than SHARES.  Where only the past is lost,
+ * the oldest entries make room (`discard_old`): else whoever fills a log stops the jobs of all.
+ * Where peels write, no header of theirs may remove the entries of others (`no_rollup`), and a key
+ * takes `max_value_size` at most. */
 #define SHARES 1024
-/* Of a message beside its value. */
+/* Bytes of a message besides its value. */
 #define HEADER_ROOM KIB
-/* Of every stream, however small the whole is. */
+/* Minimum for every stream, however small the total. */
 #define SHARE_MIN (256 * KIB)
 
 static const char *const event_subjects[] = { "zester.event.>" };
@@ -360,8 +359,8 @@ static void try_less(struct ensure *ensure)
     begin_items(ensure, 0, CONSUMERS_AT);
 }
 
-/* What is in them is too much for a limit with room beside it: a fleet that runs goes on without
- * one, and a comparison says so. */
+/* They hold too much for a limit with free room: a running fleet continues without one, and a
+ * comparison reports it. */
 static void try_without(struct ensure *ensure)
 {
     ensure->has_no_room = ensure->may_halve = false;
@@ -393,8 +392,8 @@ static void send_next_item(struct ensure *ensure)
         finish_ensure(ensure);
 }
 
-/* How many to try next after the server has said that there are not so many; 0: it is final. A
- * stream that has so many already was not asked to change, so a server that is down costs none. */
+/* Number of replicas to try next after the server refused; 0: final. A stream that already has that
+ * many was not changed, so a server that is down does not reduce it. */
 static int64_t next_replicas(const struct item *item, const struct nats_error *error)
 {
     if (!item->home->is_auto || item->number >= CONSUMERS_AT || item->replicas <= AUTO_SINGLE)

@@ -10,7 +10,7 @@
 #define SEEN_MODE   0644
 #define FOLDER_MODE 0755
 
-/* What was accepted last. */
+/* The last accepted signature. */
 struct seen {
     const char *file;
     struct signature_mark mark; /* time 0: nothing was */
@@ -46,7 +46,7 @@ static int read_seen(const struct tree_trust *trust, struct arena *arena, const 
                    ret->file);
 }
 
-/* What was accepted last of the tree that it follows. */
+/* The last accepted signature of the tree that it follows. */
 static int read_trusted_base(const struct tree_trust *trust, struct arena *arena,
                              const struct tree_trust_offer *offer, struct seen *ret,
                              struct err *err)

@@ -128,7 +128,7 @@ static bool is_metadata(const struct value *v)
     return true;
 }
 
-/* What is wrong with its values; NULL: nothing. */
+/* The mistake in its values; NULL: none. */
 static const char *check_request(const struct admission_request *request)
 {
     struct nats_nkey key;
@@ -287,7 +287,7 @@ static bool has_bound(const struct nats_nkey *key, const struct admission_reques
                                  BASE64_STANDARD);
 }
 
-/* A binding that is not by the machine's key, or not about our CA: somebody stands between. */
+/* A binding by another key, or of another CA: possible man in the middle. */
 static void judge_ca_binding(struct enrollment *record, const struct admission_request *request,
                              const struct nats_nkey *key, struct str challenge, const char *ca_pin)
 {
@@ -311,8 +311,8 @@ static bool read_current(struct arena *arena, const struct admission_stored *sto
     return str_eq_text(stored->index.value, ret->id);
 }
 
-/* Is what is there of the name not an index, or not the record that it names? Somebody has damaged
- * it, and nobody gets the name in this way. */
+/* Is the stored entry not an index, or not the record that the index names? It was damaged, and
+ * must not give the name away. */
 static bool is_stored_damaged(struct arena *arena, const struct admission_stored *stored)
 {
     struct enrollment record;
@@ -342,7 +342,7 @@ struct answered {
     struct nats_nkey key;
 };
 
-/* No challenge is answered twice, whatever comes of it. */
+/* No challenge is answered twice, whatever the result. */
 static int use_challenge(struct arena *arena, const struct answered *answered,
                          struct admission_answer *ret)
 {
@@ -388,7 +388,7 @@ static bool is_stranger(const struct enrollment *record)
     return record->state == ENROLLMENT_PENDING && !record->sponsor[0];
 }
 
-/* Somebody asked for the name who was not invited. */
+/* The name was requested without a token. */
 static int reject_stranger(struct arena *arena, const struct answered *answered,
                            const struct enrollment *stranger, const struct enrollment *record,
                            struct admission_answer *ret)
@@ -478,7 +478,7 @@ static bool may_have_credentials(const struct enrollment *current)
             strcmp(current->decided_by, ADMISSION_RENEWAL) == 0);
 }
 
-/* Who holds the key, and was let in with it, is let in again. */
+/* The holder of an approved key is approved again. */
 static bool may_renew(const struct admission_request *request, const struct enrollment *current,
                       const struct enrollment *record, const struct admission_policy *policy,
                       int64_t now)

@@ -23,7 +23,7 @@
 #define PIN_PREFIX      "sha256:"
 #define LIBRARY_ERR_MAX 256
 
-/* What the library says, after our words. Its queue is empty then. */
+/* Fails with the library's error after `what`, and empties its queue. */
 static int fail_certificate(struct err *err, const char *what)
 {
     char text[LIBRARY_ERR_MAX] = "unknown error";
@@ -69,7 +69,7 @@ int certificate_key_parse(struct str pem, struct certificate_key *ret_key, struc
     return 0;
 }
 
-/* What was written to `out`, in the arena; frees `out`. */
+/* Returns the output of `out`, in the arena; frees `out`. */
 static int take_bio_text(BIO *out, bool written, struct arena *arena, struct str *ret,
                          struct err *err, const char *what)
 {
@@ -100,7 +100,7 @@ void certificate_key_done(struct certificate_key *key)
 
 /* --- making ---------------------------------------------------------------------- */
 
-/* What each kind may do; values as OpenSSL's configuration writes them. */
+/* Permissions of each kind, in the syntax of OpenSSL's configuration. */
 static const struct {
     int nid;
     const char *values[CERTIFICATE_KINDS];

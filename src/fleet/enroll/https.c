@@ -218,8 +218,8 @@ static int open_https_session(struct https_call *call, struct err *err)
     return 0;
 }
 
-/* A certificate of whom the caller trusts, which is not for this name or not for this time: that is
- * put right on the server or by the clock, and not a sign of somebody else. */
+/* A certificate from a trusted issuer, but for another name or time: a problem of the server or the
+ * clock, not an attack. */
 static bool is_own_mistake(const struct https_call *call, long verdict)
 {
     return call->server->trust == HTTPS_TRUST_TEXT &&

@@ -90,7 +90,7 @@ static int fail_probe_tls(struct err *err)
     return err_set(err, ERR_INVALID, "TLS handshake: %s", reason ? reason : "connection closed");
 }
 
-/* What the library has to say. A server that is gone is found by the read that follows. */
+/* Sends the library's output. The next read detects a closed connection. */
 static int send_flight(SSL *ssl, int fd, int64_t deadline, struct err *err)
 {
     char *bytes;
@@ -151,7 +151,7 @@ static bool is_ip_literal(const char *name)
     return inet_pton(AF_INET, name, room) == 1 || inet_pton(AF_INET6, name, room) == 1;
 }
 
-/* Whom to trust is not asked: an expired certificate, or one of a stranger, is what we look for. */
+/* Trust is not checked: an expired or foreign certificate is what we look for. */
 static int fetch_certificate(SSL *ssl, int fd, const char *name, int64_t deadline, X509 **ret,
                              struct err *err)
 {

@@ -105,7 +105,7 @@ static void on_index_purged(void *self, const struct nats_error *error, uint64_t
     (void)revision;
 }
 
-/* The index went to somebody else: the record that was written for it is nobody's. */
+/* Another request got the index: the record written for it is an orphan. */
 static void purge_orphan(struct op *op)
 {
     const struct nats_kv kv = open_registry_bucket(op, STORE_ENROLLMENTS);
@@ -207,7 +207,7 @@ static void on_registry_read(void *self, const struct nats_error *error,
     op->next(op);
 }
 
-/* What cannot be a key is not there. */
+/* An invalid key does not exist. */
 static void read_registry_entry(struct op *op, enum store_bucket bucket, const char *key,
                                 struct admission_entry *into, step_fn *next)
 {

@@ -70,7 +70,7 @@ static bool read_retry_after(struct response *response, struct str value)
 {
     size_t seconds;
 
-    if (read_response_number(value, 10, &seconds)) /* or a date, which nobody sends */
+    if (read_response_number(value, 10, &seconds)) /* or a date, which no server sends */
         response->retry_after = (int)seconds;
     return true;
 }

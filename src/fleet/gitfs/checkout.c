@@ -20,10 +20,10 @@
 
 #define LINK_MAX ((size_t)8192)
 #define LINK     "gitdir: "
-/* Of the working tree, so that it comes and goes with its files. */
+/* In the working tree, so that it lives and dies with its files. */
 #define UPSTREAM "refs/worktree/upstream"
 
-/* What stands where the checkout belongs. */
+/* State of the checkout's place. */
 struct checkout_state {
     enum { NOTHING, FOREIGN, DAMAGED, WHOLE } kind;
     const char *commit, *tree;
@@ -156,7 +156,7 @@ static int refuse_foreign(const struct clone *clone, struct err *err)
 
 /* --- making it ------------------------------------------------------------------------ */
 
-/* What is checked out: the commit, or one that has only its folder `root`. */
+/* The commit to check out: itself, or one that has only its folder `root`. */
 static int choose_target(const struct clone *clone, const char *commit, const char *tree,
                          const char **ret, struct err *err)
 {
@@ -239,7 +239,7 @@ static int exchange_folders(const char *making, const char *place, const char *o
         return -1;
     if (renameat2(AT_FDCWD, making, AT_FDCWD, place, RENAME_EXCHANGE) == 0)
         return fs_rename(making, old, err);
-    /* nobody reads the tree meanwhile, and who comes after a crash makes it again */
+    /* the tree has no readers yet, and is made again after a crash */
     if (errno != ENOENT && fs_rename(place, old, err) < 0)
         return -1;
     return fs_rename(making, place, err);
@@ -256,7 +256,7 @@ static int note_place(const struct clone *clone, const char *place, struct err *
                       str_from(arena_printf(clone->arena, "%s/.git\n", place)), NULL, err);
 }
 
-/* What git knows about working trees that are gone. */
+/* Git's records of removed working trees. */
 static int remove_admins(const struct clone *clone, const char *place, struct err *err)
 {
     const char *all = clone_path(clone, CLONE_SUFFIX "/worktrees");

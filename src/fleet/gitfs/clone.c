@@ -88,7 +88,7 @@ int clone_note_source(const struct clone *clone, struct err *err)
 
 /* --- fetching ------------------------------------------------------------------------ */
 
-/* Those of a git that was killed; nobody else works here. */
+/* Locks of a killed git; no other process works here. */
 static int remove_lock(void *self, enum tree_step step, const struct tree_entry *entry,
                        struct err *err)
 {

@@ -13,10 +13,10 @@
 #include "core/sys/program.h"
 
 #define OUTPUT_MAX ((size_t)8 << 20)
-/* Of what git said, in an error. */
+/* Bytes of git's output in an error. */
 #define WORDS_MAX 600
 
-/* Values that nobody else sets: what git must not do here, whatever its files say. */
+/* Values that override all configuration files of git. */
 static const char *const settings[][2] = {
     { "core.hooksPath", "/dev/null" },
     { "core.fsmonitor", "false" },
@@ -146,7 +146,7 @@ int git_try(const struct git *git, const char *const *words, struct process_resu
     return 0;
 }
 
-/* What to do about it, by words of git and ssh. */
+/* Hints by error messages of git and ssh. */
 static const struct {
     const char *words, *advice;
 } hints[] = {

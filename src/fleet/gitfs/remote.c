@@ -43,7 +43,7 @@ static bool has_blanks(struct str text)
     return false;
 }
 
-/* What follows "scheme://"; all of a URL without one. */
+/* The part after "scheme://"; all of a URL without one. */
 static struct str after_scheme(const char *url)
 {
     const struct str text = str_from(url);
@@ -52,7 +52,7 @@ static struct str after_scheme(const char *url)
     return at == STR_NONE ? text : str_from_offset(text, at + strlen("://"));
 }
 
-/* Who logs in, up to the '@'; a NULL view: nobody is named. */
+/* The user, up to the '@'; a NULL view: none. */
 static struct str user_of(const char *url)
 {
     struct str rest = after_scheme(url);
@@ -113,7 +113,7 @@ int remote_check_url(const char *url, struct err *err)
     return err_set(err, ERR_INVALID, "this way to a repository is not accepted: " ACCEPTED);
 }
 
-/* Of ssh the user is a part of the address, and there is nothing else. */
+/* For ssh the user is part of the address, and not secret. */
 static struct str find_url_secret(const char *url)
 {
     return str_starts(str_from(url), STR("https://")) ? user_of(url) : (struct str){ NULL, 0 };

@@ -15,7 +15,7 @@
 
 #define STORE_MODE 0700
 #define LOCK_WAIT  (INT64_C(10) * 1000000000)
-/* What is in the making, or on its way out. */
+/* Folders in the making, or being removed. */
 static const char *const passing[] = { ".new", ".old" };
 
 bool sync_has_store(const char *folder)
@@ -100,7 +100,7 @@ static int clean_sync_store(struct sync_job *job, struct err *err)
 
 /* --- the remotes ---------------------------------------------------------------------- */
 
-/* One remote in a worker, with what it needs of its own. */
+/* One remote in a worker, with its own copies. */
 struct turn {
     const struct sync_job *job;
     struct arena arena;
@@ -127,7 +127,7 @@ static void sync_remote(void *arg)
                         : checkout_restore(&clone, &result->report, &err);
     if (failed)
         result->error = arena_strdup(&turn->arena, err.text);
-    if (failed && job->pulls) /* somebody may have edited it all the same */
+    if (failed && job->pulls) /* it may have been edited all the same */
         failed = checkout_restore(&clone, &result->report, &err);
     result->is_valid = !failed || !result->report.is_ours;
     turn->is_done = true;

@@ -26,7 +26,7 @@ static bool are_same_maps(const struct value *a, const struct value *b)
     return (is_empty_map(a) && is_empty_map(b)) || value_equal(a, b);
 }
 
-/* What masters have added since does not count. */
+/* Keys added by masters since do not count. */
 static bool has_same_notes(const struct value *a, const struct value *b)
 {
     if (a->kind != VALUE_MAP)
@@ -52,8 +52,8 @@ bool claim_is_same(const struct job *a, const struct job *b)
            has_same_notes(&b->metadata, &a->metadata) && are_same_maps(&a->sealed, &b->sealed);
 }
 
-/* Its id stands for the event: what has changed since the first try is only whom its target means.
- */
+/* Its id stands for the event: only the peels of its target may have changed since the first try.
+ * */
 static bool is_reaction_job(const struct job *job)
 {
     return strncmp(job->jid, EVENT_JOB_PREFIX, strlen(EVENT_JOB_PREFIX)) == 0;

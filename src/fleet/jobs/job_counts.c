@@ -22,7 +22,7 @@ struct job_target {
     bool success;
     bool has_request; /* it said so */
     bool is_timed;    /* its ack was seen by job_counts_advance */
-    int64_t until;    /* of ACKED, when targets have a time of their own; 0: not known yet */
+    int64_t until;    /* of ACKED, with per-target timeouts; 0: not known yet */
     int64_t due; /* of SENT, RESENT and QUEUED: when its silence has lasted too long, or is checked
                     again */
 };
@@ -194,7 +194,7 @@ enum job_counts_note job_counts_defer(struct job_counts *job_counts, struct str 
         return JOB_COUNTS_LATE;
     }
     job_counts->busy -= is_target_busy(target);
-    /* whoever asks for it at once, again and again, gets it no more often than the others */
+    /* a target that asks again and again gets it no more often than the others */
     await_target(job_counts, target, TARGET_QUEUED,
                  due < now + JOB_COUNTS_QUEUE_NS ? now + JOB_COUNTS_QUEUE_NS : due);
     return JOB_COUNTS_NOTED;
@@ -424,7 +424,7 @@ static void end_late(struct job_counts *job_counts, struct job_target *target,
     set_target_result(job_counts, target, false, true);
 }
 
-/* Who has no result at the end has an answer, too. */
+/* Targets without a result at the end get an answer, too. */
 static void end_rest(struct job_counts *job_counts, struct job_counts_orders *orders)
 {
     for (size_t i = 0; i < job_counts->count; i++) {

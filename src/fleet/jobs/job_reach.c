@@ -11,9 +11,9 @@
 #include "fleet/jobs/rollout.h"
 #include "fleet/wire/job.h"
 
-/* Of arguments in arguments. */
+/* Nesting of arguments. */
 #define ARGS_DEPTH_MAX 32
-/* What commands of the fleet say in place of an id. */
+/* Ids that commands send without an operand. */
 #define NO_ID "ad-hoc"
 
 /* clang-format off */
@@ -158,7 +158,7 @@ static const struct naming {
     { "fleet.function salt.function", "name fun function", false, true },
 };
 
-/* Arguments of any function that run commands or templates of whoever asks. */
+/* Arguments of any function that run commands or templates from the caller. */
 #define LEADING "check_cmd onlyif template unless"
 
 /* An argument of any state that sends an event, and the function that does the same. */
@@ -249,7 +249,7 @@ static bool has_value_key(const struct value *v, const char *keys, unsigned dept
     return false;
 }
 
-/* Secret arguments have paths, and values that nobody can judge. */
+/* Secret arguments have paths, and values that cannot be checked. */
 static bool has_sealed(const struct value *sealed, const char *keys)
 {
     for (size_t i = 0; sealed->kind == VALUE_MAP && i < sealed->map->count; i++) {
@@ -396,7 +396,7 @@ static void add_reached_function(const struct tracing *tracing, const char *func
     }
 }
 
-/* What masters run for a rollout: jobs of their own, which have a bare argument at the most. */
+/* Jobs that masters run for a rollout have at most a bare argument. */
 static void add_helpers(struct arena *arena, const struct job *job, struct reached *ret)
 {
     struct job gate = { 0 };

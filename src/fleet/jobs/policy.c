@@ -45,7 +45,7 @@ static const struct policy_act acts[] = {
     { SUBJECT_UPDATE_ABORT,   "update.abort",        A,         POLICY_ROLE },
 };
 
-/* Nobody reads others: secrets, sealed settings, leases. */
+/* No role reads the others: secrets, sealed settings, leases. */
 static const struct {
     const char *stream;
     unsigned roles;

@@ -30,7 +30,7 @@ static const struct {
     [READING_CONSUMER_INFO]   = { "CONSUMER.INFO.", CONSUMER },
 };
 
-/* What a reader may choose. */
+/* Fields that a reader may choose. */
 static const struct {
     const char *key;
     enum value_kind kind;

@@ -111,7 +111,7 @@ void vigil_part(struct vigil *vigil, struct str id, int64_t now)
         note_other(vigil, id, now)->has_parted = true;
 }
 
-/* What we have heard of ourselves since then. */
+/* Our own heartbeats since then. */
 static bool is_silent_for_us(const struct vigil *vigil, const struct vigil_other *other)
 {
     const uint64_t beats = vigil->beats - (other ? other->beats : 0);
@@ -120,7 +120,7 @@ static bool is_silent_for_us(const struct vigil *vigil, const struct vigil_other
     return beats >= VIGIL_BEATS && vigil->last - seen >= VIGIL_SILENCE_NS;
 }
 
-/* What all have stored since then. The log forgets who was silent: one that is not there was. */
+/* All stored heartbeats since then. The log forgets silent masters: a missing one was silent. */
 static bool is_silent_in_log(const struct vigil *vigil, const struct vigil_other *other)
 {
     return vigil->log_last - vigil->log_since >= VIGIL_STEADY_NS &&

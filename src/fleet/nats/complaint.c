@@ -1,6 +1,5 @@
 /*
- * What the server complains about (-ERR): whose operation it was, and whether the connection
- * survives it.
+ * Server errors (-ERR): which operation failed, and whether the connection survives.
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@ static const struct denial {
     { { "Permissions Violation for Publish with Reply of ", 48 }, false },
 };
 
-/* What else it can say; everything ends the connection but the last lines. */
+/* Other errors; all but the last rows close the connection. */
 static const struct {
     const char *words; /* found anywhere, in any case */
     enum nats_fault fault;

@@ -27,7 +27,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
-/* Of 64 each: more than 128 bits. */
+/* 64 values each: more than 128 bits. */
 #define INBOX_LETTERS    22
 #define DRAIN_TIMEOUT_NS (INT64_C(30) * 1000000000)
 
@@ -574,7 +574,7 @@ struct nats_hub *nats_conn_hub(const struct nats_conn *conn)
     return conn->hub;
 }
 
-/* Who has seen one inbox cannot guess the next. */
+/* The next inbox cannot be guessed from this one. */
 void nats_inbox_print(struct nats_conn *conn, struct buf *out)
 {
     static const char letters[] =

@@ -60,7 +60,7 @@ static void print_field_value(const struct nats_field *field, const void *at, st
     }
 }
 
-/* "republish" of "republish.src"; an empty view for a field of its own. */
+/* "republish" of "republish.src"; an empty view for a plain field. */
 static struct str find_field_group(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -110,7 +110,7 @@ int nats_fields_print(const struct nats_field *table, const void *config, int ve
 
 /* --- comparing ---------------------------------------------------------------------- */
 
-/* What the server leaves out. */
+/* Values that the server omits. */
 static bool is_zero_value(const struct value *v)
 {
     return !v || !value_is_true(v);

@@ -53,7 +53,8 @@ bool nats_js_read_error(const struct value *reply, struct nats_error *ret_error)
     text = value_get(error, "description");
     code = nats_js_number(error, "code", 0);
     err_code = nats_js_number(error, "err_code", 0);
-    if (value_is(text, VALUE_STR) && err_code == 0) /* whoever answers in place of the server */
+    if (value_is(text, VALUE_STR) &&
+        err_code == 0) /* a client that answers in place of the server */
         nats_error_set(ret_error, judge_code(code, err_code), 0, "%.*s", STR_ARG(text->s));
     else
         nats_error_set(

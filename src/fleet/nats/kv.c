@@ -456,7 +456,7 @@ static void mark_again(struct put_call *call, uint64_t revision)
         fail_kv_put(call, NATS_FAULT_SLOW, err.text);
 }
 
-/* Whoever has put a value meanwhile is not deprived of it. */
+/* A value that another writer put meanwhile is kept. */
 static void on_kv_mark(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct put_call *call = self;
@@ -484,7 +484,7 @@ static void on_put_settled(void *self, const struct nats_error *error,
         finish_put(call, NULL, call->revision);
 }
 
-/* What was compared before our entry was stored is in the log before the fence. */
+/* Updates compared before our entry was stored are in the log before the fence. */
 static void on_fence(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct put_call *call = self;
@@ -514,8 +514,8 @@ static void settle_put(struct put_call *call, uint64_t revision)
 
 /* --- create ------------------------------------------------------------------------- */
 
-/* What is there is a value, and then the conflict stands; or the mark of a deleted one, on which
- * the new value is put. */
+/* The entry is a value, and the conflict stands; or a delete marker, and the new value is put over
+ * it. */
 static void on_blocker(void *self, const struct nats_error *error,
                        const struct nats_kv_entry *entry)
 {
@@ -550,7 +550,7 @@ static void on_create(void *self, const struct nats_error *error, const struct n
         finish_put(call, error, error ? 0 : ack.seq);
         return;
     }
-    leader.indirect = true; /* which tells a copy of a mark from one */
+    leader.indirect = true; /* which distinguishes a copy of a marker from a marker */
     if (refused.fault == NATS_FAULT_CONFLICT &&
         begin_kv_get(&leader, call->key, 0, true, on_blocker, call, &err) == 0)
         return;

@@ -23,7 +23,7 @@ struct nats_kv_watch {
     struct map seen; /* keys, with `once` */
 };
 
-/* Was this key reported? It is from now on. */
+/* Was this key reported before? Marks it as reported. */
 static bool mark_key_seen(struct nats_kv_watch *watch, struct str key)
 {
     if (map_has(&watch->seen, key))

@@ -148,7 +148,7 @@ int nats_object_layout_find(const struct nats_objects *objects, const char *name
 static void ignore_purge_answer(void *self, const struct nats_error *error)
 {
     (void)self;
-    (void)error; /* chunks that nobody refers to cost room and nothing else */
+    (void)error; /* unreferenced chunks only cost space */
 }
 
 void nats_object_layout_purge(const struct nats_objects *objects, const char *id)

@@ -17,7 +17,7 @@
 #define INACTIVE_NS  (INT64_C(30) * 1000000000)
 #define EXPIRES_NS   (INT64_C(20) * 1000000000)
 #define HEARTBEAT_NS (INT64_C(2) * 1000000000)
-/* Before it is made again: doubled with each time that nothing came of it. */
+/* Pause before it is created again; doubles with each failure. */
 #define PAUSE_NS      (INT64_C(200) * 1000000)
 #define PAUSE_DOUBLES 6
 
@@ -40,7 +40,7 @@ struct nats_ordered {
 
 /* Outlives an ordered that is freed meanwhile. */
 struct pending_create {
-    struct nats_ordered *ordered; /* NULL: nobody waits for it */
+    struct nats_ordered *ordered; /* NULL: not requested */
 };
 
 static void make_consumer(struct nats_ordered *ordered);
@@ -144,8 +144,8 @@ static void on_ordered_message(void *self, const struct nats_msg *msg)
         tell_caught_up(ordered);
 }
 
-/* Of a message that was replaced before it was delivered the server says for ever that it is
- * pending. When it has nothing to deliver, all was. */
+/* The server always counts a message replaced before its delivery as pending. When it has nothing
+ * to deliver, everything was delivered. */
 static void on_idle(void *self)
 {
     struct nats_ordered *ordered = self;

@@ -16,7 +16,7 @@
 #include "core/base/mem.h"
 
 #define FIELDS_MAX 5
-/* Of a word that nobody knows, in an error. */
+/* Bytes of an unknown word in an error. */
 #define SHOWN_MAX     32
 #define LINE_END_SIZE 2
 

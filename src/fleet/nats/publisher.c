@@ -32,7 +32,7 @@
 /* JetStream cannot answer at the moment: no leader, or it is starting. */
 #define CODE_UNAVAILABLE 10008
 
-/* Of an id that was made with a secret. */
+/* Bytes of an id made with a secret. */
 #define ID_BYTES 16
 
 struct entry {
@@ -376,8 +376,8 @@ static void watch_expiry(struct nats_publisher *publisher, int64_t earliest)
                   first->deadline > earliest ? first->deadline : earliest, expire_entries);
 }
 
-/* Without a connection nobody answers what waits for one; else the answer, or that there is none,
- * ends it. */
+/* Without a connection, waiting messages get no answer; else the answer or its timeout ends them.
+ * */
 static void expire_entries(struct timer *timer)
 {
     struct nats_publisher *publisher = container_of(timer, struct nats_publisher, expiry);
@@ -504,7 +504,8 @@ static int add_expected(struct buf *header, const char *name, int64_t value, str
     return result;
 }
 
-/* A stream knows ids of all its writers, and a server asks nobody whose an id is. */
+/* A stream remembers the ids of all its writers, and the server does not check the owner of an id.
+ * */
 static int add_id(const struct nats_js *js, struct buf *header, const char *name, struct str id,
                   struct err *err)
 {

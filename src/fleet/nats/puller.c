@@ -239,7 +239,7 @@ static size_t find_ask(const struct nats_puller *puller, struct str subject)
     return i;
 }
 
-/* What a status means for its request. 409 means many things; only the text says which. */
+/* Meaning of a status for its request. 409 has many meanings; only the text says which. */
 enum verdict { IS_ALIVE, IS_OVER, IS_TROUBLE, IS_FATAL };
 
 static const struct {
@@ -306,7 +306,7 @@ static void on_puller_message(void *self, const struct nats_msg *msg)
         return;
     }
     if (msg->reply.n == 0)
-        return; /* nobody could ack it: not from a consumer */
+        return; /* not from a consumer: it cannot be acknowledged */
     if (puller->ask_count > 0 && --puller->asks[0].left == 0)
         forget_ask(puller, 0);
     puller->held++;

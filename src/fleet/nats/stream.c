@@ -23,7 +23,7 @@ static const char *const storages[] = { "file", "memory" };
 static const char *const discards[] = { "old", "new" };
 static const char *const compressions[] = { "none", "s2" };
 
-/* A stream has room for so many times of what is in it when it gets a limit. */
+/* A new limit is this multiple of the stream's content. */
 #define BYTES_ROOM 2
 
 #define AT(field) offsetof(struct nats_stream_config, field)

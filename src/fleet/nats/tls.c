@@ -123,8 +123,7 @@ static SSL_CTX *new_tls_context(const struct nats_tls_options *options, struct e
         return NULL;
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    /* thousands of connections: no buffers while nothing happens, no sessions that nobody resumes
-     */
+    /* thousands of connections: no buffers while idle, no unused sessions */
     (void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
     (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     if (load_trusted_cas(context, options, err) < 0 ||

@@ -32,8 +32,8 @@
 #define NAMES_MAX 64
 #define VALUE_MAX ((size_t)64 << 10) /* bytes of what is shared under one name */
 #define TICK_NS   (5 * CLOCK_SECOND)
-/* What has not changed is written again after this: another peel may have had a server overwrite it
- * (fleet/nats/kv.h), or masters may have removed it by mistake. */
+/* Unchanged values are written again after this: another peel may have made a server overwrite them
+ * (fleet/nats/kv.h), or masters may have removed them by mistake. */
 #define RENEW_NS (20 * 60 * CLOCK_SECOND)
 
 struct entry_args {

@@ -107,7 +107,7 @@ static void on_beacon_stored(void *self, const struct nats_error *error,
     free_signal(signal);
 }
 
-/* What the publisher has it keeps across connections, so order holds. */
+/* The publisher keeps its messages across connections, so the order is kept. */
 static void send_beacon_events(struct beacon_runner *beacon_runner)
 {
     struct signal *signal;

@@ -194,7 +194,7 @@ static int ask_anchored(struct arena *arena, struct bootstrap *ret, const struct
     return 0;
 }
 
-/* What the master shows to everybody: one certificate of it is chosen, and then has to hold. */
+/* The master's public certificates: one is chosen, and must then match. */
 static int ask_shown(struct arena *arena, struct param_strs pins, struct bootstrap *ret,
                      const struct cancel *cancel, struct err *err)
 {

@@ -5,7 +5,7 @@
 #include "language/target/target.h"
 #include "fleet/wire/canary.h"
 
-/* What masters accept, peels can read; of a newer master they may not. */
+/* Peels can read every target that masters accept, except from newer masters. */
 static bool match_target(struct arena *arena, const struct canary *canary,
                          const struct target_subject *subject)
 {

@@ -78,8 +78,7 @@ static int open_folders(struct data_store *data_store, struct arena *arena,
     return 0;
 }
 
-/* What an agent that was killed has left running would go on while others believe that it failed.
- */
+/* Programs left by a killed agent would continue while their jobs count as failed. */
 static int end_orphans(struct data_store *data_store, struct arena *arena,
                        const struct peel_conf *conf, struct err *err)
 {

@@ -45,7 +45,7 @@ struct enroll_client {
     bool is_done, is_pending, is_untrusted;
 };
 
-/* What one attempt knows; it ends with its arena. */
+/* State of one attempt, in its arena. */
 struct enroll_attempt {
     struct enroll_client *enroll_client;
     struct arena *arena;
@@ -97,7 +97,7 @@ static int call_enroll_server(struct enroll_attempt *attempt, struct https_reque
     return 0;
 }
 
-/* What an answer that is not the wanted one means for the next step. */
+/* The next step after an unexpected answer. */
 static enum step judge_response(const struct enroll_client *enroll_client,
                                 const struct https_response *response, const struct value *body,
                                 const char *what, struct err *err)
@@ -451,7 +451,7 @@ static struct param_strs copy_enroll_texts(struct arena *arena, struct param_str
     return (struct param_strs){ texts.n, list };
 }
 
-/* What the worker reads. */
+/* Input of the worker. */
 static void copy_conf(struct enroll_client *enroll_client)
 {
     const struct peel_conf *conf = enroll_client->options.conf;

@@ -81,7 +81,7 @@ static int publish_event(struct peel_job *job, struct nats_publisher *publisher,
     return nats_publisher_send(publisher, &store, on_sent_event_stored, sending, err);
 }
 
-/* What would be sent: the key that rules match, and the data. */
+/* A dry run: the key for rules, and the data. */
 static const char *describe_wish(struct peel_job *job, const struct own_event *own)
 {
     AUTO_BUF struct buf data = BUF_INIT(job->reply_max);

@@ -44,7 +44,7 @@ struct event_socket {
     size_t count;
 };
 
-/* Somebody on the other side, from their packet to our answer. */
+/* A client, from its packet to our answer. */
 struct socket_client {
     struct event_socket *event_socket;
     struct socket_client *next, **back;
@@ -289,7 +289,7 @@ static int take_client_event(struct socket_client *client, const struct value *p
 
 static void on_hangup(struct watch *watch, uint32_t events)
 {
-    (void)events; /* nothing more is expected of it: its event goes its way without it */
+    (void)events; /* no more input is expected: its event is processed without it */
     forget_client(container_of(watch, struct socket_client, watch));
 }
 

@@ -25,7 +25,7 @@
 #define FAMILIES_NAMED    (FACTS_HOST | FACTS_NETWORK) /* cheap, and may change: every time */
 #define FAMILIES_ONCE     (FACTS_ALL & ~(FAMILIES_MEASURED | FAMILIES_NAMED | FACTS_CUSTOM))
 #define WORKERS           1
-/* Of the facts as bytes: what a value of a bucket may have. */
+/* Bytes of the encoded facts: the limit of a value in the bucket. */
 #define FACTS_MAX ((size_t)1 << 20)
 
 /* One collection, in a worker. */
@@ -87,7 +87,7 @@ static void add_custom_facts(struct round *round, struct snapshot *result)
     round->mistakes = mem_strdup(buf_text(&text));
 }
 
-/* What only the agent knows: the file of the administrator cannot say it. */
+/* Facts that only the agent sets, not the administrator's file. */
 static void set_own_fact(struct snapshot *result, const char *key, struct value v)
 {
     const struct value name = value_text(key);
@@ -187,7 +187,7 @@ static void on_facts_put(void *self, const struct nats_error *error, uint64_t re
     free(write);
 }
 
-/* What is there stays as it is when it is only a probe. */
+/* A probe does not replace an existing value. */
 static int begin_facts_write(struct facts_publisher *facts_publisher, struct write *write,
                              struct str bytes, struct err *err)
 {

@@ -19,7 +19,7 @@
 
 /* One beat; its heartbeat may be gone when the answer comes. */
 struct heartbeat_beat {
-    struct heartbeat *heartbeat; /* NULL: nobody waits for it */
+    struct heartbeat *heartbeat; /* NULL: no pending beat */
 };
 
 static void forget_beat(struct heartbeat *heartbeat)

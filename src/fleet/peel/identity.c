@@ -20,7 +20,7 @@
 #define SEED_MODE   0600
 #define PIN_MODE    0644
 #define ACCOUNT_MAX ((size_t)256)
-/* Of their life: what is left when credentials are renewed. */
+/* Part of their lifetime that is left when credentials are renewed. */
 #define RENEW_PART 3
 
 static int write_private(const char *path, struct str text, mode_t mode, struct err *err)
@@ -190,8 +190,7 @@ static int read_peel_jwt(const struct peel_identity *identity, struct arena *are
 
 /* --- the account ------------------------------------------------------------------ */
 
-/* What is kept: the key that signs, and on a second line the one that seals, when a master sent it.
- */
+/* The file: the signing key, and on a second line the sealing key, if a master sent it. */
 struct pin {
     struct str account, curve;
 };
@@ -221,7 +220,7 @@ static int write_account(const struct peel_identity *identity, const struct pin 
     return fs_keep(identity->account_file, buf_view(&text), &options, err);
 }
 
-/* What is known stays; what is new is added. */
+/* Keeps known keys, adds a new one. */
 static int merge_account(const struct peel_identity *identity, struct pin *pin, struct str account,
                          struct str curve, struct err *err)
 {

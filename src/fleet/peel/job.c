@@ -129,7 +129,7 @@ static void finish_answer(struct peel_job *job)
     make_job_message(job);
 }
 
-/* What reads them would go wrong without; everything else works. */
+/* Functions that read settings would fail without them; others work. */
 static bool needs_job_settings(const struct peel_job *job)
 {
     const struct str name = str_from(job->request.module);

@@ -33,7 +33,7 @@
 #define DRY_WORKERS 1
 /* An event that the stream has not taken then has failed. */
 #define EVENT_WAIT (INT64_C(20) * 1000000000)
-/* Warnings about requests that nobody signed, a minute. */
+/* Warnings a minute about unsigned requests. */
 #define WARNINGS_MINUTE 10
 #define UNSIGNED_HINT                                                                              \
     "(this peel has require_signed_requests: set sign_requests: true in master.yaml of all "       \
@@ -62,8 +62,8 @@ static bool is_event_send(const struct peel_job *job)
     return strcmp(job->request.module, EVENT_SEND) == 0;
 }
 
-/* An event takes its turn among runs that change the machine: what is done before it was raised is
- * done when somebody reacts to it. A dry run changes nothing and waits for other dry runs alone. */
+/* An event waits its turn among runs that change the machine: earlier changes must be complete when
+ * a rule reacts to it. A dry run changes nothing and waits for other dry runs only. */
 static struct job_lane *lane_of(struct job_queue *job_queue, const struct peel_job *job)
 {
     const bool acts = job->class == PERFORM_ACT || job->class == PERFORM_STATES;
@@ -220,7 +220,7 @@ static void finish_job_work(struct background_task *background_task)
     end_job(job);
 }
 
-/* What it has not done by now it will not do; the rest of the job lane goes on. */
+/* It is past its time limit; the rest of the lane continues. */
 static void on_limit(struct timer *timer)
 {
     struct peel_job *job = container_of(timer, struct peel_job, limit);
@@ -261,7 +261,7 @@ static void answer_now(struct job_queue *job_queue, struct peel_job *job)
     deliver_job_answer(job);
 }
 
-/* What the agent answers about itself. */
+/* Functions of the agent itself. */
 static bool is_own(const struct job_queue *job_queue, const struct peel_job *job)
 {
     return job_queue->options.own && schedule_admin_has(job->request.module);
@@ -462,7 +462,7 @@ static bool is_request_signed(struct job_queue *job_queue, const struct nats_msg
                msg, err) == 0;
 }
 
-/* Who asked hears why. A job that was accepted has its answer from the request that was good. */
+/* Replies with the reason. A job accepted before gets its answer from the signed request. */
 static void refuse_unsigned_request(struct job_queue *job_queue, const struct nats_msg *msg,
                                     const struct exec_request *request, const char *why)
 {

@@ -70,7 +70,7 @@ static void reload_peel_conf(struct peel_program *program)
     log_info("configuration read again");
 }
 
-/* What does not end by itself ends with the process; the next start answers for it. */
+/* Jobs that are still running end with the process; the next start answers for them. */
 static void on_stop_deadline(struct timer *timer)
 {
     log_warning("stopping takes too long, ending now");

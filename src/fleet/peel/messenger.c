@@ -19,7 +19,7 @@
 #define REPLY_SLACK ((size_t)4096)
 /* Bytes of most progress. */
 #define PROGRESS_USUAL ((size_t)500)
-/* What a message may have before there was a connection. */
+/* Message size limit before the first connection. */
 #define REPLY_MAX_DEFAULT ((size_t)1 << 20)
 
 static struct value_time time_now(void)
@@ -215,7 +215,7 @@ static void begin_pause(struct messenger *messenger, int64_t length)
               on_pause);
 }
 
-/* Who has nothing to say is asked less often. */
+/* Quiet runs are polled less often. */
 static void on_pause(struct timer *timer)
 {
     struct messenger *messenger = container_of(timer, struct messenger, pause);

@@ -21,7 +21,7 @@ static void on_network_settled(struct timer *timer)
     netwatch->fn(netwatch);
 }
 
-/* What has changed is found by looking; that news were lost is news, too. */
+/* The reader looks at the current state anyway; lost messages count as a change, too. */
 static void on_netlink_input(struct watch *watch, uint32_t events)
 {
     struct netwatch *netwatch = container_of(watch, struct netwatch, watch);

@@ -243,7 +243,7 @@ static int open_tray(struct outbox *outbox)
     return fd;
 }
 
-/* The file of the tray was put aside. Nobody else takes it as long as it has a message. */
+/* The tray's file was set aside. It is not reused while it has a message. */
 static void renew_tray(struct outbox *outbox)
 {
     (void)pthread_mutex_lock(&outbox->mutex);
@@ -280,7 +280,7 @@ static void clear_tray(struct outbox *outbox)
     (void)pthread_mutex_unlock(&outbox->mutex);
 }
 
-/* What was in it and is longer stays behind the message, where nobody looks. */
+/* The rest of a longer old message stays after the new one and is ignored. */
 static int fill_tray(struct outbox *outbox, struct str bytes, bool sync, struct err *err)
 {
     for (size_t at = 0; at < bytes.n;) {
@@ -413,7 +413,7 @@ static void finish_item(struct item *item, const char *why)
 
 static void pump_outbox(struct outbox *outbox);
 
-/* What the stream will never take goes; everything else comes again with the next connection. */
+/* Drops messages that the stream refuses; others are sent again with the next connection. */
 static void on_outbox_stored(void *self, const struct nats_error *error,
                              const struct nats_stored_ack *ack)
 {
@@ -538,8 +538,7 @@ static bool read_file_number(const char *name, uint64_t *ret_number)
     return true;
 }
 
-/* What was in the tray when the process ended becomes a file like any other. False: it is still
- * there. */
+/* Moves a message left in the tray to a file. False: it is still there. */
 static bool empty_tray(struct outbox *outbox, size_t *damaged)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -7,7 +7,7 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/exec.h"
 
-/* An event is read by masters, by operators and by whoever reacts to it. */
+/* An event is read by masters, operators and everyone who reacts to it. */
 static struct value mask_data(struct arena *arena, const struct own_event_wish *wish)
 {
     struct value data = wish->data;

@@ -159,7 +159,7 @@ static void on_peel_job_ended(void *self, const struct exec_request *request,
     heartbeat_tell_run(&peel->heartbeat, end->outcome);
 }
 
-/* What masters sign is of this account. */
+/* Account that signs for masters. */
 static void trust_account(struct peel *peel)
 {
     memcpy(peel->trust.account, uplink_account(peel->uplink)->key.public_key,
@@ -305,7 +305,7 @@ static void on_facts_replaced(void *self)
     basket_refresh(peel->is_closing ? NULL : peel->basket);
 }
 
-/* What must be done when, and what must be watched, by configuration and settings. */
+/* Schedule and beacons, from configuration and settings. */
 static void read_overlay(struct peel *peel)
 {
     struct snapshot *settings = peel_settings_hold(peel->peel_settings);
@@ -398,7 +398,7 @@ static void on_jobs_caught_up(void *self)
     job_queue_go_on(peel->job_queue);
 }
 
-/* Who seals secrets, as far as this machine learned it when it enrolled. */
+/* The sealing key, if this machine got it at its enrollment. */
 static const struct nats_xkey *find_sealer(void *self)
 {
     const struct peel *peel = self;
@@ -473,7 +473,7 @@ static void on_acts(void *self, const struct exec_request *request)
         beacon_runner_acts(peel->beacon_runner, request);
 }
 
-/* Of the basket. */
+/* For the basket. */
 static int run_basket_task(void *self, const struct job_queue_task *task, struct err *err)
 {
     struct peel *peel = self;
@@ -490,7 +490,7 @@ static void call_schedule_function(void *self, struct arena *arena,
     schedule_admin_run(peel->schedule_admin, arena, call, ret_result, ret_error);
 }
 
-/* Whose requests are run; NULL: everybody's. */
+/* The account that must sign requests; NULL: any. */
 static const struct nats_nkey *find_signing_account(void *self)
 {
     const struct peel *peel = self;
@@ -738,7 +738,7 @@ static void clear_peel_timers(struct peel *peel)
     catchup_stop(&peel->catchup);
 }
 
-/* What calls back goes before what it calls, and says nothing afterwards. */
+/* Callers are freed before the parts they call back. */
 void peel_free(struct peel *peel)
 {
     if (!peel)

@@ -268,7 +268,7 @@ static void report_settings_problem(struct peel_settings *peel_settings, char *p
     peel_settings->problem = problem;
 }
 
-/* What others share is not watched: it is asked for again. */
+/* Baskets of other peels are not watched, but polled. */
 static void on_settings_due(struct timer *timer)
 {
     begin_settings_round(container_of(timer, struct peel_settings, again));

@@ -13,7 +13,7 @@
 #include "fleet/peel/scheduler.h"
 #include "fleet/peel/schedule_admin.h"
 
-/* Of the text of mistakes, and of an entry in a message. */
+/* Bytes of the text of mistakes, and of an entry in a message. */
 #define TEXT_MAX ((size_t)64 << 10)
 
 const struct schedule_entry_words schedule_entry_words[] = {

@@ -50,7 +50,7 @@ static void add_entry_map(struct arena *arena, struct schedule_entries *schedule
     }
 }
 
-/* Key by key; what cannot be read as a map stays, and is reported by whoever reads it. */
+/* Key by key; a value that is not a map stays, and is reported when it is read. */
 static void change_keys(struct arena *arena, struct schedule_entry *schedule_entry,
                         const struct value *keys)
 {

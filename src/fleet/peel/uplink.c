@@ -181,7 +181,7 @@ static int open_uplink_conn(struct uplink *uplink, struct err *err)
 
 static void try_link(struct uplink *uplink);
 
-/* What was sent before has left. */
+/* All earlier messages were sent. */
 static void on_uplink_flushed(void *self, const struct nats_error *error)
 {
     struct uplink *uplink = self;

@@ -108,8 +108,7 @@ static bool passes_depth(const struct passage *p)
     return p->event->event.depth < p->event_gate->options.max_chain_depth;
 }
 
-/* What comes in numbers has a bucket of its own, so that it does not keep other events of masters
- * from passing. */
+/* Frequent events have their own bucket, so they do not block other events of masters. */
 static const char *find_bucket(const struct event_source *source)
 {
     if (event_gate_is_lifecycle(source))

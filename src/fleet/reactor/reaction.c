@@ -108,7 +108,7 @@ static struct value make_context(struct arena *arena, const struct reaction_even
 
 /* --- data that would be structure --------------------------------------------------------- */
 
-/* What YAML takes as a new line besides "\n". */
+/* Line breaks in YAML besides "\n". */
 static const struct str breaks[] = {
     { "\r", 1 }, { "\xc2\x85", 2 }, { "\xe2\x80\xa8", 3 }, { "\xe2\x80\xa9", 3 }
 };
@@ -137,9 +137,9 @@ static bool value_has_structure(const struct value *v)
     return false;
 }
 
-/* Data that a template prints without quotes can hold whole blocks. So actions must be written in
- * the file, unless nothing that a peel says could have made one. Other line ends than that of the
- * file have no place there: nobody could tell the lines apart. */
+/* Data printed without quotes can contain whole blocks. So actions must be written in the file,
+ * unless no data of a peel could have made one. Other line breaks are refused, because lines could
+ * not be told apart. */
 static int check_written(const struct reaction *reaction, const struct reaction_event *event,
                          struct diags *diags)
 {
@@ -331,7 +331,7 @@ enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena
 
 /* --- checking ----------------------------------------------------------------------------- */
 
-/* Of a peel, without data. */
+/* An event of a peel, without data. */
 static const struct event_source bare_source = { EVENT_FROM_PEEL, "peel", "tag", "peel/tag" };
 static const struct event bare_event = { .id = "", .tag = "tag" };
 static const struct reaction_event bare = { .source = &bare_source, .event = &bare_event };
@@ -389,7 +389,7 @@ static void keep_certain(const struct rule_file *file, const struct diags *found
             keep_diag(file, diag, diags);
 }
 
-/* What comes out with no data, when jobs end as in one of the worlds. */
+/* The rendering without data, with jobs ending as in one of the worlds. */
 static void check_world(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
                         const struct awaited_end *assumed, struct reaction *reaction,
                         struct diags *diags)

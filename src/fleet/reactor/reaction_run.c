@@ -38,7 +38,7 @@ struct reaction_run {
     enum reaction_status status;
     bool rule_may_pass;
     const struct reaction_run_job *job; /* of the current block; NULL: none */
-    enum outcome_result sent;           /* what became of it, while it is waited for */
+    enum outcome_result sent;           /* its result, while it is awaited */
     struct value *outcomes;             /* of blocks that waited, by name; NULL: none has ended */
 };
 

@@ -5,7 +5,7 @@
 
 #include "core/base/arena.h"
 
-/* What is not a letter of its own, in a pattern. */
+/* Characters with a special meaning in patterns. */
 #define SPECIAL "*?[]\\"
 
 void rule_index_init(struct rule_index *index, struct arena *arena)

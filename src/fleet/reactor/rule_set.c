@@ -111,7 +111,7 @@ static const struct param option_params[] = {
     { 0 },
 };
 
-/* What could be read of it; `react` stays NULL when there are no references. */
+/* Reads the valid parts; `react` stays NULL without references. */
 static void read_rule_options(struct loader *loader, const struct value *v, struct options *ret)
 {
     const struct params_policy policy = { .noun = "option" };

@@ -55,7 +55,7 @@ static const char *print_mistake(struct arena *arena, const struct diag *diag)
     return buf_copy(&out, arena).p;
 }
 
-/* What would be refused although the file is right; NULL: nothing. */
+/* Why a valid action would be refused; NULL: it would not. */
 static const char *find_tester_refusal(const struct tester *tester,
                                        const struct event_source *source,
                                        const struct action *action)

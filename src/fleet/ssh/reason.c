@@ -5,7 +5,7 @@
 #include "core/base/mem.h"
 #include "fleet/ssh/roster.h"
 
-/* What the program needs there; packages.txt has the same names. */
+/* Libraries that the program needs; packages.txt has the same names. */
 #define PACKAGES "libyaml-0-2 libjansson4 libsodium23 libpcre2-8-0"
 
 /* The first that is found counts. */

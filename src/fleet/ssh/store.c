@@ -37,7 +37,7 @@ static const char *blob_path(const struct ssh_store *store, struct arena *arena,
 
 /* --- what is left ----------------------------------------------------------------------- */
 
-/* The tree of a run that nobody locks: its process is gone. */
+/* An unlocked tree of a run: its process is gone. */
 static void sweep_run(const struct ssh_store *store, struct arena *arena, const char *name)
 {
     const char *path = path_join(arena, store->folder, name);

@@ -193,7 +193,7 @@ static void swap_slots_back(struct keeper *keeper)
     start_child(keeper);
 }
 
-/* What happens once the daemon is down. */
+/* Continues once the daemon is down. */
 static void go_on_down(struct keeper *keeper)
 {
     if (keeper->is_ending)
@@ -480,7 +480,7 @@ void keeper_probed(struct keeper *keeper, enum keeper_probe result)
     if (result == KEEPER_READY)
         count_ready(keeper);
     else if (result == KEEPER_NOT_READY && !keeper->world->has_bus(keeper->self))
-        keeper->ready_since = 0; /* nobody can be ready now */
+        keeper->ready_since = 0; /* not ready because of the bus */
     else if (keeper->child == KEEPER_UP)
         count_miss(keeper);
     wait_on(keeper);

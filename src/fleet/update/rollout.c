@@ -169,7 +169,7 @@ static int64_t compute_elapsed(struct value_time from, struct value_time to)
            (int64_t)from.nanoseconds;
 }
 
-/* Nothing came of it within the limit. A soak takes its time, and ends by itself. */
+/* No progress within the limit. A soak takes its time and ends by itself. */
 static bool is_node_late(const struct step *step, const struct update_result *result,
                          enum phase phase)
 {
@@ -241,7 +241,7 @@ static bool has_waited(const struct step *step, const struct update_result *resu
     return compute_elapsed(result->updated, step->round->now) > step->rollout->config.soak_time * 2;
 }
 
-/* What all nodes of the batch that are not done have reached. */
+/* The phase reached by all unfinished nodes of the batch. */
 static void give_orders(struct step *step, const enum phase *phases)
 {
     const struct param_strs *nodes = step->round->nodes;
@@ -336,7 +336,7 @@ static void end_batch(struct step *step)
     begin_rollout_batch(step);
 }
 
-/* What the batch as a whole does now. */
+/* The current phase of the batch. */
 static void name_state(struct step *step)
 {
     const struct param_strs *nodes = step->round->nodes;

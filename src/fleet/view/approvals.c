@@ -38,7 +38,7 @@ static void put_approval_text(struct arena *arena, struct value_map *map, const 
     value_map_set(arena, map, value_text(key), value_text(text));
 }
 
-/* Whoever decides sees all that will be run: gates, the plan, the names of secret arguments. */
+/* Shows everything that will run: gates, the plan, the names of secret arguments. */
 static void set_more(struct arena *arena, struct value_map *map, const struct job *job)
 {
     static const char *const keys[] = { "metadata", "sealed_args" };

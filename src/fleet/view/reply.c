@@ -11,7 +11,7 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/exec.h"
 
-/* What a value becomes as text. */
+/* A value as text. */
 #define TEXT_MAX ((size_t)16 << 20)
 /* More is cut before the bus can refuse it. */
 #define REPLY_MAX ((size_t)64 << 20)
@@ -69,7 +69,7 @@ void reply_state(struct arena *arena, const struct state_result *state,
 
 /* --- long texts ------------------------------------------------------------------------ */
 
-/* What the long texts of a message have room for, each. */
+/* Size limits for long texts of a message. */
 struct room {
     size_t used, texts;
 };

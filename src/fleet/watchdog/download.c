@@ -17,7 +17,7 @@
 
 struct download {
     struct arena arena;
-    struct download_options options; /* `done` NULL: nobody waits for it */
+    struct download_options options; /* `done` NULL: canceled */
     struct draft draft;
     struct sha256 sha;
     int64_t received;

@@ -489,7 +489,7 @@ static void on_connect_due(struct timer *timer)
 
 /* --- beginning -------------------------------------------------------------------------- */
 
-/* What the binary says of itself: "zester-peel 1.2.3". */
+/* Output of the binary's --version: "zester-peel 1.2.3". */
 static void ask_version(const char *program, char ret_version[static UPDATE_VERSION_MAX + 1])
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -536,7 +536,7 @@ static void find_keeper_record(const struct watchdog *watchdog,
         describe_slot(watchdog, place, hashes[place], &ret->slots[place]);
 }
 
-/* Somebody else has replaced it: it runs, and the record says so. */
+/* It was replaced externally: run it, and record that. */
 static void adopt_current(struct watchdog *watchdog, const char *hash)
 {
     struct keeper_slot *current = &watchdog->keeper.record.slots[KEEPER_CURRENT];

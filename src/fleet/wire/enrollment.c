@@ -12,7 +12,7 @@ static const char *const names[ENROLLMENT_STATES] = {
     [ENROLLMENT_ACTIVE] = "active",     [ENROLLMENT_REVOKED] = "revoked",
 };
 
-/* What may follow each state; nothing: it is final. */
+/* Possible next states; none: final. */
 static const unsigned following[ENROLLMENT_STATES] = {
     [ENROLLMENT_PENDING] = TO(ENROLLMENT_APPROVED) | TO(ENROLLMENT_REJECTED),
     [ENROLLMENT_APPROVED] = TO(ENROLLMENT_ISSUED) | TO(ENROLLMENT_REVOKED),

@@ -37,7 +37,7 @@ static const struct record_field result_fields[] = {
     { 0 },
 };
 
-/* What stands before and after the data. */
+/* The encoding before and after the data. */
 #define RETURN_HEAD(ARGS) \
     RECORD("jid",         TEXT, ARGS, jid, 0, .fallback_text = ""), \
     RECORD("peel_id",     TEXT, ARGS, peel_id, 0, .fallback_text = ""), \

@@ -14,7 +14,7 @@
 #define TEXT_MAX 2048
 #define MANIFEST "manifest"
 #define FORM     "1 " /* of a line: version 1 */
-/* Of a signature as text, with room for a text that is longer than one. */
+/* Bytes of a signature as text, with room to detect a longer text. */
 #define BASE64_MAX 128
 
 /* clang-format off */

@@ -73,7 +73,7 @@ static bool is_event_tag(struct str tag)
     return true;
 }
 
-/* Who returns the result of a job: a peel, or a master that has done the work itself. */
+/* Sender of a job's result: a peel, or a master that ran it itself. */
 static bool is_target(struct str name)
 {
     return peel_id_is_valid(name) || str_is(name, JOB_TARGET_MASTER);
@@ -174,7 +174,7 @@ int subject_print_pattern(struct buf *out, enum subject_kind kind,
 
 /* --- parsing --------------------------------------------------------------------- */
 
-/* What comes before the first hole is compared at once: it tells most rows apart. */
+/* The text before the first hole is compared at once: it distinguishes most rows. */
 static bool fits_start(struct str *subject, struct str *pattern)
 {
     const char *brace = memchr(pattern->p, '{', pattern->n);

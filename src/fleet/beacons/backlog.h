@@ -1,8 +1,8 @@
 /*
  * backlog - events that wait for a connection: the newest BACKLOG_MAX, in their order.
  *
- * When it is full the oldest goes, since what a machine was like long ago matters least. Pure.
- * Memory: what is in it belongs to it until it is taken. Threads: one.
+ * When full, it drops the oldest, since old states matter least. Pure. Memory: it owns its entries
+ * until they are taken. Threads: one.
  */
 #ifndef FLEET_BEACONS_BACKLOG_H
 #define FLEET_BEACONS_BACKLOG_H
@@ -16,9 +16,9 @@ struct backlog {
     size_t first, count;
 };
 
-/* Returns the oldest, which had to go, or NULL. */
+/* Returns the dropped oldest entry, or NULL. */
 void *backlog_push(struct backlog *backlog, void *entry);
-/* The oldest; NULL when it is empty. */
+/* The oldest; NULL: empty. */
 void *backlog_first(const struct backlog *backlog);
 void *backlog_take(struct backlog *backlog);
 

@@ -1,5 +1,5 @@
 /*
- * section - what the settings say about one beacon, checked by the table of its kind.
+ * section - the settings of one beacon, checked by the table of its kind.
  *
  *     beacons:
  *       service: { services: { nginx: {} }, interval: 10s }     a map
@@ -14,11 +14,11 @@
 
 struct buf;
 
-/* The struct of the kind, filled; NULL when it added to `diags`: the section is refused whole. */
+/* The struct of the kind, filled; NULL after mistakes in `diags`: the section is refused. */
 const void *section_read(struct arena *arena, const struct beacon_kind *kind,
                          const struct value *section, struct diags *diags);
 
-/* A section as one map, however it was written. */
+/* A section as one map, from either form. */
 int section_map(struct arena *arena, const struct value *section, struct value *ret,
                 struct diags *diags);
 
@@ -28,7 +28,7 @@ int section_names(struct arena *arena, const struct value *given, const char *ke
 /* A percentage: 90, 90.5 or "90%". */
 int section_percent(const struct value *given, double *ret_percent, struct diags *diags);
 
-/* The manual of a kind: what it says, and its keys. */
+/* The manual of a kind: its events and keys. */
 void section_print_doc(const struct beacon_kind *kind, struct buf *out);
 void section_print_markdown(const struct beacon_kind *kind, struct buf *out);
 

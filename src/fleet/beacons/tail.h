@@ -1,8 +1,7 @@
 /*
- * tail - pieces of a file that grows, as whole lines.
+ * tail - splits a growing file into lines.
  *
- * A line that is not ended yet waits for its rest. Of a line that is too long the first
- * TAIL_LINE_MAX bytes count, and the rest up to its end is passed over.
+ * An incomplete line waits for its rest. A line that is too long is cut to TAIL_LINE_MAX bytes.
  *
  * Pure. Memory: tail_clear frees. Threads: one.
  */
@@ -22,12 +21,12 @@ struct tail {
     size_t n;
 };
 
-/* `line` has no end of line. */
+/* `line` is without its newline. */
 typedef int tail_fn(void *self, struct str line, struct err *err);
 
 /* Fails as `fn` does, which is called for each line. */
 int tail_feed(struct tail *tail, struct str bytes, tail_fn *fn, void *self, struct err *err);
-/* Forget the part of a line that waits. */
+/* Drops an incomplete line. */
 void tail_clear(struct tail *tail);
 
 #endif

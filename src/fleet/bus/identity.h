@@ -99,7 +99,7 @@ int identity_make_signing(const char *dir, enum identity_file file, struct nats_
 int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
                          struct identity *ret_identity, struct err *err);
 
-/* Who signs credentials. */
+/* The signer of credentials. */
 struct identity_issuer {
     const struct nats_nkey *account;
     const struct nats_nkey *signing; /* a signing key of the account; NULL: the account itself */

@@ -25,7 +25,7 @@
 #define FILE_MODE   0644
 
 /* The question for the record of a canary; it outlives the mirror that asked. */
-struct inquiry {
+struct record_request {
     struct mirror *mirror; /* NULL: no pending request */
 };
 
@@ -37,7 +37,7 @@ struct mirror {
     struct nats_js js;
     struct nats_sub *news;
     struct timer timer;
-    struct inquiry *inquiry; /* before a fetch; NULL */
+    struct record_request *record_request; /* before a fetch; NULL */
     struct tree_fetch *fetch;
     int64_t retry;
     char problem[ERR_TEXT_SIZE]; /* that was logged */
@@ -236,14 +236,14 @@ static void fetch_set(struct mirror *mirror, bool is_canary)
 static void on_mirror_record(void *self, const struct nats_error *error,
                              const struct nats_kv_entry *entry)
 {
-    struct inquiry *inquiry = self;
-    struct mirror *mirror = inquiry->mirror;
+    struct record_request *record_request = self;
+    struct mirror *mirror = record_request->mirror;
     const struct mirror_options *options = mirror ? &mirror->options : NULL;
 
-    free(inquiry);
+    free(record_request);
     if (!mirror)
         return;
-    mirror->inquiry = NULL;
+    mirror->record_request = NULL;
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
         end_mirror_fetch(mirror, error->text, NULL);
     else
@@ -256,12 +256,12 @@ static void ask_record(struct mirror *mirror)
     const struct nats_kv kv = { .js = mirror->js, .bucket = mirror->options.bucket };
     struct err err;
 
-    mirror->inquiry = mem_zalloc(sizeof(*mirror->inquiry));
-    mirror->inquiry->mirror = mirror;
-    if (nats_kv_get(&kv, CANARY_RECORD, on_mirror_record, mirror->inquiry, &err) == 0)
+    mirror->record_request = mem_zalloc(sizeof(*mirror->record_request));
+    mirror->record_request->mirror = mirror;
+    if (nats_kv_get(&kv, CANARY_RECORD, on_mirror_record, mirror->record_request, &err) == 0)
         return;
-    free(mirror->inquiry);
-    mirror->inquiry = NULL;
+    free(mirror->record_request);
+    mirror->record_request = NULL;
     report_mirror_problem(mirror, err.text);
 }
 
@@ -313,9 +313,9 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
     }
     tree_fetch_drop(mirror->fetch);
     mirror->fetch = NULL;
-    if (mirror->inquiry)
-        mirror->inquiry->mirror = NULL; /* its last callback frees it */
-    mirror->inquiry = NULL;
+    if (mirror->record_request)
+        mirror->record_request->mirror = NULL; /* its last callback frees it */
+    mirror->record_request = NULL;
     nats_sub_free(mirror->news);
     mirror->news = NULL;
     mirror->js = js ? *js : (struct nats_js){ 0 };
@@ -345,7 +345,7 @@ void mirror_refresh(struct mirror *mirror)
 
 bool mirror_is_busy(const struct mirror *mirror)
 {
-    return mirror->fetch || mirror->inquiry;
+    return mirror->fetch || mirror->record_request;
 }
 
 const char *mirror_problem(const struct mirror *mirror)

@@ -37,7 +37,7 @@ struct nats_pub;
 /* Remembered requests of operators; beyond that, requests are refused until one expires. */
 #define REQUEST_SIGNATURE_MEMORY 1024
 
-/* Who signs: an operator has both, a master the key alone. */
+/* The signer: an operator has both, a master only the key. */
 struct request_signature_signer {
     const struct nats_nkey *key; /* has a seed */
     const char *jwt;             /* NULL: the account */
@@ -54,7 +54,7 @@ struct request_signature_memory {
     } list[REQUEST_SIGNATURE_MEMORY];
 };
 
-/* Whom to believe. */
+/* Trusted signers. */
 struct request_verifier {
     const struct nats_nkey *account;
     /* Is a key with a JWT issued at that time (seconds since 1970) revoked? NULL: not known. */

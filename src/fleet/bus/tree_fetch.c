@@ -175,7 +175,7 @@ struct tree_download {
 
 static void fetch_more(struct tree_fetch *fetch);
 
-static void end_parcel(struct tree_download *tree_download, const char *problem)
+static void end_download(struct tree_download *tree_download, const char *problem)
 {
     struct tree_fetch *fetch = tree_download->fetch;
 
@@ -229,7 +229,7 @@ static void on_tree_file_stored(struct background_task *background_task)
     struct tree_download *tree_download =
         container_of(background_task, struct tree_download, background_task);
 
-    end_parcel(tree_download, tree_download->problem);
+    end_download(tree_download, tree_download->problem);
 }
 
 static void on_tree_value(void *self, const struct nats_error *error,
@@ -242,9 +242,9 @@ static void on_tree_value(void *self, const struct nats_error *error,
     if (!error)
         sha256_hex(entry->value.p, entry->value.n, hash);
     if (error || strcasecmp(hash, tree_download->file->sha256) != 0) {
-        end_parcel(tree_download, error ? error->text : "not the hash of the manifest");
+        end_download(tree_download, error ? error->text : "not the hash of the manifest");
     } else if (fetch->is_dropped) {
-        end_parcel(tree_download, NULL);
+        end_download(tree_download, NULL);
     } else {
         tree_download->bytes = arena_str(&tree_download->arena, entry->value);
         background_task_begin(fetch->options.background_tasks, &tree_download->background_task,
@@ -276,7 +276,7 @@ static void on_part_written(struct background_task *background_task)
         return;
     }
     nats_object_stop(tree_download->reading);
-    end_parcel(tree_download, tree_download->problem);
+    end_download(tree_download, tree_download->problem);
 }
 
 static bool on_part(void *self, struct nats_object_reading *reading, struct str data)
@@ -312,12 +312,12 @@ static void on_tree_object(void *self, const struct nats_error *error,
     if (!error)
         hex_write(info->digest, sizeof(info->digest), hash);
     if (error)
-        end_parcel(tree_download, error->text);
+        end_download(tree_download, error->text);
     else if (strcasecmp(hash, tree_download->file->sha256) != 0 ||
              tree_download->size != tree_download->file->size)
-        end_parcel(tree_download, "not the hash of the manifest");
+        end_download(tree_download, "not the hash of the manifest");
     else if (tree_download->fetch->is_dropped)
-        end_parcel(tree_download, NULL);
+        end_download(tree_download, NULL);
     else
         background_task_begin(tree_download->fetch->options.background_tasks,
                               &tree_download->background_task, commit_parts, on_tree_file_stored);

@@ -1,5 +1,5 @@
 /*
- * clone - the repository behind a folder of the tree: what was fetched from a remote.
+ * clone - the repository of a checkout, fetched from a remote.
  *
  *     <folder>/<name>                        the checkout (fleet/gitfs/checkout.h)
  *     <folder>/.zester-gitfs/<name>.git      the repository: bare, and no older than needed
@@ -7,10 +7,11 @@
  *         refs/zester/used                   what was checked out last
  *         zester-source                      a sum of the URL and the branch that it follows
  *
- * A repository is made beside and gets its name when it is whole. Files come out of it byte for
- * byte as they were committed: attributes that change line ends, or run filters, have no effect.
+ * A repository gets its name once it is complete. Files are checked out byte for byte as committed:
+ * attributes that change line endings or run filters have no effect.
  *
- * Blocks; for workers. One at a time works in a store: see fleet/gitfs/sync.h. Memory: the arena.
+ * Blocks; for workers. Only one at a time may use a store: see fleet/gitfs/sync.h. Memory: the
+ * arena.
  */
 #ifndef FLEET_GITFS_CLONE_H
 #define FLEET_GITFS_CLONE_H
@@ -30,32 +31,32 @@ struct remote;
 
 struct clone {
     struct arena *arena;
-    const struct cancel *cancel; /* NULL: nobody cancels */
+    const struct cancel *cancel; /* NULL: not cancelable */
     const char *folder;          /* the tree of states */
     const struct remote *remote;
-    int64_t timeout; /* of a fetch from a remote that was cloned before; nanoseconds */
+    int64_t timeout; /* of a fetch after the first clone; nanoseconds */
 };
 
-/* Where repositories are, and a file in it that belongs to this remote: "web.git" */
+/* The folder of repositories, and a file of this remote in it: "web.git" */
 const char *clone_store(struct arena *arena, const char *folder);
 const char *clone_path(const struct clone *clone, const char *suffix);
 /* To run git in the repository. */
 struct git clone_git(const struct clone *clone);
 
-/* The repository has what the remote has. What is damaged is fetched anew. */
+/* Fetches from the remote. A damaged repository is cloned again. */
 int clone_fetch(const struct clone *clone, struct err *err);
 
-/* Is the remote another than the one that was noted, or another branch of it? */
+/* Has the remote or its branch changed since the clone? */
 int clone_is_moved(const struct clone *clone, bool *ret, struct err *err);
 int clone_note_source(const struct clone *clone, struct err *err);
 
-/* The commit that a name means; NULL: it has none, or there is no repository. */
+/* The commit of a name; NULL: none, or no repository. */
 int clone_find_commit(const struct clone *clone, const char *name, const char **ret_commit,
                       struct err *err);
-/* The tree of a commit that is used: `root` of the remote, or all. */
+/* The used tree of a commit: the remote's `root`, or all. */
 int clone_find_tree(const struct clone *clone, const char *commit, const char **ret_tree,
                     struct err *err);
-/* Is everything of `before` in `after`, or was the branch rewritten? */
+/* Is `before` an ancestor of `after`, or was the branch rewritten? */
 int clone_is_forward(const struct clone *clone, const char *before, const char *after, bool *ret,
                      struct err *err);
 

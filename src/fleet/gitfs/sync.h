@@ -1,13 +1,12 @@
 /*
- * sync - brings the checkouts of a tree in step with their remotes, SYNC_AT_ONCE of them at once.
+ * sync - updates the checkouts of a tree from their remotes, SYNC_AT_ONCE at a time.
  *
- *     <folder>/.zester-gitfs/lock     one at a time, also of several programs
+ *     <folder>/.zester-gitfs/lock     one sync at a time, across programs
  *
- * What is left of remotes that are no longer listed goes: the repository, and its folder if it was
- * made from it; edits in it are kept. So does what a killed program left half made.
+ * Removes leftovers of unlisted remotes: the repository, and its folder if it is a checkout,
+ * keeping edits; and incomplete folders of a killed program.
  *
- * A remote that fails does not keep others from being pulled, and one that hangs ends by its
- * timeout.
+ * A failing remote does not affect others, and a hanging one times out.
  *
  * Blocks; for workers. Memory: the arena of the job. Threads: any.
  */
@@ -29,12 +28,12 @@ struct cancel;
 /* More would wait for the same disk and network. */
 #define SYNC_AT_ONCE 8
 
-/* What became of one remote. */
+/* Result for one remote. */
 struct sync_result {
     const struct remote *remote;
     struct checkout_report report;
-    const char *error; /* NULL: it is in step; else the folder stays as it was */
-    /* The folder has exactly what a commit has, or does not come from git at all. */
+    const char *error; /* NULL: in sync; else the folder is unchanged */
+    /* The folder matches a commit exactly, or does not come from git. */
     bool is_valid;
 };
 
@@ -44,18 +43,18 @@ struct sync_job {
     const char *folder; /* the tree of states */
     const struct remotes *remotes;
     int64_t timeout; /* of one remote, for a fetch; nanoseconds */
-    bool pulls;      /* ask the remotes; else only look whether somebody edited a checkout */
+    bool pulls;      /* fetch from the remotes; else only check for local edits */
 
     /* results */
     VEC(struct sync_result) results; /* in the order of the remotes */
     VEC(const char *) removed;       /* names of remotes that are no longer listed */
-    VEC(const char *) left;          /* of those, whose folder is not ours and stays */
+    VEC(const char *) left;          /* removed remotes whose folder is not ours and stays */
 };
 
-/* Fails when nothing could be tried. */
+/* Fails if it could not start. */
 int sync_run(struct sync_job *job, struct err *err);
 
-/* Is there anything of remotes in the folder? */
+/* Does the folder have a store of remotes? */
 bool sync_has_store(const char *folder);
 
 #endif

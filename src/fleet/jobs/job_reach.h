@@ -42,7 +42,7 @@ enum job_reach_class {
 enum job_reach_class job_reach_find(const char *function);
 bool job_reach_has(const char *function);
 
-/* What a job can run. */
+/* Everything a job can run. */
 struct reached {
     VEC(const char *) functions; /* its own, named ones, those that masters run for it */
     bool commands;               /* from the caller */

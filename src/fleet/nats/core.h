@@ -104,7 +104,7 @@ void nats_sub_dispatch(struct nats_conn *conn, const struct nats_frame *frame);
 void nats_subs_print(struct nats_conn *conn, struct buf *out);
 /* Appends an UNSUB line for each; the subscriptions stay. */
 void nats_subs_print_unsub(struct nats_conn *conn, struct buf *out);
-/* The server refused `subject`; false when nobody has it. */
+/* The server refused `subject`; false: no operation with it. */
 bool nats_subs_deny(struct nats_conn *conn, struct str subject, const struct nats_error *error);
 void nats_subs_done(struct nats_conn *conn);
 
@@ -116,7 +116,7 @@ void nats_waiters_ping(struct nats_conn *conn, nats_done_fn *fn, void *self);
 
 /* listen.c */
 void nats_tell(struct nats_conn *conn, enum nats_event_kind kind, const struct nats_error *error);
-/* True: somebody knew the operation. */
+/* True: a listener knew the operation. */
 bool nats_tell_denied(struct nats_conn *conn, struct str subject, const struct nats_error *error);
 
 /* request.c */

@@ -50,13 +50,13 @@ void nats_hub_free(struct nats_hub *hub)
     free(hub);
 }
 
-int nats_hub_chores(struct nats_hub *hub, struct background_tasks **ret_chores, struct err *err)
+int nats_hub_workers(struct nats_hub *hub, struct background_tasks **ret_tasks, struct err *err)
 {
     if (!hub->background_tasks_open &&
         background_tasks_open(&hub->background_tasks, hub->loop, err) < 0)
         return -1;
     hub->background_tasks_open = true;
-    *ret_chores = &hub->background_tasks;
+    *ret_tasks = &hub->background_tasks;
     return 0;
 }
 

@@ -53,7 +53,7 @@ struct nats_hub {
 };
 
 /* Workers for blocking tasks, started when first needed. */
-int nats_hub_chores(struct nats_hub *hub, struct background_tasks **ret_chores, struct err *err);
+int nats_hub_workers(struct nats_hub *hub, struct background_tasks **ret_tasks, struct err *err);
 void nats_hub_bury(struct nats_hub *hub, struct nats_grave *grave,
                    void (*bury)(struct nats_grave *grave));
 /* Lends the memory of a spare buffer, and takes it back. */

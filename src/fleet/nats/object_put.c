@@ -208,7 +208,7 @@ static void read_source_more(struct put *put)
     struct background_tasks *background_tasks;
     struct err err;
 
-    if (nats_hub_chores(put->hub, &background_tasks, &err) < 0) {
+    if (nats_hub_workers(put->hub, &background_tasks, &err) < 0) {
         fail_text(put, NATS_FAULT_CANCELED, err.text);
         continue_object_put(put);
         return;

@@ -63,7 +63,7 @@ struct nats_resolve *nats_resolve_begin(struct nats_hub *hub, const char *host, 
     if (find_addresses(host, port, AI_NUMERICHOST, ret_list) == 0)
         return NULL;
     *ret_list = NULL;
-    if (nats_hub_chores(hub, &background_tasks, err) < 0)
+    if (nats_hub_workers(hub, &background_tasks, err) < 0)
         return NULL;
     resolve = mem_zalloc(sizeof(*resolve));
     *resolve =

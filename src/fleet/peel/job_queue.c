@@ -49,7 +49,7 @@ struct job_queue {
     struct nats_sub *commands, *cancels;
     struct nats_publisher *events; /* NULL: no connection */
     struct job_lane lanes[LANES];
-    struct request_signature_memory *warrants; /* NULL: nothing was verified yet */
+    struct request_signature_memory *unsigned_warnings; /* NULL: nothing was verified yet */
     struct rate warnings;
     struct cancel spare_cancel; /* of a job that has ended; its fd is -1: there is none */
     bool is_stopping;
@@ -452,10 +452,10 @@ static bool is_request_signed(struct job_queue *job_queue, const struct nats_msg
 
     if (!account)
         return true;
-    if (!job_queue->warrants)
-        job_queue->warrants = mem_zalloc(sizeof(*job_queue->warrants));
+    if (!job_queue->unsigned_warnings)
+        job_queue->unsigned_warnings = mem_zalloc(sizeof(*job_queue->unsigned_warnings));
     return request_signature_check(
-               job_queue->warrants,
+               job_queue->unsigned_warnings,
                &(struct request_verifier){ .account = account,
                                            .is_revoked = job_queue->options.is_revoked,
                                            .self = job_queue->options.self },
@@ -682,7 +682,7 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool beg
     deliver_job_answer(job);
 }
 
-static int open_chores(struct job_queue *job_queue, struct err *err)
+static int open_workers(struct job_queue *job_queue, struct err *err)
 {
     const struct job_queue_options *options = &job_queue->options;
 
@@ -707,7 +707,7 @@ struct job_queue *job_queue_new(const struct job_queue_options *options, struct 
     for (size_t i = 0; i < LANES; i++)
         job_lane_init(&job_queue->lanes[i], limits[i]);
     if (messenger_open(&job_queue->messenger, options->loop, err) < 0 ||
-        open_chores(job_queue, err) < 0) {
+        open_workers(job_queue, err) < 0) {
         job_queue_free(job_queue);
         return NULL;
     }
@@ -739,7 +739,7 @@ void job_queue_free(struct job_queue *job_queue)
     (void)job_queue_connect(job_queue, NULL, NULL);
     messenger_close(&job_queue->messenger);
     rate_done(&job_queue->warnings);
-    free(job_queue->warrants);
+    free(job_queue->unsigned_warnings);
     cancel_done(&job_queue->spare_cancel);
     free(job_queue);
 }

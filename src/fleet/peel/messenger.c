@@ -302,27 +302,27 @@ void messenger_settle(struct messenger *messenger, const struct messenger_topic 
 /* --- stored messages, from workers -------------------------------------------------------- */
 
 /* Number of a stored message, for the loop. */
-struct posting {
+struct stored_post {
     struct loop_message loop_message;
     struct messenger *messenger;
     uint64_t number;
 };
 
-static void on_posting(struct loop_message *loop_message)
+static void on_stored_post(struct loop_message *loop_message)
 {
-    struct posting *posting = container_of(loop_message, struct posting, loop_message);
+    struct stored_post *stored_post = container_of(loop_message, struct stored_post, loop_message);
 
-    outbox_send(posting->messenger->outbox, posting->number);
-    free(posting);
+    outbox_send(stored_post->messenger->outbox, stored_post->number);
+    free(stored_post);
 }
 
 void messenger_post_stored(struct messenger *messenger, uint64_t number)
 {
-    struct posting *posting = mem_zalloc(sizeof(*posting));
+    struct stored_post *stored_post = mem_zalloc(sizeof(*stored_post));
 
-    posting->messenger = messenger;
-    posting->number = number;
-    loop_message_send(&messenger->loop_messages, &posting->loop_message, on_posting);
+    stored_post->messenger = messenger;
+    stored_post->number = number;
+    loop_message_send(&messenger->loop_messages, &stored_post->loop_message, on_stored_post);
 }
 
 /* --- life ------------------------------------------------------------------------- */

@@ -369,7 +369,7 @@ static void begin_own_work(struct peel *peel)
     startup_begin(&peel->startup);
 }
 
-static int open_dossier(struct peel *peel, struct err *err)
+static int open_facts(struct peel *peel, struct err *err)
 {
     peel->facts_publisher = facts_publisher_new(
         &(struct facts_publisher_options){ .loop = peel->options.loop,
@@ -598,7 +598,7 @@ static void on_beacon(void *self, const char *beacon, bool is_lost)
                 NULL);
 }
 
-static int open_lookout(struct peel *peel, struct err *err)
+static int open_beacons(struct peel *peel, struct err *err)
 {
     peel->beacon_runner =
         beacon_runner_new(&(struct beacon_runner_options){ .loop = peel->options.loop,
@@ -613,7 +613,7 @@ static int open_lookout(struct peel *peel, struct err *err)
     return peel->beacon_runner ? 0 : -1;
 }
 
-static int open_door(struct peel *peel, struct err *err)
+static int open_event_server(struct peel *peel, struct err *err)
 {
     peel->event_socket =
         event_socket_new(&(struct event_socket_options){ .loop = peel->options.loop,
@@ -627,7 +627,7 @@ static int open_door(struct peel *peel, struct err *err)
     return peel->event_socket ? 0 : -1;
 }
 
-static int open_vitals(struct peel *peel, struct err *err)
+static int open_health(struct peel *peel, struct err *err)
 {
     if (!peel->conf->health_addr[0])
         return 0;
@@ -685,9 +685,9 @@ static int open_peel_parts(struct peel *peel, struct err *err)
     heartbeat_init(&peel->heartbeat, peel->options.loop, peel->identity.id, peel->conf->data_dir);
     open_uplink(peel);
     if (data_store_open(&peel->data_store, &peel->arena, conf, err) < 0 ||
-        open_dossier(peel, err) < 0 || open_peel_files(peel, err) < 0 ||
-        open_job_queue(peel, err) < 0 || open_door(peel, err) < 0 || open_lookout(peel, err) < 0 ||
-        open_vitals(peel, err) < 0)
+        open_facts(peel, err) < 0 || open_peel_files(peel, err) < 0 ||
+        open_job_queue(peel, err) < 0 || open_event_server(peel, err) < 0 ||
+        open_beacons(peel, err) < 0 || open_health(peel, err) < 0)
         return -1;
     begin_own_work(peel);
     uplink_begin(peel->uplink);

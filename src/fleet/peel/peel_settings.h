@@ -3,9 +3,9 @@
  * secrets that only this machine can open.
  *
  * Resolved in a worker when the files, the facts or the secrets have changed, and every
- * PEEL_SETTINGS_AGAIN when a template reads what other machines share. A result replaces the
- * last one only when it is whole: no mistakes, no secret that is missing. It is kept on disk, so
- * that a machine that starts without a bus has its settings.
+ * PEEL_SETTINGS_AGAIN if a template reads baskets of other peels. Only a complete result, without
+ * mistakes or missing secrets, replaces the last one. It is kept on disk, so that a machine that
+ * starts without a bus has its settings.
  *
  *     <folder>                             the files, by fleet/bus/mirror.h
  *     <data_dir>/settings-snapshot.msgpack the last result
@@ -43,14 +43,13 @@ struct peel_settings_options {
     const char *peel_id, *data_dir, *folder;
     const struct nats_nkey *key;
     struct snapshot *(*facts)(void *self); /* held */
-    /* The key that secrets must be sealed with; NULL: it is not known, and the one of the bucket
-     * counts. */
+    /* The key that secrets must be sealed with; NULL: not known, use the one in the bucket. */
     const struct nats_xkey *(*sealer)(void *self);
-    /* What other machines share, for templates; from the worker. NULL: nothing. */
+    /* Reads baskets of other peels for templates; called in the worker. NULL: none. */
     int (*ask)(void *self, const struct basket_question *question, struct arena *arena,
                struct value *ret, struct err *err);
     void (*changed)(void *self); /* there are new settings */
-    void (*ended)(void *self);   /* the last resolution has ended; it may have failed */
+    void (*ended)(void *self);   /* the last resolution has ended, perhaps with a failure */
     void *self;
 };
 
@@ -66,7 +65,7 @@ void peel_settings_refresh(struct peel_settings *peel_settings);
 /* Are they being resolved? Then `ended` follows. */
 bool peel_settings_is_busy(const struct peel_settings *peel_settings);
 
-/* Held by the caller; NULL when they are not known. */
+/* The caller holds a reference; NULL: not known. */
 struct snapshot *peel_settings_hold(const struct peel_settings *peel_settings);
 
 #endif

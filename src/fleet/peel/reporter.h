@@ -1,5 +1,5 @@
 /*
- * reporter - the progress of a job, to those who watch it.
+ * reporter - publishes the progress of a job.
 
  */
 #ifndef FLEET_PEEL_REPORTER_H
@@ -9,7 +9,7 @@ struct peel_job;
 struct job_lane;
 struct messenger;
 
-/* It waits for what runs in the lane. In the loop. */
+/* Reports that it waits for the jobs that run in the lane. In the loop. */
 void reporter_tell_queued(const struct peel_job *job, const struct job_lane *job_lane,
                           struct messenger *messenger);
 /* In a worker: job_work, whose events of a run are posted as progress of the job. */

@@ -101,20 +101,20 @@ bool revocations_has(const struct revocations *revocations, const char *key)
 /* --- fetching ----------------------------------------------------------------------- */
 
 /* One question; it outlives its connection by its last callback. */
-struct inquiry {
+struct list_request {
     struct revocations *revocations;
     uint64_t generation;
 };
 
 static void on_list(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    const struct inquiry inquiry = *(struct inquiry *)self;
-    struct revocations *revocations = inquiry.revocations;
+    const struct list_request list_request = *(struct list_request *)self;
+    struct revocations *revocations = list_request.revocations;
 
     free(self);
     if (error && error->fault == NATS_FAULT_CANCELED)
         return; /* `revocations` may be gone */
-    if (inquiry.generation != revocations->generation)
+    if (list_request.generation != revocations->generation)
         return;
     if (!error && take_revocations(revocations, entry->value)) {
         log_info("revoked keys are known keys=%zu", revocations->list.keys.map->count);
@@ -128,18 +128,18 @@ static void fetch_list(struct revocations *revocations)
 {
     const struct nats_kv kv = { .js = revocations->js,
                                 .bucket = store_bucket_name(STORE_STATE_FILES) };
-    struct inquiry *inquiry;
+    struct list_request *list_request;
     struct err err;
 
     load_revocations(revocations);
     if (!find_list_signer(revocations))
         return;
-    inquiry = mem_alloc(sizeof(*inquiry));
-    *inquiry = (struct inquiry){ revocations, revocations->generation };
-    if (nats_kv_get(&kv, REVOKED_KEY, on_list, inquiry, &err) == 0)
+    list_request = mem_alloc(sizeof(*list_request));
+    *list_request = (struct list_request){ revocations, revocations->generation };
+    if (nats_kv_get(&kv, REVOKED_KEY, on_list, list_request, &err) == 0)
         return;
     log_debug("revoked keys cannot be fetched error=%s", err.text);
-    free(inquiry);
+    free(list_request);
 }
 
 static void on_revocations_timer(struct timer *timer);

@@ -1,9 +1,9 @@
 /*
- * revocations - which operators this machine no longer obeys: the list of fleet/wire/revoked.h.
+ * revocations - the list of revoked operator keys (fleet/wire/revoked.h) of this machine.
  *
  * It is fetched at each connection and every REVOCATIONS_AGAIN, and the last one is kept in the
- * data folder, so that a server can neither take it back nor offer an older one. A server that
- * withholds it leaves the machine with the last one.
+ * data folder, so that a server can neither remove it nor offer an older one. If a server withholds
+ * it, the last one stays in effect.
  *
  *     revocations_new -> revocations_connect... -> revocations_free
  *
@@ -25,7 +25,7 @@ struct revocations;
 struct revocations_options {
     struct loop *loop;
     const char *data_dir;
-    /* Whose list it is; NULL: requests need no signature, and nothing is fetched. */
+    /* The account that signs the list; NULL: requests need no signature, and nothing is fetched. */
     const struct nats_nkey *(*account)(void *self);
     void *self;
 };
@@ -33,7 +33,7 @@ struct revocations_options {
 struct revocations *revocations_new(const struct revocations_options *options);
 /* NULL is fine. */
 void revocations_free(struct revocations *revocations);
-/* NULL: the connection is gone. */
+/* NULL: disconnected. */
 void revocations_connect(struct revocations *revocations, const struct nats_js *js);
 /* Is this public key on the list? */
 bool revocations_has(const struct revocations *revocations, const char *key);

@@ -81,7 +81,7 @@ static void take_notice(struct rotation *rotation, struct str stored)
 /* --- fetching ----------------------------------------------------------------------- */
 
 /* One question; it outlives its connection by its last callback. */
-struct inquiry {
+struct notice_request {
     struct rotation *rotation;
     uint64_t number;
 };
@@ -89,13 +89,13 @@ struct inquiry {
 static void on_rotation_notice(void *self, const struct nats_error *error,
                                const struct nats_kv_entry *entry)
 {
-    const struct inquiry inquiry = *(struct inquiry *)self;
+    const struct notice_request notice_request = *(struct notice_request *)self;
 
     free(self);
-    if (inquiry.number != inquiry.rotation->number)
+    if (notice_request.number != notice_request.rotation->number)
         return;
     if (!error)
-        take_notice(inquiry.rotation, entry->value);
+        take_notice(notice_request.rotation, entry->value);
     else if (error->fault != NATS_FAULT_NOT_FOUND && error->fault != NATS_FAULT_CANCELED)
         log_debug("signing key of the fleet cannot be fetched error=%s", error->text);
 }
@@ -104,17 +104,17 @@ void rotation_look(struct rotation *rotation)
 {
     const struct nats_kv kv = { .js = rotation->js,
                                 .bucket = store_bucket_name(STORE_STATE_FILES) };
-    struct inquiry *inquiry;
+    struct notice_request *notice_request;
     struct err err;
 
     if (!rotation->js.conn)
         return;
-    inquiry = mem_alloc(sizeof(*inquiry));
-    *inquiry = (struct inquiry){ rotation, rotation->number };
-    if (nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_rotation_notice, inquiry, &err) == 0)
+    notice_request = mem_alloc(sizeof(*notice_request));
+    *notice_request = (struct notice_request){ rotation, rotation->number };
+    if (nats_kv_get(&kv, SIGNING_NOTICE_KEY, on_rotation_notice, notice_request, &err) == 0)
         return;
     log_debug("signing key of the fleet cannot be fetched error=%s", err.text);
-    free(inquiry);
+    free(notice_request);
 }
 
 static void on_fetch(struct timer *timer);

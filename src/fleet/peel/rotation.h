@@ -1,12 +1,11 @@
 /*
- * rotation - notices that the fleet issues credentials with another signing key than the one that
- * has signed ours, and has them renewed (fleet/wire/signing_notice.h).
+ * rotation - renews the credentials when the fleet has a new signing key
+ * (fleet/wire/signing_notice.h).
  *
- * The notice is fetched at each connection and every ROTATION_AGAIN. Peels do not all come at once:
- * each waits a random part of the time that the notice names. What comes of it is seen with the
- * next notice: credentials that are of another key again are renewed after ROTATION_RETRY, not
- * before. A notice that the account has not signed, or of an earlier generation than one before, is
- * not used.
+ * The notice is fetched at each connection and every ROTATION_AGAIN. To spread the load, each peel
+ * waits a random part of the time in the notice. If the renewed credentials still have another key,
+ * they are renewed again after ROTATION_RETRY. A notice without the account's signature, or of an
+ * earlier generation, is ignored.
  *
  *     rotation_new -> rotation_connect... -> `renew` -> rotation_free
  *
@@ -37,9 +36,9 @@ struct rotation_options {
 struct rotation *rotation_new(const struct rotation_options *options);
 /* After the last connection. NULL is fine. */
 void rotation_free(struct rotation *rotation);
-/* NULL: the connection is gone. */
+/* NULL: disconnected. */
 void rotation_connect(struct rotation *rotation, const struct nats_js *js);
-/* Fetch the notice now. */
+/* Fetches the notice now. */
 void rotation_look(struct rotation *rotation);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * schedule admin - the schedule and the beacons of an agent: what counts of all sources, and the
- * functions that show and change it (schedule.list, beacons.add, ...).
+ * schedule admin - the schedule and the beacons of an agent, merged from all sources, and the
+ * functions that show and change them (schedule.list, beacons.add, ...).
  *
- * A change by hand is checked as the configuration is, is on disk before it counts, and stays until
- * it is reverted, also when configuration and settings are read again.
+ * A manual change is checked like the configuration, is on disk before it takes effect, and stays
+ * until it is reverted, even when configuration and settings are read again.
  *
  *     schedule_admin_open -> { schedule_admin_read, schedule_admin_run }... -> schedule_admin_free
  *
@@ -43,11 +43,11 @@ void schedule_admin_read(struct schedule_admin *schedule_admin);
 struct schedule_admin_call {
     const char *function, *id, *jid;
     struct value args; /* a map; null: none */
-    bool test;         /* set on return: a dry run was asked for */
+    bool test;         /* set on return: it was a dry run */
 };
 bool schedule_admin_has(const char *function);
-/* Of a function that it has. Sets `ret_result` or, in the arena, `ret_error`, which is NULL else.
- */
+/* Runs one of its functions. Sets `ret_result` or, in the arena, `ret_error`, which is NULL
+ * otherwise. */
 void schedule_admin_run(struct schedule_admin *schedule_admin, struct arena *arena,
                         struct schedule_admin_call *call, struct value *ret_result,
                         const char **ret_error);

@@ -52,8 +52,8 @@ static int check_beacon(struct schedule_call *schedule_call, struct str name,
     return -1;
 }
 
-static int check_duty(struct schedule_call *schedule_call,
-                      const struct schedule_entry *schedule_entry, struct diags *diags)
+static int check_schedule_entry(struct schedule_call *schedule_call,
+                                const struct schedule_entry *schedule_entry, struct diags *diags)
 {
     return schedule_call->kind == SCHEDULE_ENTRY_SCHEDULE
                ? scheduler_check(schedule_call->arena, &schedule_entry->value, diags)
@@ -66,7 +66,7 @@ const char *schedule_call_find_mistakes(struct schedule_call *schedule_call,
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
     struct diags diags = DIAGS_INIT(schedule_call->arena);
 
-    if (check_duty(schedule_call, schedule_entry, &diags) == 0)
+    if (check_schedule_entry(schedule_call, schedule_entry, &diags) == 0)
         return NULL;
     diags_print(&diags, &text);
     return arena_str(schedule_call->arena, str_trim_right(buf_view(&text))).p;
@@ -84,7 +84,7 @@ int schedule_call_need_name(struct schedule_call *schedule_call)
     return 0;
 }
 
-const struct schedule_entry *schedule_call_need_duty(struct schedule_call *schedule_call)
+const struct schedule_entry *schedule_call_need_entry(struct schedule_call *schedule_call)
 {
     const struct schedule_entry *schedule_entry;
 

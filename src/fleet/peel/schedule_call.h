@@ -1,7 +1,7 @@
 /*
- * schedule call - one call of a schedule function (fleet/peel/schedule_admin.h): its
- * arguments, what it may ask, and what it answers. The functions themselves are in
- * schedule_entry_show.c and schedule_entry_change.c.
+ * schedule call - one call of a schedule function (fleet/peel/schedule_admin.h): its arguments,
+ * helpers and answer. The functions themselves are in schedule_entry_show.c and
+ * schedule_entry_change.c.
  *
  * Memory: the arena of the call. Threads: the loop's.
  */
@@ -33,7 +33,7 @@ struct schedule_call {
     const char *error; /* NULL: none */
 };
 
-/* What the two kinds are called. */
+/* Words for the two kinds. */
 struct schedule_entry_words {
     const char *key, *one, *all;
 };
@@ -41,13 +41,13 @@ extern const struct schedule_entry_words schedule_entry_words[SCHEDULE_ENTRY_KIN
 
 /* Returns -1. */
 int schedule_call_fail(struct schedule_call *schedule_call, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Fails without a name that can be one. */
+/* Fails without a valid name. */
 int schedule_call_need_name(struct schedule_call *schedule_call);
-/* NULL: there is no schedule entry of that name, and the call has failed. */
-const struct schedule_entry *schedule_call_need_duty(struct schedule_call *schedule_call);
-/* Fails when there are other arguments. */
+/* NULL: no such schedule entry; the call has failed. */
+const struct schedule_entry *schedule_call_need_entry(struct schedule_call *schedule_call);
+/* Fails for other arguments. */
 int schedule_call_refuse_keys(struct schedule_call *schedule_call);
-/* What is wrong with a schedule entry, all of it; NULL: nothing. */
+/* All mistakes in a schedule entry; NULL: none. */
 const char *schedule_call_find_mistakes(struct schedule_call *schedule_call,
                                         const struct schedule_entry *schedule_entry);
 /* The entry in one line. */
@@ -56,12 +56,12 @@ const char *schedule_call_print_entry(struct schedule_call *schedule_call,
 
 /* --- for schedule admin -------------------------------------------------------------- */
 
-/* What was changed by hand so far, to be changed further. */
+/* A copy of the current manual changes, to add one. */
 struct overlay schedule_call_begin_change(struct schedule_call *schedule_call);
-/* What would count with that. */
+/* The entries with this overlay. */
 struct schedule_entries schedule_call_merge(struct schedule_call *schedule_call,
                                             const struct overlay *overlay);
-/* The overlay becomes this one, and is on disk then. */
+/* Stores the overlay on disk and applies it. */
 int schedule_call_adopt(struct schedule_call *schedule_call, const struct overlay *wanted);
 
 /* --- functions ---------------------------------------------------------------------- */

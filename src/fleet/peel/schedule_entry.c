@@ -11,8 +11,8 @@ static bool is_disabled(const struct value *entry)
     return value_is(enabled, VALUE_BOOL) && !enabled->b;
 }
 
-static void add_duty(struct arena *arena, struct schedule_entries *schedule_entries,
-                     const struct schedule_entry *schedule_entry)
+static void add_merged_entry(struct arena *arena, struct schedule_entries *schedule_entries,
+                             const struct schedule_entry *schedule_entry)
 {
     if (schedule_entries->list.n < SCHEDULE_ENTRIES_MAX)
         VEC_PUSH_IN(arena, &schedule_entries->list, *schedule_entry);
@@ -20,8 +20,8 @@ static void add_duty(struct arena *arena, struct schedule_entries *schedule_entr
         schedule_entries->left_out++;
 }
 
-static struct schedule_entry *find_duty(const struct schedule_entries *schedule_entries,
-                                        struct str name)
+static struct schedule_entry *find_merged_entry(const struct schedule_entries *schedule_entries,
+                                                struct str name)
 {
     VEC_EACH (&schedule_entries->list, schedule_entry)
         if (str_eq(schedule_entry->name, name))
@@ -42,9 +42,9 @@ static void add_entry_map(struct arena *arena, struct schedule_entries *schedule
 
         if (pair->key.kind != VALUE_STR)
             continue;
-        known = find_duty(schedule_entries, schedule_entry.name);
+        known = find_merged_entry(schedule_entries, schedule_entry.name);
         if (!known)
-            add_duty(arena, schedule_entries, &schedule_entry);
+            add_merged_entry(arena, schedule_entries, &schedule_entry);
         else if (kind != SCHEDULE_ENTRY_SCHEDULE || !is_disabled(&pair->value))
             *known = schedule_entry;
     }
@@ -78,14 +78,14 @@ static void add_overlay(struct arena *arena, struct schedule_entries *schedule_e
     const struct schedule_entry whole = { .name = str_from(entry->name),
                                           .value = entry->keys,
                                           .source = SCHEDULE_ENTRY_ADDED };
-    struct schedule_entry *known = find_duty(schedule_entries, whole.name);
+    struct schedule_entry *known = find_merged_entry(schedule_entries, whole.name);
 
     if (known && entry->is_whole)
         *known = whole;
     else if (known)
         change_keys(arena, known, &entry->keys);
     else if (entry->is_whole)
-        add_duty(arena, schedule_entries, &whole);
+        add_merged_entry(arena, schedule_entries, &whole);
 }
 
 struct schedule_entries schedule_entries_merge(struct arena *arena, enum schedule_entry_kind kind,
@@ -106,7 +106,7 @@ struct schedule_entries schedule_entries_merge(struct arena *arena, enum schedul
 const struct schedule_entry *schedule_entries_find(const struct schedule_entries *schedule_entries,
                                                    struct str name)
 {
-    return find_duty(schedule_entries, name);
+    return find_merged_entry(schedule_entries, name);
 }
 
 bool schedule_entry_is_enabled(const struct schedule_entry *schedule_entry)

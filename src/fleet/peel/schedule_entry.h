@@ -1,9 +1,9 @@
 /*
- * schedule entry - an entry of the schedule or a beacon, and where it is from.
+ * schedule entry - an entry of the schedule or a beacon, and its source.
  *
- * The configuration file has some, the settings have some, and some were changed by hand
- * (fleet/peel/overlay.h). Of two with one name that of the settings counts; a disabled entry of
- * their schedule does not hide that of the file. What was changed by hand goes over both.
+ * Sources are the configuration file, the settings, and manual changes (fleet/peel/overlay.h).
+ * Settings override the file, except that a disabled schedule entry does not hide the file's.
+ * Manual changes override both.
  *
  * Pure. Memory: the arena, and what was given. Threads: any.
  */
@@ -20,7 +20,7 @@
 
 struct arena;
 
-/* Of one kind, from all sources. */
+/* Entries of one kind, from all sources. */
 #define SCHEDULE_ENTRIES_MAX 1000
 
 enum schedule_entry_source {
@@ -33,13 +33,13 @@ struct schedule_entry {
     struct str name; /* ends with NUL */
     struct value value;
     enum schedule_entry_source source;
-    bool is_changed; /* by hand, after its source */
+    bool is_changed; /* changed manually */
 };
 struct schedule_entries {
     bool is_on;
     VEC(struct schedule_entry) list;
     size_t left_out;     /* beyond SCHEDULE_ENTRIES_MAX */
-    const char *refused; /* what the settings are instead of a map; NULL: they are one */
+    const char *refused; /* kind of settings that are not a map; NULL: a map */
 };
 
 struct schedule_entry_sources {

@@ -83,7 +83,7 @@ int schedule_entry_modify(struct schedule_call *schedule_call)
     struct overlay wanted = schedule_call_begin_change(schedule_call);
     struct overlay_entry *entry;
 
-    if (!schedule_call_need_duty(schedule_call))
+    if (!schedule_call_need_entry(schedule_call))
         return -1;
     if (schedule_call->given.map->count == 0)
         return schedule_call_fail(schedule_call,
@@ -112,7 +112,7 @@ int schedule_entry_delete(struct schedule_call *schedule_call)
     if (schedule_call_need_name(schedule_call) < 0 || schedule_call_refuse_keys(schedule_call) < 0)
         return -1;
     if (!entry) {
-        const struct schedule_entry *schedule_entry = schedule_call_need_duty(schedule_call);
+        const struct schedule_entry *schedule_entry = schedule_call_need_entry(schedule_call);
 
         return schedule_entry
                    ? schedule_call_fail(
@@ -150,12 +150,12 @@ static void set_enabled(struct schedule_call *schedule_call, struct overlay *wan
         overlay_remove(part, entry);
 }
 
-static int switch_duty(struct schedule_call *schedule_call, bool on)
+static int switch_schedule_entry(struct schedule_call *schedule_call, bool on)
 {
     static const char *const verbs[][2] = { { "would disable", "disabled" },
                                             { "would enable", "enabled" } };
     struct overlay wanted = schedule_call_begin_change(schedule_call);
-    const struct schedule_entry *schedule_entry = schedule_call_need_duty(schedule_call);
+    const struct schedule_entry *schedule_entry = schedule_call_need_entry(schedule_call);
 
     if (!schedule_entry || schedule_call_refuse_keys(schedule_call) < 0)
         return -1;
@@ -169,12 +169,12 @@ static int switch_duty(struct schedule_call *schedule_call, bool on)
 
 int schedule_entry_enable(struct schedule_call *schedule_call)
 {
-    return switch_duty(schedule_call, true);
+    return switch_schedule_entry(schedule_call, true);
 }
 
 int schedule_entry_disable(struct schedule_call *schedule_call)
 {
-    return switch_duty(schedule_call, false);
+    return switch_schedule_entry(schedule_call, false);
 }
 
 static int switch_all(struct schedule_call *schedule_call, bool on)

@@ -24,8 +24,8 @@ static void put_entry_text(struct schedule_call *schedule_call, struct value_map
     value_map_set(schedule_call->arena, map, value_text(key), value_text(text));
 }
 
-static struct value describe_duty(struct schedule_call *schedule_call,
-                                  const struct schedule_entry *schedule_entry)
+static struct value describe_schedule_entry(struct schedule_call *schedule_call,
+                                            const struct schedule_entry *schedule_entry)
 {
     struct value_map *map = value_map_new(schedule_call->arena, 5);
     const char *mistakes = schedule_call_find_mistakes(schedule_call, schedule_entry);
@@ -54,7 +54,7 @@ int schedule_entry_list(struct schedule_call *schedule_call)
         return -1;
     VEC_EACH (&schedule_call->now.list, schedule_entry)
         value_map_set(schedule_call->arena, entries, value_str(schedule_entry->name),
-                      describe_duty(schedule_call, schedule_entry));
+                      describe_schedule_entry(schedule_call, schedule_entry));
     value_map_set(schedule_call->arena, map, value_text("enabled"),
                   value_bool(schedule_call->now.is_on));
     value_map_set(schedule_call->arena, map, value_text("entries"), value_map(entries));
@@ -65,7 +65,7 @@ int schedule_entry_list(struct schedule_call *schedule_call)
 int schedule_entry_show_enabled(struct schedule_call *schedule_call)
 {
     const struct schedule_entry *schedule_entry =
-        schedule_call->name.n > 0 ? schedule_call_need_duty(schedule_call) : NULL;
+        schedule_call->name.n > 0 ? schedule_call_need_entry(schedule_call) : NULL;
 
     if (schedule_call->error || schedule_call_refuse_keys(schedule_call) < 0)
         return -1;
@@ -76,7 +76,7 @@ int schedule_entry_show_enabled(struct schedule_call *schedule_call)
 
 int schedule_entry_show_next(struct schedule_call *schedule_call)
 {
-    const struct schedule_entry *schedule_entry = schedule_call_need_duty(schedule_call);
+    const struct schedule_entry *schedule_entry = schedule_call_need_entry(schedule_call);
     int64_t next;
 
     if (!schedule_entry || schedule_call_refuse_keys(schedule_call) < 0)
@@ -109,7 +109,7 @@ static bool take_force(struct schedule_call *schedule_call)
 
 int schedule_entry_run(struct schedule_call *schedule_call)
 {
-    const struct schedule_entry *schedule_entry = schedule_call_need_duty(schedule_call);
+    const struct schedule_entry *schedule_entry = schedule_call_need_entry(schedule_call);
     const bool is_forced = take_force(schedule_call);
     const char *jid;
     struct err err;

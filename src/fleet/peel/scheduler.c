@@ -419,7 +419,7 @@ static void take_entry(struct scheduler *scheduler, struct str name, const struc
     add_scheduled_entry(scheduler, name, source);
 }
 
-static void switch_agenda(struct scheduler *scheduler, bool is_on)
+static void switch_schedule(struct scheduler *scheduler, bool is_on)
 {
     if (scheduler->is_on == is_on)
         return;
@@ -450,7 +450,7 @@ void scheduler_read(struct scheduler *scheduler, const struct schedule_entries *
         if (!entry->is_seen)
             remove_scheduled_entry(scheduler, entry);
     }
-    switch_agenda(scheduler, schedule_entries->is_on);
+    switch_schedule(scheduler, schedule_entries->is_on);
 }
 
 /* --- by hand ---------------------------------------------------------------------- */

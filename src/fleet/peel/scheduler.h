@@ -51,9 +51,8 @@ void scheduler_free(struct scheduler *scheduler);
 /* Begin nothing more. */
 void scheduler_stop(struct scheduler *scheduler);
 
-/* The entries that count from now on. Mistakes are logged, and the entry is left out. Settings
- * that are not a map are logged, and the entries that count stay. While all are switched
- * off nothing is due; what runs goes on. */
+/* Applies new entries. An entry with mistakes is logged and left out. Settings that are not a map
+ * are logged and ignored. While switched off nothing is due; running jobs continue. */
 void scheduler_read(struct scheduler *scheduler, const struct schedule_entries *schedule_entries);
 
 /* Mistakes of an entry, all of them. */

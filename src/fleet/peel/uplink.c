@@ -209,7 +209,7 @@ static void on_rotated(struct uplink *uplink, const char *problem)
     use_new_creds(uplink);
 }
 
-static void on_enlisted(void *self, const char *problem)
+static void on_enrolled(void *self, const char *problem)
 {
     struct uplink *uplink = self;
 
@@ -259,7 +259,7 @@ static void begin_enrollment(struct uplink *uplink, enum purpose purpose)
                                                              .hostname = uplink->options.host,
                                                              .renew = renew,
                                                              .only_renew = purpose == ROTATE,
-                                                             .done = on_enlisted,
+                                                             .done = on_enrolled,
                                                              .self = uplink },
                             &err);
     if (!uplink->enroll_client)

@@ -26,7 +26,7 @@ struct value action_value(const struct value *v);
 /* --- action_dispatch.c: actions that make jobs -------------------------------------------------
  * */
 
-/* Of dispatch.module and dispatch.state. */
+/* Fields of dispatch.module and dispatch.state. */
 struct action_dispatch_fields {
     const char *target, *target_type, *function, *state_id, *sls;
     const struct value *args;

@@ -79,7 +79,7 @@ struct pipeline {
     struct breaker breaker;
     struct rule_set *rules; /* NULL: none yet */
     struct arena scratch;
-    size_t flights; /* running */
+    size_t runs; /* running */
 };
 
 void pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,

@@ -74,7 +74,7 @@ struct reaction_run *reaction_run_new(struct pipeline *pipeline,
     reaction_run->pipeline = pipeline;
     reaction_run->arena = pipeline->scratch;
     pipeline->scratch = (struct arena)ARENA_INIT;
-    pipeline->flights++;
+    pipeline->runs++;
     reaction_run->rules = rule_set_hold(pipeline->rules);
     reaction_run->matches = *matches;
     reaction_run->event = event;
@@ -104,9 +104,9 @@ static void return_run_arena(struct pipeline *pipeline, struct arena *arena)
     pipeline->scratch = *arena;
 }
 
-static void free_flight(struct reaction_run *reaction_run)
+static void free_reaction_run(struct reaction_run *reaction_run)
 {
-    reaction_run->pipeline->flights--;
+    reaction_run->pipeline->runs--;
     rule_set_drop(reaction_run->rules);
     return_run_arena(reaction_run->pipeline, &reaction_run->arena);
     free(reaction_run);
@@ -114,7 +114,7 @@ static void free_flight(struct reaction_run *reaction_run)
 
 void reaction_run_cancel(struct reaction_run *reaction_run)
 {
-    free_flight(reaction_run);
+    free_reaction_run(reaction_run);
 }
 
 void reaction_run_attach(struct reaction_run *reaction_run, void *message)
@@ -484,7 +484,7 @@ static void step_block(struct reaction_run *reaction_run)
     end_rule(reaction_run, result);
 }
 
-static void end_flight(struct reaction_run *reaction_run)
+static void end_reaction_run(struct reaction_run *reaction_run)
 {
     struct reaction_run_end end = { .verdict = REACTION_RUN_ACK,
                                     .outcome = &reaction_run->outcome };
@@ -495,7 +495,7 @@ static void end_flight(struct reaction_run *reaction_run)
     reaction_run->outcome.outcome =
         end.verdict == REACTION_RUN_EXHAUSTED ? OUTCOME_EXHAUSTED : OUTCOME_FIRED;
     reaction_run->pipeline->effects->end(reaction_run->pipeline->user, reaction_run, &end);
-    free_flight(reaction_run);
+    free_reaction_run(reaction_run);
 }
 
 /* Go on until something has to be waited for. An answer may come while it is being asked for. */
@@ -515,7 +515,7 @@ static void step_reaction_run(struct reaction_run *reaction_run)
         steps[reaction_run->phase](reaction_run);
     reaction_run->is_stepping = false;
     if (reaction_run->phase == PHASE_ENDED)
-        end_flight(reaction_run);
+        end_reaction_run(reaction_run);
 }
 
 void reaction_run_begin(struct reaction_run *reaction_run)

@@ -1,9 +1,9 @@
 /*
- * rule_lint - rules that are allowed and are probably a mistake.
+ * rule_lint - warns about valid rules that are probably mistakes.
  *
- * An action of enrollment behind a pattern that events of peels match, and one that accepts every
- * peel: both are refused or gated when an event comes, and whoever wrote them should know. Files
- * are templates, so what they hold is found in their text.
+ * For example an enrollment action for events of peels, or one that accepts every peel: both are
+ * refused or limited when an event comes, so the author should know. Files are templates, so their
+ * text is searched.
  *
  * Pure. Threads: any.
  */

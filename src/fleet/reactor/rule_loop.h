@@ -1,9 +1,9 @@
 /*
  * rule_loop - reactions whose events fire the same reactions again.
  *
- * A block event.send makes the event "_master/reaction/<tag>". When a rule for it leads back to the
- * file of the block, every event that comes in is followed by others until the limit of the chain
- * ends them. That is allowed, and seldom meant.
+ * A block event.send makes the event "_master/reaction/<tag>". If a rule for it leads back to the
+ * block's file, every event causes more events, up to the depth limit. That is valid, but seldom
+ * intended.
  *
  * Pure. Memory: the arena of the diagnostics. Threads: any.
  */
@@ -17,7 +17,7 @@ struct diags;
 struct rule_set;
 struct value;
 
-/* A tag that a file sends, whatever the event is. */
+/* A tag that a file always sends. */
 struct rule_send {
     const char *path; /* of the file in the tree */
     const char *tag;
@@ -28,7 +28,7 @@ struct rule_sends {
     VEC(struct rule_send) list;
 };
 
-/* A warning for each block that begins a way back to its own file. */
+/* Warns about each block that leads back to its own file. */
 void rule_loop_lint(const struct rule_set *set, const struct rule_sends *sends,
                     struct diags *lints);
 

@@ -16,7 +16,7 @@
 struct arena;
 struct ssh_machine;
 
-/* Of the words in a reason. */
+/* Bytes of ssh's output in a reason. */
 #define SSH_REASON_MAX 800
 
 /* `words` is the output on standard error; `otherwise` is used if that is empty. */

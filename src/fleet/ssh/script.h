@@ -28,7 +28,7 @@ struct ssh_machine;
 
 /* zester's option for the remote side; see commands/cli/fleet/ssh/node.h. */
 #define SSH_SCRIPT_NODE "--ssh-node"
-/* Of one line. */
+/* Bytes of one line. */
 #define SSH_SCRIPT_LINE_MAX 512
 
 struct ssh_script {

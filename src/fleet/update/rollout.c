@@ -77,7 +77,7 @@ static bool is_final(enum update_node_result status)
     return status >= UPDATE_NODE_CONFIRMED;
 }
 
-static bool is_in_flight(const struct update_result *result)
+static bool is_updating(const struct update_result *result)
 {
     return !is_final(result->status) &&
            (result->status != UPDATE_NODE_PENDING || result->note[0] != '\0');
@@ -96,7 +96,7 @@ struct param_strs rollout_next_nodes(struct arena *arena, const struct update_ro
         const struct update_result *result =
             value_is(name, VALUE_STR) ? find_node_result(rollout, name->s.p) : NULL;
 
-        if (result && !is_final(result->status) && (!is_aborting || is_in_flight(result)))
+        if (result && !is_final(result->status) && (!is_aborting || is_updating(result)))
             VEC_PUSH_IN(arena, &nodes.list, result->node);
     }
     return (struct param_strs){ nodes.list.n, nodes.list.p };
@@ -227,7 +227,7 @@ static void advance_node(struct step *step, struct update_result *result,
     case PHASE_READY: set_node_result(step, result, UPDATE_NODE_APPLIED, ""); break;
     case PHASE_DONE:
         set_node_result(step, result,
-                        is_in_flight(result) ? UPDATE_NODE_CONFIRMED : UPDATE_NODE_SKIPPED, "");
+                        is_updating(result) ? UPDATE_NODE_CONFIRMED : UPDATE_NODE_SKIPPED, "");
         break;
     case PHASE_FOREIGN: add_order(step, result, UPDATE_ROLLBACK); break;
     case PHASE_SILENT:

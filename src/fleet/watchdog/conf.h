@@ -1,10 +1,10 @@
 /*
  * conf - the configuration of a watchdog: flags, and /etc/zester/watchdog.yaml.
  *
- * `allow` and `trusted_keys` are the word of the machine's owner: the file is read again before
+ * `allow` and `trusted_keys` are the decision of the machine's owner: the file is read again before
  * each new version is accepted.
  *
- * Memory: the arena that it was read into. Threads: any number of readers.
+ * Memory: the arena of the values. Threads: any number of readers.
  */
 #ifndef FLEET_WATCHDOG_CONF_H
 #define FLEET_WATCHDOG_CONF_H

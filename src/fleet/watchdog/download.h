@@ -1,6 +1,6 @@
 /*
- * download - one binary from the bucket of versions into a file: whole, of the size and the hash
- * that were signed, and on disk, or not at all.
+ * download - fetches a binary from the bucket of versions into a file: complete, with the signed
+ * size and hash, and on disk, or not at all.
  *
  *     download_begin -> `done`, once; or download_drop
  *
@@ -19,13 +19,13 @@ struct download_options {
     struct nats_js js;
     const char *object, *path, *sha256; /* copied */
     int64_t size;
-    void (*done)(void *self, const char *error); /* NULL: it is there */
+    void (*done)(void *self, const char *error); /* NULL: success */
     void *self;
 };
 
-/* `done` may come before this returns, with an error; then NULL is returned. */
+/* `done` may come before this returns, with an error; then it returns NULL. */
 struct download *download_begin(const struct download_options *options);
-/* `done` does not follow. NULL is fine. */
+/* `done` is not called. NULL is fine. */
 void download_drop(struct download *download);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * minder - the daemon as a child: started, asked to end, and killed when it does not.
+ * minder - runs the daemon as a child: starts it, stops it, and kills it if it does not stop.
  *
- * The child ends with us, whatever ends us: the kernel sends it SIGTERM.
+ * When the watchdog dies, the kernel sends the child SIGTERM.
  *
  *     minder_start -> `ended`, once -> minder_start...
  *     minder_stop  -> `ended`, within MINDER_STOP_NS
@@ -29,11 +29,11 @@ struct minder {
 
 void minder_init(struct minder *minder, struct loop *loop,
                  void (*ended)(struct minder *minder, struct process_status status));
-/* The child keeps `lock` open, so that nobody else starts one while it lives. */
+/* The child keeps `lock` open, so that no second one is started while it lives. */
 int minder_start(struct minder *minder, const char *program, const char *config, int lock,
                  struct err *err);
 void minder_stop(struct minder *minder);
-/* Hand on a signal. */
+/* Forwards a signal. */
 void minder_signal(struct minder *minder, int signo);
 
 #endif

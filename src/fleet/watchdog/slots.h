@@ -1,13 +1,13 @@
 /*
  * slots - the binaries of a watched daemon in one folder, and the record of them.
  *
- *     <folder>/zester-peel            what runs; there is one at every moment
- *     <folder>/zester-peel.prev       what ran before
- *     <folder>/zester-peel.staging    what comes
+ *     <folder>/zester-peel            current; always present
+ *     <folder>/zester-peel.prev       previous
+ *     <folder>/zester-peel.staging    next
  *     <folder>/zester-peel.slots      the record, framed and checksummed
  *     <folder>/zester-peel.lock       held by the watchdog and by the daemon it runs
  *
- * Each change is one rename in the folder, and is on disk when the call returns.
+ * Each change is one rename in the folder, on disk when the call returns.
  *
  * Memory: the arena of slots_init. Threads: one.
  */
@@ -30,19 +30,19 @@ struct slots {
 
 void slots_init(struct slots *slots, struct arena *arena, const char *folder, const char *name);
 
-/* Makes the folder, and waits until the daemon of a watchdog that was killed has ended. Fails with
- * ERR_BUSY when it does not within SLOTS_WAIT_NS, or another watchdog runs. */
+/* Creates the folder, and waits for the exit of a killed watchdog's daemon. Fails with ERR_BUSY
+ * after SLOTS_WAIT_NS, or if another watchdog runs. */
 #define SLOTS_WAIT_NS (INT64_C(15) * 1000000000)
 int slots_lock(struct slots *slots, struct err *err);
 
-/* A copy of this program becomes current when there is neither a current nor a previous one. */
+/* Makes a copy of this program current if there is neither a current nor a previous one. */
 int slots_seed(const struct slots *slots, const char *program, struct err *err);
 
-/* The hash of a slot; "" when there is nothing in it, or something that cannot be run. */
+/* The hash of a slot; "": empty or not executable. */
 void slots_hash(const struct slots *slots, enum keeper_place place,
                 char ret_hash[static SHA256_HEX_SIZE]);
 
-/* Fails with ERR_NOT_FOUND when there is none, and with the reason when it is damaged. */
+/* Fails with ERR_NOT_FOUND without a record, and with the reason for a damaged one. */
 int slots_read(const struct slots *slots, struct keeper_record *ret, struct err *err);
 int slots_save(const struct slots *slots, const struct keeper_record *record, struct err *err);
 

@@ -253,7 +253,7 @@ static void world_init(struct world *world, const struct golden *golden, struct 
 
 static void world_done(struct world *world)
 {
-    CHECK_INT(world->pipeline.flights, 0);
+    CHECK_INT(world->pipeline.runs, 0);
     pipeline_done(&world->pipeline);
     reaction_env_free(world->env);
     map_done(&world->asked);

@@ -481,9 +481,8 @@ static int run_basket_task(void *self, const struct job_queue_task *task, struct
     return job_queue_run(peel->job_queue, task, err);
 }
 
-static void call_schedule_function(void *self, struct arena *arena,
-                                   struct schedule_admin_call *call, struct value *ret_result,
-                                   const char **ret_error)
+static void run_schedule_call(void *self, struct arena *arena, struct schedule_admin_call *call,
+                              struct value *ret_result, const char **ret_error)
 {
     struct peel *peel = self;
 
@@ -558,7 +557,7 @@ static int open_job_queue(struct peel *peel, struct err *err)
                                      .plan_cache = peel->data_store.plan_cache,
                                      .facts = hold_facts,
                                      .settings = hold_settings,
-                                     .own = call_schedule_function,
+                                     .own = run_schedule_call,
                                      .catch_up = catch_up,
                                      .look_first = look_first,
                                      .facts_changed = on_custom_facts_changed,

@@ -34,7 +34,7 @@ struct uplink_options {
     struct metrics *metrics;
     /* `first`: since the start or since `closing`; else reconnected. */
     void (*connected)(void *self, struct nats_js *js, bool first);
-    /* The connection ends: it must not be used any more. */
+    /* The connection ends: stop using it. */
     void (*closing)(void *self);
     /* This machine cannot enroll: no master is trusted. */
     void (*untrusted)(void *self);

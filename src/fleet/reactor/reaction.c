@@ -138,8 +138,8 @@ static bool value_has_structure(const struct value *v)
 }
 
 /* Data printed without quotes can contain whole blocks. So actions must be written in the file,
- * unless no data of a peel could have made one. Other line breaks are refused, because lines could
- * not be told apart. */
+ * unless no data of a peel could have made one. Other line breaks are refused, because lines
+ * would be ambiguous. */
 static int check_written(const struct reaction *reaction, const struct reaction_event *event,
                          struct diags *diags)
 {

@@ -17,7 +17,7 @@
 #include "test.h"
 
 /* A beacon without an agent. */
-struct bench {
+struct beacon {
     struct arena arena;
     const struct beacon_kind *kind;
     const struct beacon_common *args;
@@ -25,49 +25,49 @@ struct bench {
     struct tracker tracker;
 };
 
-static void open_bench(struct bench *bench, const char *kind, const char *text)
+static void open_beacon(struct beacon *beacon, const char *kind, const char *text)
 {
-    struct diags diags = DIAGS_INIT(&bench->arena);
+    struct diags diags = DIAGS_INIT(&beacon->arena);
     struct value section;
 
-    bench->kind = beacon_kind_find(kind);
-    CHECK(yaml_parse(&bench->arena, "t", str_from(text), NULL, &section, &diags) == 0);
-    bench->args = section_read(&bench->arena, bench->kind, &section, &diags);
-    CHECK(bench->args != NULL);
-    bench->memory = calloc(1, bench->kind->memory_size + 1);
+    beacon->kind = beacon_kind_find(kind);
+    CHECK(yaml_parse(&beacon->arena, "t", str_from(text), NULL, &section, &diags) == 0);
+    beacon->args = section_read(&beacon->arena, beacon->kind, &section, &diags);
+    CHECK(beacon->args != NULL);
+    beacon->memory = calloc(1, beacon->kind->memory_size + 1);
 }
 
-static void close_bench(struct bench *bench)
+static void close_beacon(struct beacon *beacon)
 {
-    if (bench->kind->forget)
-        bench->kind->forget(bench->memory);
-    free(bench->memory);
-    tracker_done(&bench->tracker);
-    arena_done(&bench->arena);
+    if (beacon->kind->forget)
+        beacon->kind->forget(beacon->memory);
+    free(beacon->memory);
+    tracker_done(&beacon->tracker);
+    arena_done(&beacon->arena);
 }
 
 /* The data of the events of one look, as JSON, each after a blank. */
-static const char *look(struct bench *bench)
+static const char *look(struct beacon *beacon)
 {
-    const struct tracker_rule rule = { .every = !bench->args->onchangeonly,
-                                       .tells_absence = bench->kind->tells_absence };
-    struct beacon_look one = { &bench->arena, bench->memory };
+    const struct tracker_rule rule = { .every = !beacon->args->onchangeonly,
+                                       .tells_absence = beacon->kind->tells_absence };
+    struct beacon_look one = { &beacon->arena, beacon->memory };
     AUTO_BUF struct buf out = BUF_INIT(1 << 20);
     struct beacon_readings readings = { 0 };
     struct tracker_changes changes = { 0 };
     struct err err = { 0 };
 
-    if (bench->kind->observe(&one, bench->args, &readings, &err) < 0)
+    if (beacon->kind->observe(&one, beacon->args, &readings, &err) < 0)
         CHECK_STR(err.text, "");
-    (void)tracker_feed(&bench->tracker, &rule, &readings, 0, &bench->arena, &changes);
+    (void)tracker_feed(&beacon->tracker, &rule, &readings, 0, &beacon->arena, &changes);
     VEC_EACH (&changes.list, change) {
-        struct value data = value_map(value_map_new(&bench->arena, 4));
+        struct value data = value_map(value_map_new(&beacon->arena, 4));
 
-        bench->kind->say(&bench->arena, change, data.map);
+        beacon->kind->say(&beacon->arena, change, data.map);
         buf_add_text(&out, out.n > 0 ? " " : "");
         CHECK(json_print(&out, &data, JSON_STYLE_COMPACT, &err) == 0);
     }
-    return buf_copy(&out, &bench->arena).p;
+    return buf_copy(&out, &beacon->arena).p;
 }
 
 static void write_file(const char *path, const char *text)
@@ -80,42 +80,43 @@ static void write_file(const char *path, const char *text)
 
 TEST(files_are_created_modified_and_deleted)
 {
-    struct bench bench = { 0 };
-    const char *folder = test_folder(), *a = path_join(&bench.arena, folder, "a"),
-               *b = path_join(&bench.arena, folder, "b");
+    struct beacon beacon = { 0 };
+    const char *folder = test_folder(), *a = path_join(&beacon.arena, folder, "a"),
+               *b = path_join(&beacon.arena, folder, "b");
 
     write_file(a, "one");
-    open_bench(&bench, "file", arena_printf(&bench.arena, "{files: [%s, /no/such/file]}", folder));
-    CHECK_STR(look(&bench), "");
-    CHECK_STR(look(&bench), "");
+    open_beacon(&beacon, "file",
+                arena_printf(&beacon.arena, "{files: [%s, /no/such/file]}", folder));
+    CHECK_STR(look(&beacon), "");
+    CHECK_STR(look(&beacon), "");
     write_file(b, "new");
-    CHECK_STR(look(&bench),
-              arena_printf(&bench.arena, "{\"path\":\"%s\",\"change\":\"created\"}", b));
+    CHECK_STR(look(&beacon),
+              arena_printf(&beacon.arena, "{\"path\":\"%s\",\"change\":\"created\"}", b));
     write_file(a, "other");
-    CHECK_STR(look(&bench),
-              arena_printf(&bench.arena, "{\"path\":\"%s\",\"change\":\"modified\"}", a));
+    CHECK_STR(look(&beacon),
+              arena_printf(&beacon.arena, "{\"path\":\"%s\",\"change\":\"modified\"}", a));
     CHECK(unlink(a) == 0);
-    CHECK_STR(look(&bench),
-              arena_printf(&bench.arena, "{\"path\":\"%s\",\"change\":\"deleted\"}", a));
-    close_bench(&bench);
+    CHECK_STR(look(&beacon),
+              arena_printf(&beacon.arena, "{\"path\":\"%s\",\"change\":\"deleted\"}", a));
+    close_beacon(&beacon);
 }
 
 TEST(folders_below_are_watched_only_when_asked_for)
 {
-    struct bench flat = { 0 }, deep = { 0 };
+    struct beacon flat = { 0 }, deep = { 0 };
     const char *folder = test_folder(), *below = path_join(&flat.arena, folder, "x/y");
     struct err err;
 
     CHECK(fs_mkdirs(below, 0755, &err) == 0);
-    open_bench(&flat, "file", arena_printf(&flat.arena, "{files: %s}", folder));
-    open_bench(&deep, "file", arena_printf(&deep.arena, "{files: %s, recurse: true}", folder));
+    open_beacon(&flat, "file", arena_printf(&flat.arena, "{files: %s}", folder));
+    open_beacon(&deep, "file", arena_printf(&deep.arena, "{files: %s, recurse: true}", folder));
     (void)look(&flat);
     (void)look(&deep);
     write_file(path_join(&flat.arena, below, "f"), "");
     CHECK_STR(look(&flat), "");
     CHECK(strstr(look(&deep), "/x/y/f\",\"change\":\"created\"") != NULL);
-    close_bench(&flat);
-    close_bench(&deep);
+    close_beacon(&flat);
+    close_beacon(&deep);
 }
 
 static void add_text(const char *path, const char *text)
@@ -127,54 +128,55 @@ static void add_text(const char *path, const char *text)
 
 TEST(lines_of_a_log_are_found_across_rotation_and_truncation)
 {
-    struct bench bench = { 0 };
-    const char *path = path_join(&bench.arena, test_folder(), "log");
+    struct beacon beacon = { 0 };
+    const char *path = path_join(&beacon.arena, test_folder(), "log");
 
-#define LINE(text) arena_printf(&bench.arena, "{\"path\":\"%s\",\"line\":\"%s\"}", path, text)
+#define LINE(text) arena_printf(&beacon.arena, "{\"path\":\"%s\",\"line\":\"%s\"}", path, text)
     write_file(path, "an old error\n");
-    open_bench(&bench, "log", arena_printf(&bench.arena, "{files: {%s: 'error \\d'}}", path));
-    CHECK_STR(look(&bench), "");
+    open_beacon(&beacon, "log", arena_printf(&beacon.arena, "{files: {%s: 'error \\d'}}", path));
+    CHECK_STR(look(&beacon), "");
     add_text(path, "fine\nerror 1\nerr");
-    CHECK_STR(look(&bench), LINE("error 1"));
+    CHECK_STR(look(&beacon), LINE("error 1"));
     add_text(path, "or 2\n");
-    CHECK_STR(look(&bench), LINE("error 2"));
+    CHECK_STR(look(&beacon), LINE("error 2"));
     add_text(path, "error 3\n");
-    CHECK(rename(path, arena_printf(&bench.arena, "%s.1", path)) == 0);
+    CHECK(rename(path, arena_printf(&beacon.arena, "%s.1", path)) == 0);
     write_file(path, "error 4\n");
-    CHECK_STR(look(&bench), arena_printf(&bench.arena, "%s %s", LINE("error 3"), LINE("error 4")));
+    CHECK_STR(look(&beacon),
+              arena_printf(&beacon.arena, "%s %s", LINE("error 3"), LINE("error 4")));
     CHECK(truncate(path, 0) == 0);
-    (void)look(&bench);
+    (void)look(&beacon);
     add_text(path, "error 5\n");
-    CHECK_STR(look(&bench), LINE("error 5"));
-    close_bench(&bench);
+    CHECK_STR(look(&beacon), LINE("error 5"));
+    close_beacon(&beacon);
 }
 
 TEST(a_look_reports_twenty_lines_and_counts_the_rest)
 {
-    struct bench bench = { 0 };
-    const char *path = path_join(&bench.arena, test_folder(), "log");
+    struct beacon beacon = { 0 };
+    const char *path = path_join(&beacon.arena, test_folder(), "log");
 
     write_file(path, "");
-    open_bench(&bench, "log", arena_printf(&bench.arena, "{files: {%s: e}}", path));
-    (void)look(&bench);
+    open_beacon(&beacon, "log", arena_printf(&beacon.arena, "{files: {%s: e}}", path));
+    (void)look(&beacon);
     for (int i = 0; i < 30; i++)
         add_text(path, "e\n");
-    CHECK(strstr(look(&bench), "\"more\":10") != NULL);
-    close_bench(&bench);
+    CHECK(strstr(look(&beacon), "\"more\":10") != NULL);
+    close_beacon(&beacon);
 }
 
 TEST(a_program_that_runs_is_found_by_its_name)
 {
-    struct bench bench = { 0 };
+    struct beacon beacon = { 0 };
     const char *said;
 
-    open_bench(&bench, "process",
-               "{processes: [test_kinds, no-such-program], onchangeonly: false}");
-    said = look(&bench);
+    open_beacon(&beacon, "process",
+                "{processes: [test_kinds, no-such-program], onchangeonly: false}");
+    said = look(&beacon);
     CHECK(strstr(said, "{\"process\":\"test_kinds\",\"running\":true,\"previous\":null,") != NULL);
     CHECK(strstr(said, "{\"process\":\"no-such-program\",\"running\":false,\"previous\":null,"
                        "\"count\":0}") != NULL);
-    close_bench(&bench);
+    close_beacon(&beacon);
 }
 
 TEST(levels_of_this_machine_are_over_limits_that_are_low_enough)
@@ -187,28 +189,28 @@ TEST(levels_of_this_machine_are_over_limits_that_are_low_enough)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct bench low = { 0 }, high = { 0 };
+        struct beacon low = { 0 }, high = { 0 };
         const char *said;
 
-        open_bench(&low, rows[i].kind, rows[i].low);
-        open_bench(&high, rows[i].kind, rows[i].high);
+        open_beacon(&low, rows[i].kind, rows[i].low);
+        open_beacon(&high, rows[i].kind, rows[i].high);
         said = look(&low);
         CHECK(strstr(said, rows[i].said) != NULL);
         CHECK(strstr(said, "\"state\":\"over\",\"previous\":\"ok\"}") != NULL);
         CHECK_STR(look(&high), "");
-        close_bench(&low);
-        close_bench(&high);
+        close_beacon(&low);
+        close_beacon(&high);
     }
 }
 
 TEST(the_load_is_reported_with_its_average)
 {
-    struct bench bench = { 0 };
+    struct beacon beacon = { 0 };
     const char *said;
 
-    open_bench(&bench, "load", "{five: 1000000, onchangeonly: false}");
-    said = look(&bench);
+    open_beacon(&beacon, "load", "{five: 1000000, onchangeonly: false}");
+    said = look(&beacon);
     CHECK(strstr(said, "{\"average\":\"five\",\"one\":") != NULL);
     CHECK(strstr(said, "\"state\":\"ok\",\"previous\":\"ok\"}") != NULL);
-    close_bench(&bench);
+    close_beacon(&beacon);
 }

@@ -17,13 +17,14 @@
 
 TEST(a_nonce_is_stored_for_five_minutes_and_sent_in_base64)
 {
-    struct desk desk;
+    struct master master;
     struct admission_answer answer;
     struct enrollment_challenge challenge;
     struct err err;
 
-    desk_begin(&desk);
-    admission_nonce(&desk.arena, STR(PEEL), str_from(desk.mine_public), &desk.moment, &answer);
+    master_begin(&master);
+    admission_nonce(&master.arena, STR(PEEL), str_from(master.mine_public), &master.moment,
+                    &answer);
     CHECK_INT(answer.status, 200);
     CHECK_STR(text_of(&answer, "challenge_id"), "chl-" FIRST);
     CHECK_STR(text_of(&answer, "challenge"), "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=");
@@ -32,35 +33,35 @@ TEST(a_nonce_is_stored_for_five_minutes_and_sent_in_base64)
     CHECK_INT(answer.changes[0].bucket, STORE_ENROLL_CHALLENGES);
     CHECK_STR(answer.changes[0].key, "chl-" FIRST);
     CHECK_INT(answer.changes[0].revision, 0);
-    CHECK_INT(record_decode(&desk.arena, &enrollment_challenge_type, 1, answer.changes[0].value,
+    CHECK_INT(record_decode(&master.arena, &enrollment_challenge_type, 1, answer.changes[0].value,
                             &challenge, &err),
               0);
     CHECK_STR(challenge.peel_id, PEEL);
     CHECK(!challenge.used);
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 TEST(a_nonce_is_for_valid_ids_and_user_keys_only)
 {
     static const char *const ids[] = { "", "a.b", "-a", "_master", "a b", "*", ">" };
-    struct desk desk;
+    struct master master;
     struct admission_answer answer;
     char account[NATS_NKEY_TEXT_SIZE];
 
-    desk_begin(&desk);
+    master_begin(&master);
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-        admission_nonce(&desk.arena, str_from(ids[i]), str_from(desk.mine_public), &desk.moment,
-                        &answer);
+        admission_nonce(&master.arena, str_from(ids[i]), str_from(master.mine_public),
+                        &master.moment, &answer);
         CHECK_INT(answer.status, 400);
         CHECK_STR(text_of(&answer, "error"), "peel_id is not valid");
         CHECK_INT(answer.change_count, 0);
     }
-    nats_nkey_print_public(&desk.account, account);
-    admission_nonce(&desk.arena, STR(PEEL), str_from(account), &desk.moment, &answer);
+    nats_nkey_print_public(&master.account, account);
+    admission_nonce(&master.arena, STR(PEEL), str_from(account), &master.moment, &answer);
     CHECK_INT(answer.status, 400);
-    admission_nonce(&desk.arena, STR(PEEL), STR("U"), &desk.moment, &answer);
+    admission_nonce(&master.arena, STR(PEEL), STR("U"), &master.moment, &answer);
     CHECK_INT(answer.status, 400);
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 /* --- bodies -------------------------------------------------------------------------- */
@@ -102,9 +103,9 @@ TEST(a_malformed_body_is_answered_400_with_the_reason)
           "\"challenge_id\":\"c\",\"signature\":\"s\",\"later\":[1]}",
           NULL },
     };
-    struct desk desk;
+    struct master master;
 
-    desk_begin(&desk);
+    master_begin(&master);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF struct buf body = BUF_INIT(8192);
         struct admission_request request;
@@ -113,49 +114,49 @@ TEST(a_malformed_body_is_answered_400_with_the_reason)
 
         for (const char *p = cases[i].body; *p; p++)
             if (strncmp(p, "\"U\"", 3) == 0 || strncmp(p, "\"X\"", 3) == 0) {
-                buf_printf(&body, "\"%s\"", p[1] == 'U' ? desk.mine_public : desk.curve);
+                buf_printf(&body, "\"%s\"", p[1] == 'U' ? master.mine_public : master.curve);
                 p += 2;
             } else {
                 buf_add_char(&body, *p);
             }
-        read = admission_read(&desk.arena, buf_view(&body), &request, &answer);
+        read = admission_read(&master.arena, buf_view(&body), &request, &answer);
         CHECK_INT(read, cases[i].error == NULL);
         if (read)
             continue;
         CHECK_INT(answer.status, 400);
         CHECK_HAS(text_of(&answer, "error"), cases[i].error);
     }
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 TEST(a_body_above_4_kib_is_refused_unread)
 {
-    struct desk desk;
+    struct master master;
     AUTO_BUF struct buf body = BUF_INIT(8192);
     struct admission_request request;
     struct admission_answer answer;
 
-    desk_begin(&desk);
+    master_begin(&master);
     buf_fill(&body, ' ', ADMISSION_BODY_MAX + 1);
-    CHECK(!admission_read(&desk.arena, buf_view(&body), &request, &answer));
+    CHECK(!admission_read(&master.arena, buf_view(&body), &request, &answer));
     CHECK_INT(answer.status, 400);
     CHECK_STR(text_of(&answer, "error"), "the request is too large");
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 /* --- submit -------------------------------------------------------------------------- */
 
 TEST(a_good_answer_makes_a_pending_record_and_its_index_last)
 {
-    struct desk desk;
+    struct master master;
     struct admission_request request;
     struct admission_answer answer;
     struct enrollment record;
 
-    desk_begin(&desk);
-    get_nonce(&desk, desk.mine_public);
-    request = good_request(&desk, &desk.mine);
-    submit(&desk, &request, &answer);
+    master_begin(&master);
+    get_nonce(&master, master.mine_public);
+    request = good_request(&master, &master.mine);
+    submit(&master, &request, &answer);
     CHECK_INT(answer.status, 201);
     CHECK_STR(text_of(&answer, "id"), "enr-" FIRST);
     CHECK_STR(text_of(&answer, "peel_id"), PEEL);
@@ -169,64 +170,64 @@ TEST(a_good_answer_makes_a_pending_record_and_its_index_last)
     CHECK_INT(answer.changes[2].revision, 0);
     CHECK(str_eq_text(answer.changes[2].value, "enr-" FIRST));
     CHECK(answer.created != NULL);
-    apply(&desk, &answer);
-    record = read_stored(&desk);
+    apply(&master, &answer);
+    record = read_stored(&master);
     CHECK_STR(record.remote_addr, "10.1.2.3");
     CHECK_STR(record.hostname, "web-01.example.com");
     CHECK_STR(admission_trust(&record), "ok");
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
-static void break_id(struct desk *desk, struct admission_request *request)
+static void break_id(struct master *master, struct admission_request *request)
 {
-    (void)desk;
+    (void)master;
     request->challenge_id = "chl-unknown";
 }
 
-static void break_time(struct desk *desk, struct admission_request *request)
+static void break_time(struct master *master, struct admission_request *request)
 {
     (void)request;
-    desk->moment.now += 5 * MINUTE;
+    master->moment.now += 5 * MINUTE;
 }
 
-static void break_peel(struct desk *desk, struct admission_request *request)
+static void break_peel(struct master *master, struct admission_request *request)
 {
-    (void)desk;
+    (void)master;
     request->peel_id = "web-02";
 }
 
-static void break_signature(struct desk *desk, struct admission_request *request)
+static void break_signature(struct master *master, struct admission_request *request)
 {
-    request->signature = sign_challenge(desk, &desk->other, str_from(desk->curve));
+    request->signature = sign_challenge(master, &master->other, str_from(master->curve));
 }
 
-static void break_curve(struct desk *desk, struct admission_request *request)
+static void break_curve(struct master *master, struct admission_request *request)
 {
-    request->signature = sign_challenge(desk, &desk->mine, STR("XOTHER"));
+    request->signature = sign_challenge(master, &master->mine, STR("XOTHER"));
 }
 
-static void break_base64(struct desk *desk, struct admission_request *request)
+static void break_base64(struct master *master, struct admission_request *request)
 {
-    (void)desk;
+    (void)master;
     request->signature = "!";
 }
 
-static void break_store(struct desk *desk, struct admission_request *request)
+static void break_store(struct master *master, struct admission_request *request)
 {
     (void)request;
-    desk->stored.challenge = (struct admission_entry){ 0 };
+    master->stored.challenge = (struct admission_entry){ 0 };
 }
 
-static void break_bytes(struct desk *desk, struct admission_request *request)
+static void break_bytes(struct master *master, struct admission_request *request)
 {
     (void)request;
-    desk->stored.challenge.value = STR("\xc1");
+    master->stored.challenge.value = STR("\xc1");
 }
 
 TEST(a_challenge_or_signature_that_does_not_hold_is_answered_401)
 {
     static const struct {
-        void (*fn)(struct desk *desk, struct admission_request *request);
+        void (*fn)(struct master *master, struct admission_request *request);
         const char *error;
     } cases[] = {
         { break_id, "unknown challenge" },
@@ -240,44 +241,44 @@ TEST(a_challenge_or_signature_that_does_not_hold_is_answered_401)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct desk desk;
+        struct master master;
         struct admission_request request;
         struct admission_answer answer;
 
-        desk_begin(&desk);
-        get_nonce(&desk, desk.mine_public);
-        request = good_request(&desk, &desk.mine);
-        cases[i].fn(&desk, &request);
-        submit(&desk, &request, &answer);
+        master_begin(&master);
+        get_nonce(&master, master.mine_public);
+        request = good_request(&master, &master.mine);
+        cases[i].fn(&master, &request);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, 401);
         CHECK_HAS(text_of(&answer, "error"), cases[i].error);
         CHECK_INT(answer.change_count, 0);
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }
 
 TEST(a_challenge_is_used_once)
 {
-    struct desk desk;
+    struct master master;
     struct admission_request request;
     struct admission_answer answer, lost;
 
-    desk_begin(&desk);
-    enroll(&desk);
-    request = good_request(&desk, &desk.mine);
-    submit(&desk, &request, &answer);
+    master_begin(&master);
+    enroll(&master);
+    request = good_request(&master, &master.mine);
+    submit(&master, &request, &answer);
     CHECK_INT(answer.status, 401);
     CHECK_STR(text_of(&answer, "error"), "the challenge was used already");
 
     /* two at once: the second finds another revision */
-    desk.stored = (struct admission_stored){ 0 };
-    get_nonce(&desk, desk.mine_public);
-    submit(&desk, &request, &answer);
-    admission_conflict(&desk.arena, &answer, 0, &lost);
+    master.stored = (struct admission_stored){ 0 };
+    get_nonce(&master, master.mine_public);
+    submit(&master, &request, &answer);
+    admission_conflict(&master.arena, &answer, 0, &lost);
     CHECK_INT(lost.status, 401);
-    admission_conflict(&desk.arena, &answer, 2, &lost);
+    admission_conflict(&master.arena, &answer, 2, &lost);
     CHECK_INT(lost.status, 409);
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 TEST(enrolling_again_depends_on_the_record_and_the_key)
@@ -293,18 +294,18 @@ TEST(enrolling_again_depends_on_the_record_and_the_key)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (int other = 0; other < 2; other++) {
-            struct desk desk;
+            struct master master;
             struct admission_request request;
             struct admission_answer answer;
             int status = other ? cases[i].other_key : cases[i].same_key;
 
-            desk_begin(&desk);
-            enroll(&desk);
-            store_state(&desk, cases[i].state);
-            get_nonce(&desk, other ? desk.other_public : desk.mine_public);
-            memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
-            request = good_request(&desk, other ? &desk.other : &desk.mine);
-            submit(&desk, &request, &answer);
+            master_begin(&master);
+            enroll(&master);
+            store_state(&master, cases[i].state);
+            get_nonce(&master, other ? master.other_public : master.mine_public);
+            memcpy(master.moment.ksuid, SECOND, sizeof(SECOND));
+            request = good_request(&master, other ? &master.other : &master.mine);
+            submit(&master, &request, &answer);
             CHECK_INT(answer.status, status);
             CHECK_INT(answer.change_count, status == 201 ? 3 : status == 200 ? 1 : 0);
             if (status == 201) { /* replaces the old one, if nobody else has */
@@ -313,7 +314,7 @@ TEST(enrolling_again_depends_on_the_record_and_the_key)
             }
             if (status == 200)
                 CHECK_STR(text_of(&answer, "id"), "enr-" FIRST);
-            arena_done(&desk.arena);
+            arena_done(&master.arena);
         }
 }
 
@@ -330,20 +331,20 @@ TEST(a_join_token_takes_a_name_from_a_stranger_who_waits_and_from_nobody_else)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct desk desk;
+        struct master master;
         struct admission_request request;
         struct admission_answer answer;
 
-        desk_begin(&desk);
-        desk.moment.sponsor = cases[i].sponsor;
-        enroll(&desk);
-        store_state(&desk, cases[i].state);
-        get_nonce(&desk, desk.other_public);
-        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
-        desk.moment.sponsor = "token:2";
-        desk.moment.crowd = "too many"; /* not for who has a token */
-        request = good_request(&desk, &desk.other);
-        submit(&desk, &request, &answer);
+        master_begin(&master);
+        master.moment.sponsor = cases[i].sponsor;
+        enroll(&master);
+        store_state(&master, cases[i].state);
+        get_nonce(&master, master.other_public);
+        memcpy(master.moment.ksuid, SECOND, sizeof(SECOND));
+        master.moment.sponsor = "token:2";
+        master.moment.crowd = "too many"; /* not for who has a token */
+        request = good_request(&master, &master.other);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, cases[i].status);
         CHECK_INT(answer.change_count, cases[i].status == 201 ? 4 : 0);
         CHECK((answer.replaced != NULL) == (cases[i].status == 201));
@@ -352,41 +353,41 @@ TEST(a_join_token_takes_a_name_from_a_stranger_who_waits_and_from_nobody_else)
             CHECK_STR(answer.replaced->decided_by, "token:2");
             CHECK_INT(answer.replaced->state, ENROLLMENT_REJECTED);
         }
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }
 
 TEST(no_more_strangers_may_wait_than_there_is_room_for)
 {
-    struct desk desk;
+    struct master master;
     struct admission_request request;
     struct admission_answer answer;
 
-    desk_begin(&desk);
-    get_nonce(&desk, desk.mine_public);
-    desk.moment.crowd = "too many machines wait";
-    request = good_request(&desk, &desk.mine);
-    submit(&desk, &request, &answer);
+    master_begin(&master);
+    get_nonce(&master, master.mine_public);
+    master.moment.crowd = "too many machines wait";
+    request = good_request(&master, &master.mine);
+    submit(&master, &request, &answer);
     CHECK_INT(answer.status, 429);
     CHECK_INT(answer.change_count, 0);
     CHECK_STR(text_of(&answer, "error"), "too many machines wait");
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 TEST(an_index_without_its_record_holds_nobody_back)
 {
-    struct desk desk;
+    struct master master;
     struct admission_request request;
     struct admission_answer answer;
 
-    desk_begin(&desk);
-    get_nonce(&desk, desk.mine_public);
-    desk.stored.index = (struct admission_entry){ 12, STR("enr-gone") };
-    request = good_request(&desk, &desk.mine);
-    submit(&desk, &request, &answer);
+    master_begin(&master);
+    get_nonce(&master, master.mine_public);
+    master.stored.index = (struct admission_entry){ 12, STR("enr-gone") };
+    request = good_request(&master, &master.mine);
+    submit(&master, &request, &answer);
     CHECK_INT(answer.status, 201);
     CHECK_INT(answer.changes[2].revision, 12);
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 /* --- trust --------------------------------------------------------------------------- */
@@ -410,36 +411,37 @@ TEST(a_wrong_trust_binding_is_pending_and_shown_as_a_mismatch)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct enrollment_request decision = { .id = "x", .operator_name = "root", .reason = "" };
-        struct desk desk;
+        struct master master;
         struct admission_request request;
         struct admission_answer answer;
         struct enrollment record, approved;
         struct err err;
 
-        desk_begin(&desk);
-        desk.policy.ca_pin = cases[i].our_pin;
-        get_nonce(&desk, desk.mine_public);
-        request = good_request(&desk, &desk.mine);
+        master_begin(&master);
+        master.policy.ca_pin = cases[i].our_pin;
+        get_nonce(&master, master.mine_public);
+        request = good_request(&master, &master.mine);
         request.trusted_ca_spki = cases[i].pin;
         request.trust_signature =
             !cases[i].pin[0]
                 ? ""
-                : bind_pin(&desk, cases[i].good_signature ? &desk.mine : &desk.other, cases[i].pin);
-        submit(&desk, &request, &answer);
+                : bind_pin(&master, cases[i].good_signature ? &master.mine : &master.other,
+                           cases[i].pin);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, 201);
-        apply(&desk, &answer);
-        record = read_stored(&desk);
+        apply(&master, &answer);
+        record = read_stored(&master);
         CHECK_STR(admission_trust(&record), cases[i].trust);
-        CHECK_INT(admission_decide(ADMISSION_APPROVE, &record, &decision, &desk.policy, NOW,
+        CHECK_INT(admission_decide(ADMISSION_APPROVE, &record, &decision, &master.policy, NOW,
                                    &approved, &err),
                   cases[i].needs_force ? -1 : 0);
         if (cases[i].needs_force)
             CHECK_HAS(err.text, "--force");
         decision.force = true;
-        CHECK_INT(admission_decide(ADMISSION_APPROVE, &record, &decision, &desk.policy, NOW,
+        CHECK_INT(admission_decide(ADMISSION_APPROVE, &record, &decision, &master.policy, NOW,
                                    &approved, &err),
                   0);
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }
 
@@ -507,37 +509,37 @@ TEST(revoking_again_changes_nothing_and_a_peel_that_was_seen_is_active)
 
 TEST(a_status_is_reported_for_known_records)
 {
-    struct desk desk;
+    struct master master;
     struct admission_answer answer;
 
-    desk_begin(&desk);
-    admission_status(&desk.arena, &desk.stored.record, &answer);
+    master_begin(&master);
+    admission_status(&master.arena, &master.stored.record, &answer);
     CHECK_INT(answer.status, 404);
-    enroll(&desk);
-    admission_status(&desk.arena, &desk.stored.record, &answer);
+    enroll(&master);
+    admission_status(&master.arena, &master.stored.record, &answer);
     CHECK_INT(answer.status, 200);
     CHECK_STR(text_of(&answer, "state"), "pending");
-    desk.stored.record.value = STR("\xc1");
-    admission_status(&desk.arena, &desk.stored.record, &answer);
+    master.stored.record.value = STR("\xc1");
+    admission_status(&master.arena, &master.stored.record, &answer);
     CHECK_INT(answer.status, 500);
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
-static void claim(struct desk *desk, const char *authorization, struct admission_answer *ret)
+static void claim(struct master *master, const char *authorization, struct admission_answer *ret)
 {
-    admission_creds(&desk->arena,
+    admission_creds(&master->arena,
                     &(struct admission_claim){ .id = "enr-" FIRST,
                                                .authorization = str_from(authorization),
-                                               .record = desk->stored.record,
-                                               .index = desk->stored.index },
-                    &desk->policy, &desk->moment, ret);
+                                               .record = master->stored.record,
+                                               .index = master->stored.index },
+                    &master->policy, &master->moment, ret);
 }
 
-static const char *authorize(struct desk *desk, const struct nats_nkey *key, const char *id)
+static const char *authorize(struct master *master, const struct nats_nkey *key, const char *id)
 {
-    return arena_printf(&desk->arena, "Nkey %s:%s",
-                        key == &desk->mine ? desk->mine_public : desk->other_public,
-                        sign_text(&desk->arena, key, str_from(id), BASE64_URL));
+    return arena_printf(&master->arena, "Nkey %s:%s",
+                        key == &master->mine ? master->mine_public : master->other_public,
+                        sign_text(&master->arena, key, str_from(id), BASE64_URL));
 }
 
 TEST(credentials_depend_on_the_state)
@@ -551,77 +553,77 @@ TEST(credentials_depend_on_the_state)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct desk desk;
+        struct master master;
         struct admission_answer answer;
 
-        desk_begin(&desk);
-        enroll(&desk);
-        store_state(&desk, cases[i].state);
-        claim(&desk, authorize(&desk, &desk.mine, "enr-" FIRST), &answer);
+        master_begin(&master);
+        enroll(&master);
+        store_state(&master, cases[i].state);
+        claim(&master, authorize(&master, &master.mine, "enr-" FIRST), &answer);
         CHECK_INT(answer.status, cases[i].status);
         CHECK_INT(answer.change_count, cases[i].status == 200);
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }
 
 TEST(credentials_are_for_the_holder_of_the_key)
 {
-    struct desk desk;
+    struct master master;
     struct admission_answer answer;
     const char *bad[6];
 
-    desk_begin(&desk);
-    claim(&desk, authorize(&desk, &desk.mine, "enr-" FIRST), &answer);
+    master_begin(&master);
+    claim(&master, authorize(&master, &master.mine, "enr-" FIRST), &answer);
     CHECK_INT(answer.status, 404);
-    enroll(&desk);
-    store_state(&desk, ENROLLMENT_APPROVED);
+    enroll(&master);
+    store_state(&master, ENROLLMENT_APPROVED);
     bad[0] = "";
     bad[1] = "Bearer x";
-    bad[2] = arena_printf(&desk.arena, "Nkey %s", desk.mine_public);
-    bad[3] = authorize(&desk, &desk.other, "enr-" FIRST);
-    bad[4] = authorize(&desk, &desk.mine, "enr-" SECOND);
-    bad[5] = arena_printf(&desk.arena, "Nkey %s:%s", desk.mine_public,
-                          sign_text(&desk.arena, &desk.other, STR("enr-" FIRST), BASE64_URL));
+    bad[2] = arena_printf(&master.arena, "Nkey %s", master.mine_public);
+    bad[3] = authorize(&master, &master.other, "enr-" FIRST);
+    bad[4] = authorize(&master, &master.mine, "enr-" SECOND);
+    bad[5] = arena_printf(&master.arena, "Nkey %s:%s", master.mine_public,
+                          sign_text(&master.arena, &master.other, STR("enr-" FIRST), BASE64_URL));
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        claim(&desk, bad[i], &answer);
+        claim(&master, bad[i], &answer);
         CHECK_INT(answer.status, 401);
         CHECK_INT(answer.change_count, 0);
     }
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 TEST(issued_credentials_are_a_jwt_of_the_account_and_are_issued_once)
 {
-    struct desk desk;
+    struct master master;
     struct admission_answer answer, lost;
     AUTO_BUF struct buf jwt = BUF_INIT(65536);
     struct claims_user claims;
     struct enrollment record;
     struct err err;
 
-    desk_begin(&desk);
-    enroll(&desk);
-    store_state(&desk, ENROLLMENT_APPROVED);
-    claim(&desk, authorize(&desk, &desk.mine, "enr-" FIRST), &answer);
+    master_begin(&master);
+    enroll(&master);
+    store_state(&master, ENROLLMENT_APPROVED);
+    claim(&master, authorize(&master, &master.mine, "enr-" FIRST), &answer);
     CHECK_INT(answer.status, 200);
     CHECK_STR(text_of(&answer, "peel_id"), PEEL);
     CHECK_INT(base64_decode(str_from(text_of(&answer, "creds_data")), BASE64_STANDARD, &jwt, &err),
               0);
-    CHECK_INT(claims_read_user(&desk.arena, buf_view(&jwt), &claims, &err), 0);
+    CHECK_INT(claims_read_user(&master.arena, buf_view(&jwt), &claims, &err), 0);
     CHECK_STR(claims.head.name, PEEL);
-    CHECK_STR(claims.head.sub, desk.mine_public);
+    CHECK_STR(claims.head.sub, master.mine_public);
     CHECK_STR(text_of(&answer, "expires_at"), "2027-07-14T08:00:00Z");
     CHECK_INT(answer.changes[0].revision, 13);
-    admission_conflict(&desk.arena, &answer, 0, &lost);
+    admission_conflict(&master.arena, &answer, 0, &lost);
     CHECK_INT(lost.status, 409);
-    apply(&desk, &answer);
-    record = read_stored(&desk);
+    apply(&master, &answer);
+    record = read_stored(&master);
     CHECK_INT(record.state, ENROLLMENT_ISSUED);
     CHECK_INT(record.expires_at.seconds, claims.head.exp);
 
-    desk.stored.index.value = STR("enr-" SECOND); /* enrolled again meanwhile */
-    store_state(&desk, ENROLLMENT_APPROVED);
-    claim(&desk, authorize(&desk, &desk.mine, "enr-" FIRST), &answer);
+    master.stored.index.value = STR("enr-" SECOND); /* enrolled again meanwhile */
+    store_state(&master, ENROLLMENT_APPROVED);
+    claim(&master, authorize(&master, &master.mine, "enr-" FIRST), &answer);
     CHECK_INT(answer.status, 409);
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }

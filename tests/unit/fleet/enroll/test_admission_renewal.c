@@ -22,28 +22,28 @@ TEST(credentials_that_are_good_are_renewed_for_their_own_key_alone)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct admission_request request;
         struct admission_answer answer;
-        struct desk desk;
+        struct master master;
 
-        desk_begin(&desk);
-        enroll(&desk);
-        store_until(&desk, cases[i].state, cases[i].expires);
+        master_begin(&master);
+        enroll(&master);
+        store_until(&master, cases[i].state, cases[i].expires);
         if (cases[i].other_curve) {
             AUTO_BUF struct buf bytes = BUF_INIT(4096);
-            struct enrollment record = read_stored(&desk);
+            struct enrollment record = read_stored(&master);
             struct err err;
 
             record.curve_public_key = "XOTHER";
             CHECK_INT(record_encode(&bytes, &enrollment_type, &record, &err), 0);
-            desk.stored.record.value = buf_copy(&bytes, &desk.arena);
+            master.stored.record.value = buf_copy(&bytes, &master.arena);
         }
-        get_nonce(&desk, desk.mine_public);
-        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
-        request = good_request(&desk, &desk.mine);
+        get_nonce(&master, master.mine_public);
+        memcpy(master.moment.ksuid, SECOND, sizeof(SECOND));
+        request = good_request(&master, &master.mine);
         request.renew = cases[i].renew;
-        submit(&desk, &request, &answer);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, 201);
         CHECK_STR(text_of(&answer, "state"), cases[i].then);
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }
 
@@ -63,20 +63,20 @@ TEST(who_asks_for_a_renewal_only_makes_no_record_that_somebody_has_to_decide_abo
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct admission_request request;
         struct admission_answer answer;
-        struct desk desk;
+        struct master master;
 
-        desk_begin(&desk);
-        enroll(&desk);
-        store_until(&desk, cases[i].state, cases[i].expires);
-        get_nonce(&desk, desk.mine_public);
-        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
-        request = good_request(&desk, &desk.mine);
+        master_begin(&master);
+        enroll(&master);
+        store_until(&master, cases[i].state, cases[i].expires);
+        get_nonce(&master, master.mine_public);
+        memcpy(master.moment.ksuid, SECOND, sizeof(SECOND));
+        request = good_request(&master, &master.mine);
         request.renew = request.only_renew = true;
-        submit(&desk, &request, &answer);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, cases[i].status);
         if (cases[i].status == 403)
             CHECK_INT(answer.change_count, 0);
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }
 
@@ -87,28 +87,28 @@ TEST(a_renewal_that_was_approved_and_not_fetched_is_approved_again)
     struct enrollment record;
     struct admission_request request;
     struct admission_answer answer;
-    struct desk desk;
+    struct master master;
     struct err err;
 
-    desk_begin(&desk);
-    enroll(&desk);
-    store_until(&desk, ENROLLMENT_ACTIVE, soon);
+    master_begin(&master);
+    enroll(&master);
+    store_until(&master, ENROLLMENT_ACTIVE, soon);
     for (int i = 0; i < 2; i++) {
-        memcpy(desk.moment.ksuid, FIRST, sizeof(FIRST));
-        get_nonce(&desk, desk.mine_public);
-        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
-        request = good_request(&desk, &desk.mine);
+        memcpy(master.moment.ksuid, FIRST, sizeof(FIRST));
+        get_nonce(&master, master.mine_public);
+        memcpy(master.moment.ksuid, SECOND, sizeof(SECOND));
+        request = good_request(&master, &master.mine);
         request.renew = request.only_renew = true;
-        submit(&desk, &request, &answer);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, 201);
         CHECK_STR(text_of(&answer, "state"), "approved");
-        CHECK_INT(
-            record_decode(&desk.arena, &enrollment_type, 1, answer.changes[1].value, &record, &err),
-            0);
+        CHECK_INT(record_decode(&master.arena, &enrollment_type, 1, answer.changes[1].value,
+                                &record, &err),
+                  0);
         CHECK_INT(record.expires_at.seconds, soon);
-        apply(&desk, &answer);
+        apply(&master, &answer);
     }
-    arena_done(&desk.arena);
+    arena_done(&master.arena);
 }
 
 TEST(during_a_pause_only_renewals_make_records)
@@ -127,19 +127,19 @@ TEST(during_a_pause_only_renewals_make_records)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct admission_request request;
         struct admission_answer answer;
-        struct desk desk;
+        struct master master;
 
-        desk_begin(&desk);
-        enroll(&desk);
-        store_until(&desk, cases[i].state, soon);
-        get_nonce(&desk, desk.mine_public);
-        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
-        desk.policy.pause = "moving";
-        request = good_request(&desk, &desk.mine);
+        master_begin(&master);
+        enroll(&master);
+        store_until(&master, cases[i].state, soon);
+        get_nonce(&master, master.mine_public);
+        memcpy(master.moment.ksuid, SECOND, sizeof(SECOND));
+        master.policy.pause = "moving";
+        request = good_request(&master, &master.mine);
         request.renew = cases[i].renew;
-        submit(&desk, &request, &answer);
+        submit(&master, &request, &answer);
         CHECK_INT(answer.status, cases[i].status);
         CHECK(answer.status != 503 || strstr(text_of(&answer, "error"), "paused: moving"));
-        arena_done(&desk.arena);
+        arena_done(&master.arena);
     }
 }

@@ -338,6 +338,22 @@ int fleet_open(struct arena *arena, const struct fleet_options *options, struct 
     return 0;
 }
 
+static void detach_fleet(struct cli *cli)
+{
+    fleet_close(cli->fleet);
+    cli->fleet = NULL;
+}
+
+int fleet_attach(struct cli *cli, const void *options)
+{
+    struct err err;
+
+    if (!cli->fleet && fleet_open(cli->arena, options, &cli->fleet, &err) < 0)
+        return cli_err(cli, &err);
+    cli->disconnect = detach_fleet;
+    return CLI_OK;
+}
+
 void fleet_close(struct fleet *fleet)
 {
     struct connection *connection;
@@ -494,18 +510,14 @@ int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
                         enum subject_kind subject, struct str payload, int64_t timeout,
                         struct str *ret_reply)
 {
-    struct fleet *fleet;
+    const struct nats_pub pub = { .subject = str_from(subject_template(subject)),
+                                  .payload = payload };
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, options, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_request(
-        fleet,
-        &(struct nats_pub){ .subject = str_from(subject_template(subject)), .payload = payload },
-        options->has_timeout ? options->timeout : timeout, ret_reply, &err);
-    fleet_close(fleet);
-    if (result == 0)
+    if (fleet_attach(cli, options) != CLI_OK)
+        return CLI_ERROR;
+    if (fleet_request(cli->fleet, &pub, options->has_timeout ? options->timeout : timeout,
+                      ret_reply, &err) == 0)
         return CLI_OK;
     if (err.code == ERR_NOT_FOUND)
         return cli_error(cli, "no master is running");

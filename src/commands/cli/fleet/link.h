@@ -3,10 +3,8 @@
  * the rights of an operator, and a loop that runs until there is an answer.
  *
  *     static const struct param options[] = { FLEET_OPTIONS(ARGS, fleet), { 0 } };
- *     if (fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
- *         return cli_err(cli, &err);
- *     fleet_request(fleet, &(struct nats_pub){ ... }, timeout, &reply, &err);
- *     fleet_close(fleet);
+ *     const struct command command_x = { .options = options, FLEET_CONNECT(ARGS, fleet), ... };
+ *     fleet_request(cli->fleet, &(struct nats_pub){ ... }, timeout, &reply, &err);
  *
  * Configuration: the file of --config, else that of ZESTER_CONFIG, which must be there; else
  * /etc/zester/master.yaml, else ~/.zester/config.yaml; none is required. Its block `master` has
@@ -104,6 +102,12 @@ int fleet_open(struct arena *arena, const struct fleet_options *options, struct 
 /* The same, to what fleet_find found and without that advice. */
 int fleet_connect(struct arena *arena, const struct fleet_target *target, struct fleet **ret_fleet,
                   struct err *err);
+/* A row of a command that runs with a connection in cli->fleet. The dispatcher closes it after
+ * `run`: state that a pending request may call back with is in the arena, not on the stack. */
+#define FLEET_CONNECT(type, field) .connect = fleet_attach, .connect_at = offsetof(type, field)
+/* The same from within a command that must do something else first: opens cli->fleet if it is not
+ * open. Reports errors, and returns the exit status. */
+int fleet_attach(struct cli *cli, const void *options);
 /* NULL is allowed. Pending requests call back as canceled. */
 void fleet_close(struct fleet *fleet);
 
@@ -133,8 +137,8 @@ int fleet_require_admin(const struct fleet *fleet, const char *what, struct err 
     "no master answers in time, and only masters read for operators with a name: is a master "     \
     "running? 'zester doctor' checks them"
 
-/* One question to the master that publishes trees. Connects, asks and reports what went wrong;
- * returns the exit status. */
+/* One question to the master that publishes trees. Connects if need be, asks and reports what went
+ * wrong; returns the exit status. */
 int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
                         enum subject_kind subject, struct str payload, int64_t timeout,
                         struct str *ret_reply);

@@ -220,6 +220,20 @@ static int drop_unused_globals(const struct program *program, const struct param
     return argc;
 }
 
+static int run_connected(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct command *command = cli->command;
+    int status = command->check ? command->check(cli, args, operands) : CLI_OK;
+
+    if (status == CLI_OK && command->connect)
+        status = command->connect(cli, (const char *)args + command->connect_at);
+    if (status == CLI_OK)
+        status = command->run(cli, args, operands);
+    if (cli->disconnect)
+        cli->disconnect(cli);
+    return status;
+}
+
 static int run_command(struct cli *cli, int argc, char **argv)
 {
     static const struct param no_options[] = { { 0 } };
@@ -241,7 +255,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 
     int status = count_operands(cli, operands.n);
 
-    return status == CLI_OK ? command->run(cli, args, operands) : status;
+    return status == CLI_OK ? run_connected(cli, args, operands) : status;
 }
 
 static bool is_one_of(const char *word, const char *a, const char *b)

@@ -19,6 +19,7 @@ struct arena;
 struct buf;
 struct diags;
 struct err;
+struct fleet;
 
 /* Exit statuses, as the manual numbers them. */
 enum cli_status {
@@ -34,6 +35,8 @@ struct cli {
     struct arena *arena; /* lives as long as the command */
     bool color;          /* stdout is a terminal and colour is not off, or it is on */
     const char *done;    /* what was done, in case the report cannot be written; or NULL */
+    struct fleet *fleet; /* the connection that `connect` opened; or NULL */
+    void (*disconnect)(struct cli *cli); /* set with it; called after the command */
 };
 
 #define COMMAND_MANY (-1)
@@ -50,6 +53,12 @@ struct command {
     const struct param *options;
     size_t args_size;
     int least, most; /* operands; COMMAND_MANY: any number */
+    /* Refuses a line before the connection is opened. NULL: nothing to check. */
+    int (*check)(struct cli *cli, const void *args, struct param_strs operands);
+    /* Opens the connection that `run` needs, with the options at `connect_at` of its arguments
+     * (FLEET_CONNECT). NULL: none. All three return the exit status. */
+    int (*connect)(struct cli *cli, const void *options);
+    size_t connect_at;
     int (*run)(struct cli *cli, const void *args, struct param_strs operands);
     void (*words)(struct buf *out); /* possible operands for completion, each after a blank; NULL */
     /* What lists its operands, for completion: words of the same program, whose output has a head

@@ -147,26 +147,28 @@ static int print_list(struct cli *cli, enum fleet_format format, const struct li
     return fleet_print_table(cli, format, &table, fleet_enrollment_keys);
 }
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int check_state(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct enroll_args *want = args;
-    struct listing listing;
-    struct fleet *fleet;
-    struct err err;
-    int result;
 
     (void)operands;
     if (!fleet_enrollments_has_state(want->state))
         return cli_usage(cli, "'%s' is not a state of enrollments: %s, or '%s'", want->state,
                          fleet_enrollments_states(cli->arena), FLEET_ENROLLMENTS_ALL);
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    return CLI_OK;
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct enroll_args *want = args;
+    struct listing listing;
+    struct err err;
+
+    (void)operands;
+    if (read_all(cli->fleet, want->fleet.timeout, &listing, &err) < 0 ||
+        enroll_pause_remark(cli->fleet, &err) < 0)
         return cli_err(cli, &err);
-    result = read_all(fleet, want->fleet.timeout, &listing, &err);
-    if (result == 0)
-        result = enroll_pause_remark(fleet, &err);
-    fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err)
-                      : print_list(cli, want->fleet.format, &listing, want->state);
+    return print_list(cli, want->fleet.format, &listing, want->state);
 }
 
 /* --- show --------------------------------------------------------------------------- */
@@ -238,15 +240,9 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
     const struct enroll_args *want = args;
     const struct enrollment *record;
     struct listing listing;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = read_all(fleet, want->fleet.timeout, &listing, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (read_all(cli->fleet, want->fleet.timeout, &listing, &err) < 0)
         return cli_err(cli, &err);
     record = find_record(&listing, wire_id(cli->arena, operands.p[0]));
     if (!record)
@@ -272,7 +268,6 @@ static const struct {
 
 struct decision {
     struct cli *cli;
-    struct fleet *fleet;
     const struct enroll_args *want;
     enum admission_decision what;
     struct registry registry; /* for --direct-kv */
@@ -316,7 +311,8 @@ static void decide_directly(struct decision *decision, const struct enrollment_r
 
     decision->is_done = false;
     registry_decide(&decision->registry, decision->what, request, on_decided, decision);
-    if (fleet_wait(decision->fleet, &decision->is_done, decision->want->fleet.timeout, &err) < 0)
+    if (fleet_wait(decision->cli->fleet, &decision->is_done, decision->want->fleet.timeout, &err) <
+        0)
         print_failed(decision, err.text);
     else if (decision->what == ADMISSION_REVOKE)
         (void)fprintf(stderr, "WARNING: servers still accept the peel until a master runs\n");
@@ -340,7 +336,7 @@ static int send_request(struct decision *decision, const struct enrollment_reque
         record_encode(&bytes, &enrollment_request_type, request, err) < 0)
         return -1;
     if (fleet_request(
-            decision->fleet,
+            decision->cli->fleet,
             &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
             answer_time(decision), &reply, err) < 0)
         return err_wrap(err, "no master responds (use --direct-kv to do without one)");
@@ -382,7 +378,7 @@ static int decide_pending(struct decision *decision, struct err *err)
     struct listing listing;
     size_t count = 0;
 
-    if (read_all(decision->fleet, decision->want->fleet.timeout, &listing, err) < 0)
+    if (read_all(decision->cli->fleet, decision->want->fleet.timeout, &listing, err) < 0)
         return -1;
     VEC_EACH (&listing.all.records, record)
         if (fleet_enrollments_lists(&listing.all, record, pending)) {
@@ -395,24 +391,22 @@ static int decide_pending(struct decision *decision, struct err *err)
 static int run_decision(struct cli *cli, const struct enroll_args *want, struct param_strs operands,
                         enum admission_decision what)
 {
-    struct decision decision = { .cli = cli, .want = want, .what = what };
+    struct decision *decision = ARENA_NEW(cli->arena, struct decision);
     struct err err;
-    int result = 0;
 
     if ((operands.n > 0) + (want->peel != NULL) + want->all_pending != 1)
         return cli_usage(cli, "missing enrollment: give an ID, or --peel%s",
                          what == ADMISSION_APPROVE ? ", or --all-pending" : "");
-    if (fleet_open(cli->arena, &want->fleet, &decision.fleet, &err) < 0)
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    *decision = (struct decision){
+        .cli = cli, .want = want, .what = what, .registry = { .js = cli->fleet->js }
+    };
+    if (!want->all_pending)
+        decide_one(decision, wire_id(cli->arena, want->peel ? want->peel : operands.p[0]));
+    else if (decide_pending(decision, &err) < 0)
         return cli_err(cli, &err);
-    decision.registry = (struct registry){ .js = decision.fleet->js };
-    if (want->all_pending)
-        result = decide_pending(&decision, &err);
-    else
-        decide_one(&decision, wire_id(cli->arena, want->peel ? want->peel : operands.p[0]));
-    fleet_close(decision.fleet);
-    if (result < 0)
-        return cli_err(cli, &err);
-    return decision.failed > 0 ? CLI_ERROR : CLI_OK;
+    return decision->failed > 0 ? CLI_ERROR : CLI_OK;
 }
 
 static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
@@ -444,6 +438,8 @@ static const struct command enroll_commands[] = {
         .examples = "  zester enroll list\n  zester enroll list -s all --format json\n",
         .options = list_options,
         .args_size = sizeof(struct enroll_args),
+        .check = check_state,
+        FLEET_CONNECT(ARGS, fleet),
         .run = run_list,
     },
     {
@@ -456,6 +452,7 @@ static const struct command enroll_commands[] = {
         .args_size = sizeof(struct enroll_args),
         .least = 1,
         .most = 1,
+        FLEET_CONNECT(ARGS, fleet),
         .run = run_show,
     },
     {

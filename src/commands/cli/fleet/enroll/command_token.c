@@ -65,21 +65,18 @@ static int run_make(struct cli *cli, const void *args, struct param_strs operand
 {
     const struct token_args *want = args;
     struct fleet_target target;
-    struct fleet *fleet;
     struct token token;
     struct err err;
     int result;
 
     (void)operands;
-    if (fleet_find(cli->arena, &want->fleet, &target, &err) < 0 ||
-        fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (fleet_find(cli->arena, &want->fleet, &target, &err) < 0)
         return cli_err(cli, &err);
     result = join_token_make(
-        fleet, &(struct join_token_want){ .valid = want->valid, .peels = want->peels }, &token,
+        cli->fleet, &(struct join_token_want){ .valid = want->valid, .peels = want->peels }, &token,
         &err);
-    fleet_audit(cli, fleet, AUDIT_TOKEN_CREATE, result < 0 ? "" : token.id,
+    fleet_audit(cli, cli->fleet, AUDIT_TOKEN_CREATE, result < 0 ? "" : token.id,
                 result < 0 ? &err : NULL);
-    fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err) : print_token(cli, want, &target, &token);
 }
 
@@ -115,16 +112,12 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
 {
     const struct token_args *want = args;
     struct join_token_list list;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = join_token_list(fleet, &list, &err);
-    fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err) : print_list(cli, want->fleet.format, &list);
+    return join_token_list(cli->fleet, &list, &err) < 0
+               ? cli_err(cli, &err)
+               : print_list(cli, want->fleet.format, &list);
 }
 
 /* --- revoke ------------------------------------------------------------------------- */
@@ -143,7 +136,7 @@ static const char *find_id(struct arena *arena, const char *word)
     return NULL;
 }
 
-static int revoke_token(struct cli *cli, struct fleet *fleet, const char *word)
+static int revoke_token(struct cli *cli, const char *word)
 {
     const char *id = find_id(cli->arena, word);
     struct err err;
@@ -151,8 +144,8 @@ static int revoke_token(struct cli *cli, struct fleet *fleet, const char *word)
 
     if (!id)
         return cli_error(cli, "'%s' is neither the id of a token nor a token", word);
-    result = join_token_revoke(fleet, id, &err);
-    fleet_audit(cli, fleet, AUDIT_TOKEN_REVOKE, id, result < 0 ? &err : NULL);
+    result = join_token_revoke(cli->fleet, id, &err);
+    fleet_audit(cli, cli->fleet, AUDIT_TOKEN_REVOKE, id, result < 0 ? &err : NULL);
     if (result < 0)
         return err.code == ERR_NOT_FOUND ? cli_error(cli, "'%s': no such token", id)
                                          : cli_err(cli, &err);
@@ -162,17 +155,12 @@ static int revoke_token(struct cli *cli, struct fleet *fleet, const char *word)
 
 static int run_revoke(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const struct token_args *want = args;
     int status = CLI_OK;
-    struct fleet *fleet;
-    struct err err;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
+    (void)args;
     for (size_t i = 0; i < operands.n; i++)
-        if (revoke_token(cli, fleet, operands.p[i]) != CLI_OK)
+        if (revoke_token(cli, operands.p[i]) != CLI_OK)
             status = CLI_ERROR;
-    fleet_close(fleet);
     return status;
 }
 
@@ -184,6 +172,7 @@ static const struct command token_commands[] = {
         .details = "The secret of a token is not stored and cannot be shown again.\n",
         .options = fleet_options,
         .args_size = sizeof(struct token_args),
+        FLEET_CONNECT(ARGS, fleet),
         .run = run_list,
     },
     {
@@ -197,6 +186,7 @@ static const struct command token_commands[] = {
         .args_size = sizeof(struct token_args),
         .least = 1,
         .most = COMMAND_MANY,
+        FLEET_CONNECT(ARGS, fleet),
         .run = run_revoke,
     },
     { 0 },
@@ -215,6 +205,7 @@ const struct command command_token = {
                 "  zester-master token list\n",
     .options = make_options,
     .args_size = sizeof(struct token_args),
+    FLEET_CONNECT(ARGS, fleet),
     .run = run_make,
     .commands = token_commands,
 };

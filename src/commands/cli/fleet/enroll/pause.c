@@ -38,18 +38,16 @@ static int set_pause(struct cli *cli, const struct enroll_pause_args *want, bool
                                             .reason = want->reason ? want->reason : "",
                                             .changed_at = now_of_clock() };
     const struct value result = record_value(cli->arena, &enrollment_pause_type, &pause);
-    struct fleet *fleet;
     struct err err;
     int status;
 
     if (strlen(pause.reason) > ENROLLMENT_REASON_MAX)
         return cli_usage(cli, "the reason is longer than %d bytes", ENROLLMENT_REASON_MAX);
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = store_pause(fleet, &pause, want->fleet.timeout, &err);
-    fleet_audit(cli, fleet, is_paused ? AUDIT_ENROLL_PAUSE : AUDIT_ENROLL_RESUME,
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    status = store_pause(cli->fleet, &pause, want->fleet.timeout, &err);
+    fleet_audit(cli, cli->fleet, is_paused ? AUDIT_ENROLL_PAUSE : AUDIT_ENROLL_RESUME,
                 ENROLLMENT_PAUSE_KEY, status < 0 ? &err : NULL);
-    fleet_close(fleet);
     if (status < 0)
         return cli_err(cli, &err);
     if (want->fleet.format != FLEET_TEXT)

@@ -95,18 +95,17 @@ static int run_send(struct cli *cli, const void *args, struct param_strs operand
 {
     const struct event_args *want = args;
     struct fleet_event sending;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (make_event(cli, operands, &sending, &err) < 0 ||
-        fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (make_event(cli, operands, &sending, &err) < 0)
         return cli_err(cli, &err);
-    fleet_learn_time(fleet); /* masters drop what is too old */
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    fleet_learn_time(cli->fleet); /* masters drop what is too old */
     sending.event.ts = bus_time_value();
-    result = store_event(fleet, &sending, &err);
-    fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err) : print_sent(cli, want->fleet.format, &sending);
+    return store_event(cli->fleet, &sending, &err) < 0
+               ? cli_err(cli, &err)
+               : print_sent(cli, want->fleet.format, &sending);
 }
 
 /* --- watch ------------------------------------------------------------------------ */
@@ -232,18 +231,15 @@ static int run_watch(struct cli *cli, const void *args, struct param_strs operan
 {
     const struct event_args *want = args;
     const int64_t timeout = want->fleet.has_timeout ? want->fleet.timeout : CLOCK_NEVER;
-    struct watching watching = { .format = want->fleet.format };
-    struct fleet *fleet;
+    struct watching *watching = ARENA_NEW(cli->arena, struct watching);
     struct err err;
     int result;
 
+    *watching = (struct watching){ .format = want->fleet.format };
     if (operands.n > 0)
-        watching.pattern = rule_pattern(cli->arena, str_from(operands.p[0]));
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = watch_events(fleet, &watching, timeout, &err);
-    watching.is_over = true; /* what is under way may still call back */
-    fleet_close(fleet);
+        watching->pattern = rule_pattern(cli->arena, str_from(operands.p[0]));
+    result = watch_events(cli->fleet, watching, timeout, &err);
+    watching->is_over = true; /* what is under way may still call back */
     return result < 0 ? cli_err(cli, &err) : CLI_OK;
 }
 
@@ -289,6 +285,7 @@ static const struct command event_commands[] = {
         .options = watch_options,
         .args_size = sizeof(struct event_args),
         .most = 1,
+        FLEET_CONNECT(ARGS, fleet),
         .run = run_watch,
     },
     {
@@ -303,6 +300,7 @@ static const struct command event_commands[] = {
         .args_size = sizeof(struct event_args),
         .least = 1,
         .most = 1,
+        FLEET_CONNECT(ARGS, fleet),
         .run = run_why,
     },
     { 0 },

@@ -179,19 +179,15 @@ static struct value describe_why(struct arena *arena, const struct why *why)
 int event_why(struct cli *cli, const struct fleet_options *options, const char *id)
 {
     struct why why = { 0 };
-    struct fleet *fleet;
+    struct fleet *fleet = cli->fleet;
     struct value result;
     struct err err;
-    int status;
+    int status = event_read_outcome(fleet, id, &why.outcome, &err);
 
-    if (fleet_open(cli->arena, options, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = event_read_outcome(fleet, id, &why.outcome, &err);
     if (status < 0 && err.code == ERR_NOT_FOUND)
         (void)err_set(&err, ERR_NOT_FOUND, "nothing is recorded about event '%.256s'", id);
     if (status == 0 && (read_causes(fleet, &why, &err) < 0 || read_effects(fleet, &why, &err) < 0))
         status = -1;
-    fleet_close(fleet);
     if (status < 0)
         return cli_err(cli, &err);
     if (options->format == FLEET_TEXT) {

@@ -53,9 +53,11 @@ static struct job make_job(struct cli *cli, const struct job *plan)
     return job;
 }
 
-static int apply_plan(struct cli *cli, struct fleet *fleet, const struct apply_args *args,
-                      const char *id)
+static int run_apply(struct cli *cli, const void *options, struct param_strs operands)
 {
+    const struct apply_args *args = options;
+    const char *id = operands.p[0];
+    struct fleet *fleet = cli->fleet;
     struct job plan, job;
     struct err err;
 
@@ -78,20 +80,14 @@ static int apply_plan(struct cli *cli, struct fleet *fleet, const struct apply_a
                                               .batch = args->batch });
 }
 
-static int run_apply(struct cli *cli, const void *options, struct param_strs operands)
+static int check_limits(struct cli *cli, const void *options, struct param_strs operands)
 {
     const struct apply_args *args = options;
-    struct fleet *fleet;
-    struct err err;
-    int status;
 
+    (void)operands;
     if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
-    if (fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = apply_plan(cli, fleet, args, operands.p[0]);
-    fleet_close(fleet);
-    return status;
+    return CLI_OK;
 }
 
 const struct command command_apply = {
@@ -111,5 +107,7 @@ const struct command command_apply = {
     .args_size = sizeof(ARGS),
     .least = 1,
     .most = 1,
+    .check = check_limits,
+    FLEET_CONNECT(ARGS, fleet),
     .run = run_apply,
 };

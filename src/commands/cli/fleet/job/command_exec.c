@@ -188,9 +188,10 @@ static int read_secrets(struct arena *arena, const struct exec_args *args, const
     return exec_lay_secrets(&whole, &job->args, ret, &all, err);
 }
 
-static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
-                  const struct exec_wish *wish, struct job *job)
+static int run_on(struct cli *cli, const struct exec_args *args, const struct exec_wish *wish,
+                  struct job *job)
 {
+    struct fleet *fleet = cli->fleet;
     const struct fleet_run how = { .format = args->fleet.format,
                                    .async = args->async,
                                    .batch = args->batch };
@@ -230,7 +231,6 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
                        .v = EXEC_PROTOCOL };
     struct exec_wish wish;
     struct fleet_words words;
-    struct fleet *fleet;
     struct err err;
     int status;
 
@@ -258,12 +258,12 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     job.timeout = find_timeout(args, &words);
     if (fleet_check_target(cli->arena, job.target_expr, &err) < 0 ||
         fleet_selection_read(cli->arena, &args->select, &wish.selection, &err) < 0 ||
-        read_secrets(cli->arena, args, &job, &wish.secrets, &err) < 0 ||
-        fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
+        read_secrets(cli->arena, args, &job, &wish.secrets, &err) < 0)
         return cli_err(cli, &err);
-    status = run_on(cli, fleet, args, &wish, &job);
+    status = fleet_attach(cli, &args->fleet);
+    if (status == CLI_OK)
+        status = run_on(cli, args, &wish, &job);
     secret_args_wipe(&wish.secrets);
-    fleet_close(fleet);
     return status;
 }
 

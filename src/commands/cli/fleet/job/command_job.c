@@ -62,31 +62,6 @@ static const struct param retry_options[] = {
 };
 /* clang-format on */
 
-/* Run one of the actions below over a connection. */
-typedef int action_fn(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                      const char *jid);
-
-static int with_fleet(struct cli *cli, const struct job_args *want, const char *jid,
-                      action_fn *action)
-{
-    struct fleet *fleet;
-    struct err err;
-    int status;
-
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = action(cli, fleet, want, jid);
-    fleet_close(fleet);
-    return status;
-}
-
-static int act_list(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                    const char *jid)
-{
-    (void)jid;
-    return job_listing_print(cli, fleet, &want->filter, want->fleet.format);
-}
-
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct job_args want = *(const struct job_args *)args;
@@ -101,20 +76,17 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
             return cli_usage(cli, "--peel: %s", err.text);
         want.filter.peel = peel;
     }
-    return with_fleet(cli, &want, "", act_list);
-}
-
-static int act_active(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                      const char *jid)
-{
-    (void)jid;
-    return job_listing_print_active(cli, fleet, want->fleet.format);
+    if (fleet_attach(cli, &want.fleet) != CLI_OK)
+        return CLI_ERROR;
+    return job_listing_print(cli, cli->fleet, &want.filter, want.fleet.format);
 }
 
 static int run_active(struct cli *cli, const void *args, struct param_strs operands)
 {
+    const struct job_args *want = args;
+
     (void)operands;
-    return with_fleet(cli, args, "", act_active);
+    return job_listing_print_active(cli, cli->fleet, want->fleet.format);
 }
 
 /* --- show --------------------------------------------------------------------------- */
@@ -151,20 +123,21 @@ static struct value returns_value(struct arena *arena, const struct fleet_answer
     return value_list(list);
 }
 
-static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                    const char *jid)
+static int run_show(struct cli *cli, const void *args, struct param_strs operands)
 {
+    const struct job_args *want = args;
+    const char *jid = operands.p[0];
     struct fleet_answers answers;
     struct value_map *map;
     struct value whole, one, queued;
     struct job job;
     struct err err;
 
-    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(cli->fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     fleet_answers_init(&answers, cli->arena, &job.targets);
-    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0 ||
-        job_read_queued(fleet, &job, &queued, &err) < 0)
+    if (fleet_collect(cli->fleet, jid, 0, true, &answers, &err) < 0 ||
+        job_read_queued(cli->fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
     one = fleet_job_value(cli->arena, &job, &queued);
     if (want->fleet.format == FLEET_TEXT) {
@@ -181,57 +154,43 @@ static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args 
     return fleet_print(cli, want->fleet.format, &whole);
 }
 
-static int run_show(struct cli *cli, const void *args, struct param_strs operands)
-{
-    return with_fleet(cli, args, operands.p[0], act_show);
-}
-
 /* --- watch -------------------------------------------------------------------------- */
-
-static int act_watch(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                     const char *jid)
-{
-    struct job job;
-    struct err err;
-
-    if (fleet_read_job(fleet, jid, &job, &err) < 0)
-        return cli_err(cli, &err);
-    return fleet_watch_job(cli, fleet, &job, want->fleet.format);
-}
 
 static int run_watch(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_fleet(cli, args, operands.p[0], act_watch);
+    const struct job_args *want = args;
+    struct job job;
+    struct err err;
+
+    if (fleet_read_job(cli->fleet, operands.p[0], &job, &err) < 0)
+        return cli_err(cli, &err);
+    return fleet_watch_job(cli, cli->fleet, &job, want->fleet.format);
 }
 
 /* --- kill --------------------------------------------------------------------------- */
 
-static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                    const char *jid)
+static int run_kill(struct cli *cli, const void *args, struct param_strs operands)
 {
+    const struct job_args *want = args;
+    const char *jid = operands.p[0];
     const struct job_cancel cancel = { JOB_ACTION_CANCEL, fleet_user(cli->arena) };
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(4096);
     struct job job;
     struct err err;
 
-    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(cli->fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (job_status_is_final(job.status))
         return cli_error(cli, "job %s has already ended: %s", jid, job_status_name(job.status));
     if (subject_print(&subject, SUBJECT_JOB_CANCEL, &(struct subject_names){ .jid = str_from(jid) },
                       &err) < 0 ||
         record_encode(&bytes, &job_cancel_type, &cancel, &err) < 0 ||
-        fleet_tell(fleet,
+        fleet_tell(cli->fleet,
                    &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
                    want->fleet.timeout, &err) < 0)
         return cli_err(cli, &err);
     (void)printf("Cancel signal sent for job %s\n", jid);
     return CLI_OK;
-}
-
-static int run_kill(struct cli *cli, const void *args, struct param_strs operands)
-{
-    return with_fleet(cli, args, operands.p[0], act_kill);
 }
 
 /* --- retry -------------------------------------------------------------------------- */
@@ -273,82 +232,69 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
                                               .batch = want->batch });
 }
 
-static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                     const char *jid)
+static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
 {
+    const struct job_args *want = args;
+    const char *jid = operands.p[0];
     struct fleet_answers answers;
     struct job job;
     struct err err;
 
-    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(cli->fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (!job_status_is_final(job.status))
         return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", jid,
                          jid);
     fleet_answers_init(&answers, cli->arena, &job.targets);
-    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
+    if (fleet_collect(cli->fleet, jid, 0, true, &answers, &err) < 0)
         return cli_err(cli, &err);
     job.targets = find_failed(cli->arena, &answers);
     if (job.targets.n > 0)
-        return repeat_job(cli, fleet, want, &job);
+        return repeat_job(cli, cli->fleet, want, &job);
     (void)fprintf(stderr, "job %s succeeded everywhere: nothing to repeat\n", jid);
     return CLI_OK;
 }
 
-static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
-{
-    return with_fleet(cli, args, operands.p[0], act_retry);
-}
-
 /* --- approval ----------------------------------------------------------------------- */
-
-static int act_approve(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                       const char *jid)
-{
-    return job_decide(cli, fleet, SUBJECT_JOB_APPROVE, jid, NULL, want->fleet.timeout);
-}
 
 static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_fleet(cli, args, operands.p[0], act_approve);
-}
+    const struct job_args *want = args;
 
-static int act_reject(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                      const char *jid)
-{
-    return job_decide(cli, fleet, SUBJECT_JOB_REJECT, jid, want->reason, want->fleet.timeout);
+    return job_decide(cli, cli->fleet, SUBJECT_JOB_APPROVE, operands.p[0], NULL,
+                      want->fleet.timeout);
 }
 
 static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_fleet(cli, args, operands.p[0], act_reject);
-}
+    const struct job_args *want = args;
 
-static int act_approvals(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                         const char *jid)
-{
-    (void)jid;
-    return job_print_approvals(cli, fleet, want->fleet.format);
+    return job_decide(cli, cli->fleet, SUBJECT_JOB_REJECT, operands.p[0], want->reason,
+                      want->fleet.timeout);
 }
 
 static int run_approvals(struct cli *cli, const void *args, struct param_strs operands)
 {
+    const struct job_args *want = args;
+
     (void)operands;
-    return with_fleet(cli, args, "", act_approvals);
+    return job_print_approvals(cli, cli->fleet, want->fleet.format);
 }
 
 /* --- the commands ------------------------------------------------------------------- */
 
 #define JOB_COMMAND(table, function, count)                                                        \
     .options = (table), .args_size = sizeof(ARGS), .least = (count), .most = (count),              \
-    .run = (function)
+    .run = (function), FLEET_CONNECT(ARGS, fleet)
 
 static const struct command job_commands[] = {
     { .name = "list",
       .operands = "",
       .summary = "list jobs of the last seven days, newest first",
       .examples = "  zester job list --status failed --limit 10\n",
-      JOB_COMMAND(list_options, run_list, 0) },
+      .options = list_options,
+      .args_size = sizeof(ARGS),
+      .run = run_list },
     { .name = "show",
       .operands = "JID",
       .lookup = "job list",

@@ -207,26 +207,28 @@ static int print_issued(struct cli *cli, const struct operator_args *want,
     return fleet_print(cli, want->fleet.format, &result);
 }
 
-static int run_add(struct cli *cli, const void *args, struct param_strs operands)
+static int check_add(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
-    struct operator_policy policy;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     if (operator_check_name(operands.p[0], &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    if (check_args(cli, want, want->role) != CLI_OK)
-        return CLI_ERROR;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_require_admin(fleet, "add operators", &err);
+    return check_args(cli, want, want->role) == CLI_OK ? CLI_OK : CLI_ERROR;
+}
+
+static int run_add(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct operator_args *want = args;
+    struct fleet *fleet = cli->fleet;
+    struct operator_policy policy;
+    struct err err;
+    int result = fleet_require_admin(fleet, "add operators", &err);
+
     if (result == 0)
         result = add_operator(cli, fleet, want, operands.p[0], &policy, &err);
     if (!fleet->operator_name)
         fleet_audit(cli, fleet, AUDIT_OPERATOR_ADD, operands.p[0], result < 0 ? &err : NULL);
-    fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err) : print_issued(cli, want, &policy);
 }
 
@@ -240,14 +242,11 @@ static int change_operator(struct cli *cli, const struct operator_args *want, co
                            enum audit_act act, change_fn *change,
                            struct operator_policy *ret_policy)
 {
-    struct fleet *fleet;
+    struct fleet *fleet = cli->fleet;
     uint64_t revision;
     struct err err;
-    int result;
+    int result = fleet_require_admin(fleet, "change operators", &err);
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_require_admin(fleet, "change operators", &err);
     if (result == 0)
         result = operator_book_find(fleet, name, false, ret_policy, &revision, &err);
     if (result == 0) {
@@ -256,7 +255,6 @@ static int change_operator(struct cli *cli, const struct operator_args *want, co
     }
     if (!fleet->operator_name)
         fleet_audit(cli, fleet, act, name, result < 0 ? &err : NULL);
-    fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err) : CLI_OK;
 }
 
@@ -291,14 +289,22 @@ static int set_policy(struct cli *cli, struct fleet *fleet, const struct operato
     return 0;
 }
 
+static int check_set(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct operator_args *want = args;
+
+    (void)operands;
+    if (!want->has_role && !want->target && want->functions.n == 0 && want->approvals.n == 0 &&
+        !want->no_approval)
+        return cli_usage(cli, "nothing to change: give --role, --target, --function or --approval");
+    return CLI_OK;
+}
+
 static int run_set(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
     struct operator_policy policy;
 
-    if (!want->has_role && !want->target && want->functions.n == 0 && want->approvals.n == 0 &&
-        !want->no_approval)
-        return cli_usage(cli, "nothing to change: give --role, --target, --function or --approval");
     if (change_operator(cli, want, operands.p[0], AUDIT_OPERATOR_SET, set_policy, &policy) !=
         CLI_OK)
         return CLI_ERROR;
@@ -392,33 +398,23 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
 {
     const struct operator_args *want = args;
     struct operator_book book;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = operator_book_read(fleet, &book, &err);
-    fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err) : print_list(cli, want->fleet.format, &book);
+    return operator_book_read(cli->fleet, &book, &err) < 0
+               ? cli_err(cli, &err)
+               : print_list(cli, want->fleet.format, &book);
 }
 
 static int run_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
     struct operator_policy policy;
-    struct fleet *fleet;
     struct value whole;
     uint64_t revision;
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = operator_book_find(fleet, operands.p[0], true, &policy, &revision, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (operator_book_find(cli->fleet, operands.p[0], true, &policy, &revision, &err) < 0)
         return cli_err(cli, &err);
     whole = describe(cli->arena, &policy);
     return fleet_print(cli, want->fleet.format == FLEET_TEXT ? FLEET_YAML : want->fleet.format,
@@ -458,25 +454,22 @@ static int run_remove(struct cli *cli, const void *args, struct param_strs opera
 {
     const struct operator_args *want = args;
     int status = CLI_OK;
-    struct fleet *fleet;
     struct err err;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
     for (size_t i = 0; i < operands.n; i++) {
-        if (ask_removal(cli, fleet, want, operands.p[i], &err) < 0)
+        if (ask_removal(cli, cli->fleet, want, operands.p[i], &err) < 0)
             status = cli_error(cli, "'%s': %s", operands.p[i], err.text);
         else
             printf("%s removed: credentials revoked\n", operands.p[i]);
     }
-    fleet_close(fleet);
     return status;
 }
 
 /* --- the commands --------------------------------------------------------------------- */
 
 #define OPERATOR_COMMAND(table, function, low, high)                                               \
-    .options = (table), .args_size = sizeof(ARGS), .least = (low), .most = (high), .run = (function)
+    .options = (table), .args_size = sizeof(ARGS), .least = (low), .most = (high),                 \
+    .run = (function), FLEET_CONNECT(ARGS, fleet)
 
 static const struct command operator_commands[] = {
     { .name = "add",
@@ -495,6 +488,7 @@ static const struct command operator_commands[] = {
                   "test.ping\n"
                   "  zester operator add bob --approval cmd.run --approval 'state.*'\n"
                   "  zester operator add eve --role viewer --expires 8h --out /tmp/eve.creds\n",
+      .check = check_add,
       OPERATOR_COMMAND(add_options, run_add, 1, 1) },
     { .name = "issue",
       .operands = "NAME",
@@ -515,6 +509,7 @@ static const struct command operator_commands[] = {
                  "a limit, '--no-approval' lifts all approvals. It counts from the next request\n"
                  "on. How long credentials are valid is decided by 'zester operator issue'.\n",
       .examples = "  zester operator set alice --target 'web* or db*'\n",
+      .check = check_set,
       OPERATOR_COMMAND(set_options, run_set, 1, 1) },
     { .name = "list",
       .operands = "",

@@ -94,20 +94,13 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     const struct peel_args *want = args;
     struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
     int64_t now;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (fleet_peels_read(cli->fleet, &peels, &err) < 0 ||
+        fleet_runs_fill(cli->fleet, &peels, &err) < 0)
         return cli_err(cli, &err);
-    result = fleet_peels_read(fleet, &peels, &err);
-    if (result == 0)
-        result = fleet_runs_fill(fleet, &peels, &err);
     now = bus_time();
-    fleet_close(fleet);
-    if (result < 0)
-        return cli_err(cli, &err);
     if (want->fleet.format != FLEET_TEXT)
         return print_value(cli, want->fleet.format, &peels, now);
     return print_text(cli, &peels, now);
@@ -131,6 +124,7 @@ static const struct command peel_commands[] = {
           "  zester peel list --format json | jq -r '.[] | select(.drift != \"none\").peel_id'\n",
       .options = peel_options,
       .args_size = sizeof(ARGS),
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_list },
     { .name = "init",
       .operands = "",
@@ -174,6 +168,7 @@ static const struct command peel_commands[] = {
           "0 all were deleted, or there are none; 1 wrong usage, no connection, or one was not",
       .options = prune_options,
       .args_size = sizeof(struct peel_delete_args),
+      FLEET_CONNECT(struct peel_delete_args, fleet),
       .run = peel_run_prune },
     { 0 },
 };
@@ -209,7 +204,6 @@ static int run_fact_get(struct cli *cli, const void *args, struct param_strs ope
 {
     const struct peel_args *want = args;
     char id[PEEL_ID_SIZE];
-    struct fleet *fleet;
     struct str bytes;
     struct value facts;
     struct err err;
@@ -220,10 +214,9 @@ static int run_fact_get(struct cli *cli, const void *args, struct param_strs ope
                          operands.p[0]);
     if (peel_id_read(operands.p[1], id, &err) < 0)
         return cli_err(cli, &err);
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_bucket_get(fleet, STORE_FACTS, id, &bytes, &err);
-    fleet_close(fleet);
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    result = fleet_bucket_get(cli->fleet, STORE_FACTS, id, &bytes, &err);
     if (result < 0 && err.code == ERR_NOT_FOUND)
         return cli_error(cli, "'%s' has published no facts", operands.p[1]);
     if (result < 0 || msgpack_decode_front(cli->arena, bytes, &facts, &err) < 0)

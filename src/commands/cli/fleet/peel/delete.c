@@ -157,17 +157,13 @@ int peel_run_delete(struct cli *cli, const void *args, struct param_strs operand
     const struct peel_delete_args *want = args;
     struct departures departures = { 0 };
     struct param_strs peels;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     if (read_ids(cli->arena, operands, &peels, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = ask_all(cli, fleet, want, peels, &departures, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    if (ask_all(cli, cli->fleet, want, peels, &departures, &err) < 0)
         return cli_err(cli, &err);
     return print_departures(cli, want->fleet.format, &departures);
 }
@@ -225,21 +221,13 @@ int peel_run_prune(struct cli *cli, const void *args, struct param_strs operands
     struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
     struct departures departures = { 0 };
     struct absent absent = { 0 };
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (fleet_peels_read(cli->fleet, &peels, &err) < 0)
         return cli_err(cli, &err);
-    result = fleet_peels_read(fleet, &peels, &err);
-    if (result == 0) {
-        absent = find_absent(cli->arena, &peels, want->older);
-        if (!want->test)
-            result = delete_absent(cli, fleet, want, &absent, &departures, &err);
-    }
-    fleet_close(fleet);
-    if (result < 0)
+    absent = find_absent(cli->arena, &peels, want->older);
+    if (!want->test && delete_absent(cli, cli->fleet, want, &absent, &departures, &err) < 0)
         return cli_err(cli, &err);
     if (absent.unseen > 0)
         (void)fprintf(stderr, "%zu peel(s) kept: not known when they were last seen\n",

@@ -258,17 +258,15 @@ static int run_test(struct cli *cli, const void *args, struct param_strs operand
     const struct test_args *want = args;
     struct question_test question = { .key = operands.p[0] };
     struct question_tested tested = { .err = "" };
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (read_data(cli, want, &question.data, &err) < 0 ||
-        fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (read_data(cli, want, &question.data, &err) < 0)
         return cli_err(cli, &err);
-    result = ask_master(fleet, &question, &tested, &err);
-    fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err)
-                      : print_tested(cli, want->fleet.format, question.key, &tested);
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    return ask_master(cli->fleet, &question, &tested, &err) < 0
+               ? cli_err(cli, &err)
+               : print_tested(cli, want->fleet.format, question.key, &tested);
 }
 
 /* --- retry ----------------------------------------------------------------------- */
@@ -359,16 +357,14 @@ static int run_retry(struct cli *cli, const void *args, struct param_strs operan
 {
     const struct retry_args *want = args;
     struct value_list *list = value_list_new(cli->arena, operands.n);
-    struct fleet *fleet;
     struct err err;
     int result, status;
 
     if (want->all == (operands.n > 0))
         return cli_error(cli, "expected the ids of events, or --all");
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = retry_events(fleet, want, &operands, list, &err);
-    fleet_close(fleet);
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    result = retry_events(cli->fleet, want, &operands, list, &err);
     status = result == 0 || list->count > 0 ? print_retried(cli, want->fleet.format, list) : CLI_OK;
     return result < 0 ? cli_err(cli, &err) : status;
 }
@@ -442,6 +438,7 @@ static const struct command reactor_commands[] = {
                     "  zester reactor replay --since 1h --rules ./reactor --changed\n",
         .options = replay_options,
         .args_size = sizeof(struct reactor_replay_options),
+        FLEET_CONNECT(REPLAY, fleet),
         .run = run_replay,
     },
     {

@@ -412,16 +412,12 @@ static int replay_all(struct session *session, struct diags *diags, struct err *
 
 int reactor_replay(struct cli *cli, const struct reactor_replay_options *options)
 {
-    struct session session = { .arena = cli->arena, .options = options };
+    struct session session = { .arena = cli->arena, .fleet = cli->fleet, .options = options };
     struct diags diags = DIAGS_INIT(cli->arena);
     struct value result;
     struct err err;
-    int status;
+    int status = replay_all(&session, &diags, &err);
 
-    if (fleet_open(cli->arena, &options->fleet, &session.fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = replay_all(&session, &diags, &err);
-    fleet_close(session.fleet);
     reaction_env_free(session.env);
     map_done(&session.facts);
     if (status == 0 && options->fleet.format == FLEET_TEXT) {

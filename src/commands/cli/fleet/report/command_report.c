@@ -184,17 +184,10 @@ static int run_report(struct cli *cli, const void *args, struct param_strs opera
     const char *target = operands.n > 0 ? operands.p[0] : NULL;
     struct fleet_peels peels;
     struct found_runs found;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = read_peels(cli, fleet, target, &peels, &err);
-    if (result == 0)
-        result = read_runs(fleet, &peels, want->fleet.timeout, &found, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (read_peels(cli, cli->fleet, target, &peels, &err) < 0 ||
+        read_runs(cli->fleet, &peels, want->fleet.timeout, &found, &err) < 0)
         return cli_err(cli, &err);
     if (target && peels.list.n == 0) {
         (void)fputs("No peels matched the target expression.\n", stderr);
@@ -222,5 +215,6 @@ const struct command command_report = {
     .args_size = sizeof(ARGS),
     .least = 0,
     .most = 1,
+    FLEET_CONNECT(ARGS, fleet),
     .run = run_report,
 };

@@ -37,21 +37,17 @@ static int ask_masters(struct cli *cli, const struct fleet_options *options,
     };
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct nats_pub pub = { .subject = str_from(subject_template(SUBJECT_RESOLVE)) };
-    struct fleet *fleet;
     struct str answer;
     struct err err;
-    int result;
 
-    if (record_encode(&bytes, &question_resolve_type, &question, &err) < 0 ||
-        fleet_open(cli->arena, options, &fleet, &err) < 0)
+    if (record_encode(&bytes, &question_resolve_type, &question, &err) < 0)
         return cli_err(cli, &err);
     pub.payload = buf_view(&bytes);
-    result =
-        fleet_request(fleet, &pub, options->has_timeout ? options->timeout : GET_NS, &answer, &err);
-    fleet_close(fleet);
-    if (result < 0 && err.code == ERR_NOT_FOUND)
-        return cli_error(cli, "no master is running");
-    if (result < 0 || record_decode(cli->arena, &question_resolved_type, 1, answer, ret, &err) < 0)
+    if (fleet_request(cli->fleet, &pub, options->has_timeout ? options->timeout : GET_NS, &answer,
+                      &err) < 0)
+        return err.code == ERR_NOT_FOUND ? cli_error(cli, "no master is running")
+                                         : cli_err(cli, &err);
+    if (record_decode(cli->arena, &question_resolved_type, 1, answer, ret, &err) < 0)
         return cli_err(cli, &err);
     return ret->err[0] ? cli_error(cli, "%s", ret->err) : CLI_OK;
 }
@@ -164,19 +160,15 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     const struct basket_args *want = args;
     struct names names = { .arena = cli->arena };
     char id[PEEL_ID_SIZE];
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     if (peel_id_read(operands.p[0], id, &err) < 0)
         return cli_err(cli, &err);
     names.prefix = strlen(id) + 1;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_bucket_each(fleet, STORE_BASKET, arena_printf(cli->arena, "%s.>", id), add_name,
-                               &names, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    if (fleet_bucket_each(cli->fleet, STORE_BASKET, arena_printf(cli->arena, "%s.>", id), add_name,
+                          &names, &err) < 0)
         return cli_err(cli, &err);
     if (names.list.n > 1)
         qsort(names.list.p, names.list.n, sizeof(names.list.p[0]), compare_names);
@@ -192,6 +184,7 @@ static const struct command basket_commands[] = {
       .args_size = sizeof(struct basket_args),
       .least = 2,
       .most = 2,
+      FLEET_CONNECT(struct basket_args, fleet),
       .run = run_get },
     { .name = "list",
       .operands = "PEEL",

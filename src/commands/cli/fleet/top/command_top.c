@@ -32,7 +32,6 @@ static const struct param top_options[] = {
 
 struct top {
     struct cli *cli;
-    struct fleet *fleet;
     struct top_model *model;
     struct top_feed *feed;
     struct top_view view;
@@ -74,7 +73,7 @@ static int run_live(struct top *top, int64_t timeout, struct err *err)
 {
     struct err ignored;
 
-    top->live = (struct live){ .loop = top->fleet->loop,
+    top->live = (struct live){ .loop = top->cli->fleet->loop,
                                .self = top,
                                .draw = draw_frame,
                                .press = press_key,
@@ -82,7 +81,7 @@ static int run_live(struct top *top, int64_t timeout, struct err *err)
     top->view.base.color = top->cli->color;
     if (live_open(&top->live, err) < 0)
         return -1;
-    (void)fleet_wait(top->fleet, &top->live.is_over, timeout, &ignored);
+    (void)fleet_wait(top->cli->fleet, &top->live.is_over, timeout, &ignored);
     live_close(&top->live);
     return 0;
 }
@@ -115,11 +114,11 @@ static int run_feed(struct top *top, const struct top_args *want, bool once, str
     const int64_t timeout = want->fleet.has_timeout ? want->fleet.timeout : CLOCK_NEVER;
     int result;
 
-    top->feed = top_feed_new(top->fleet, top->model, on_changed, top, err);
+    top->feed = top_feed_new(top->cli->fleet, top->model, on_changed, top, err);
     if (!top->feed)
         return -1;
     if (once)
-        result = fleet_wait(top->fleet, top_feed_ready(top->feed), want->fleet.timeout, err);
+        result = fleet_wait(top->cli->fleet, top_feed_ready(top->feed), want->fleet.timeout, err);
     else
         result = run_live(top, timeout, err);
     if (result == 0 && top_feed_failure(top->feed)) {
@@ -141,14 +140,13 @@ static int run_top(struct cli *cli, const void *args, struct param_strs operands
     if (!once && !terminal_is_there())
         return cli_usage(cli,
                          "top draws on a terminal; use --once for one frame as text, or --json");
-    if (fleet_open(cli->arena, &want->fleet, &top.fleet, &err) < 0)
-        return cli_err(cli, &err);
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
     top.model = top_model_new();
     status = run_feed(&top, want, once, &err) < 0 ? cli_err(cli, &err)
              : once                               ? print_once(&top, want)
                                                   : CLI_OK;
     top_feed_free(top.feed);
-    fleet_close(top.fleet);
     top_model_free(top.model);
     return top.live.signo ? 128 + top.live.signo : status;
 }

@@ -194,15 +194,12 @@ static int read_history(struct cli *cli, const struct fileserver_args *want,
 {
     const char *pattern =
         arena_printf(cli->arena, "%s.revision.*", revisions->tree ? revisions->tree : "*");
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_bucket_each(fleet, STORE_TREE_HISTORY, pattern, add_revision, revisions, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    if (fleet_bucket_each(cli->fleet, STORE_TREE_HISTORY, pattern, add_revision, revisions, &err) <
+        0)
         return cli_err(cli, &err);
     if (revisions->list.n)
         qsort(revisions->list.p, revisions->list.n, sizeof(revisions->list.p[0]),

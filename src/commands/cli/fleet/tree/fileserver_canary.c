@@ -70,31 +70,22 @@ static void compare_sets(struct arena *arena, const struct tree_files *base,
         qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_paths);
 }
 
-static int read_set(struct cli *cli, struct fleet *fleet, const char *key, struct tree_files *ret,
-                    struct err *err)
+static int read_set(struct cli *cli, const char *key, struct tree_files *ret, struct err *err)
 {
     struct str manifest;
 
-    if (fleet_bucket_get(fleet, STORE_STATE_FILES, key, &manifest, err) < 0)
+    if (fleet_bucket_get(cli->fleet, STORE_STATE_FILES, key, &manifest, err) < 0)
         return -1;
     return tree_files_parse(cli->arena, manifest, ret, err);
 }
 
-static int read_changes(struct cli *cli, const struct fleet_options *options,
-                        struct fileset_changes *ret)
+static int read_changes(struct cli *cli, struct fileset_changes *ret)
 {
     struct tree_files base, tried;
-    struct fleet *fleet;
     struct err err;
-    int rc;
 
-    if (fleet_open(cli->arena, options, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    rc = read_set(cli, fleet, FILESET_MANIFEST, &base, &err);
-    if (rc == 0)
-        rc = read_set(cli, fleet, CANARY_MANIFEST, &tried, &err);
-    fleet_close(fleet);
-    if (rc < 0)
+    if (read_set(cli, FILESET_MANIFEST, &base, &err) < 0 ||
+        read_set(cli, CANARY_MANIFEST, &tried, &err) < 0)
         return cli_err(cli, &err);
     compare_sets(cli->arena, &base, &tried, ret);
     return CLI_OK;
@@ -205,7 +196,7 @@ static int show_canary(struct cli *cli, const struct fleet_options *options,
     struct value v;
 
     if (reply->active) {
-        const int status = read_changes(cli, options, &changes);
+        const int status = read_changes(cli, &changes);
 
         if (status != CLI_OK)
             return status;

@@ -27,15 +27,11 @@ static int set_switch(struct cli *cli, const struct update_args *want, bool enab
         .changed_at = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
     };
     const struct value result = record_value(cli->arena, &update_switch_type, &set);
-    struct fleet *fleet;
     struct err err;
-    int status;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = update_versions_switch(fleet, &set, want->fleet.timeout, &err);
-    fleet_close(fleet);
-    if (status < 0)
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    if (update_versions_switch(cli->fleet, &set, want->fleet.timeout, &err) < 0)
         return cli_err(cli, &err);
     if (want->fleet.format != FLEET_TEXT)
         return fleet_print(cli, want->fleet.format, &result);
@@ -157,16 +153,12 @@ static struct value report_value(struct arena *arena, const struct report *repor
 static int show_status(struct cli *cli, const struct update_args *want)
 {
     struct report report;
-    struct fleet *fleet;
     struct value result;
     struct err err;
-    int status;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = read_report(fleet, &report, &err);
-    fleet_close(fleet);
-    if (status < 0)
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    if (read_report(cli->fleet, &report, &err) < 0)
         return cli_err(cli, &err);
     if (want->fleet.format == FLEET_TEXT)
         return print_report(cli, &report);

@@ -166,16 +166,12 @@ static int run_versions(struct cli *cli, const void *args, struct param_strs ope
 {
     const struct update_args *want = args;
     struct update_versions versions;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (update_versions_read(cli->fleet, &versions, &err) < 0)
         return cli_err(cli, &err);
-    result = update_versions_read(fleet, &versions, &err);
-    fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err) : print_versions(cli, want->fleet.format, &versions);
+    return print_versions(cli, want->fleet.format, &versions);
 }
 
 /* "peel 1.4.0 linux/amd64", for the audit. */
@@ -276,13 +272,10 @@ static int with_version(struct cli *cli, const struct update_args *want, struct 
 {
     const struct update_manifest *manifest = NULL;
     struct update_versions versions;
-    struct fleet *fleet;
+    struct fleet *fleet = cli->fleet;
     struct err err;
-    int result;
+    int result = update_versions_read(fleet, &versions, &err);
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = update_versions_read(fleet, &versions, &err);
     if (result == 0) {
         manifest = find_version(&versions, want, operands.p[0]);
         result = manifest ? deed->fn(fleet, want, manifest, operands, &err)
@@ -293,7 +286,6 @@ static int with_version(struct cli *cli, const struct update_args *want, struct 
     if (!deed->changes_nothing)
         fleet_audit(cli, fleet, deed->act, name_version(cli, want, operands.p[0]),
                     result < 0 ? &err : NULL);
-    fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
     printf("%s %s %s\n", deed->done, update_component_name(want->component), operands.p[0]);
@@ -419,6 +411,7 @@ static const struct command update_commands[] = {
       .examples = "  zester update versions\n",
       .options = fleet_options,
       .args_size = sizeof(ARGS),
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_versions },
     { .name = "fetch",
       .operands = "VERSION FILE",
@@ -428,6 +421,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 2,
       .most = 2,
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_fetch,
       .lookup = "update versions" },
     { .name = "promote",
@@ -442,6 +436,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 1,
       .most = 1,
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_promote,
       .lookup = "update versions" },
     { .name = "demote",
@@ -452,6 +447,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 1,
       .most = 1,
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_demote,
       .lookup = "update versions" },
     { .name = "set-ttl",
@@ -462,6 +458,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 2,
       .most = 2,
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_set_ttl,
       .lookup = "update versions" },
     { .name = "unpublish",
@@ -472,6 +469,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 1,
       .most = 1,
+      FLEET_CONNECT(ARGS, fleet),
       .run = run_unpublish,
       .lookup = "update versions" },
     { .name = "rollout",
@@ -502,6 +500,7 @@ static const struct command update_commands[] = {
       .options = fleet_options,
       .args_size = sizeof(ARGS),
       .most = 1,
+      FLEET_CONNECT(ARGS, fleet),
       .run = update_run_rollouts,
       .lookup = "update rollouts" },
     { .name = "abort",
@@ -512,6 +511,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 1,
       .most = 1,
+      FLEET_CONNECT(ARGS, fleet),
       .run = update_run_abort,
       .lookup = "update rollouts" },
     { .name = "auto",
@@ -534,6 +534,7 @@ static const struct command update_commands[] = {
       .examples = "  zester update status\n",
       .options = fleet_options,
       .args_size = sizeof(ARGS),
+      FLEET_CONNECT(ARGS, fleet),
       .run = update_run_status },
     { .name = "rollback",
       .operands = "NODE",
@@ -543,6 +544,7 @@ static const struct command update_commands[] = {
       .args_size = sizeof(ARGS),
       .least = 1,
       .most = 1,
+      FLEET_CONNECT(ARGS, fleet),
       .run = update_run_rollback,
       .lookup = "update status" },
     { 0 },

@@ -189,16 +189,14 @@ int update_run_rollout(struct cli *cli, const void *args, struct param_strs oper
                     .rollout_id = want->id ? want->id : "" },
         .operator= fleet_user(cli->arena),
     };
-    struct fleet *fleet;
     struct err err;
     int status;
 
     if (read_batch(want->batch, &start.config, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    status = start_rollout(cli, fleet, want, &start, &err);
-    fleet_close(fleet);
+    if (fleet_attach(cli, &want->fleet) != CLI_OK)
+        return CLI_ERROR;
+    status = start_rollout(cli, cli->fleet, want, &start, &err);
     return status < 0 ? cli_err(cli, &err) : status;
 }
 
@@ -278,16 +276,10 @@ int update_run_rollouts(struct cli *cli, const void *args, struct param_strs ope
     const struct update_args *want = args;
     struct update_rollouts rollouts = { 0 };
     struct update_rollout rollout;
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = operands.n > 0 ? read_rollout(fleet, operands.p[0], &rollout, &err)
-                            : update_rollouts_read(fleet, &rollouts, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if ((operands.n > 0 ? read_rollout(cli->fleet, operands.p[0], &rollout, &err)
+                        : update_rollouts_read(cli->fleet, &rollouts, &err)) < 0)
         return cli_err(cli, &err);
     if (operands.n > 0)
         return print_rollout(cli, want->fleet.format, &rollout);
@@ -298,19 +290,13 @@ int update_run_rollouts(struct cli *cli, const void *args, struct param_strs ope
 
 int update_run_abort(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const struct update_args *want = args;
     const struct update_abort request = { operands.p[0], fleet_user(cli->arena) };
     struct update_aborted reply = { .error = "" };
-    struct fleet *fleet;
     struct err err;
-    int result;
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = ask_master(fleet, SUBJECT_UPDATE_ABORT, &update_abort_type, &request,
-                        &update_aborted_type, &reply, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    (void)args;
+    if (ask_master(cli->fleet, SUBJECT_UPDATE_ABORT, &update_abort_type, &request,
+                   &update_aborted_type, &reply, &err) < 0)
         return cli_err(cli, &err);
     if (reply.error[0])
         return cli_error(cli, "%s", reply.error);
@@ -370,16 +356,10 @@ int update_run_status(struct cli *cli, const void *args, struct param_strs opera
 {
     const struct update_args *want = args;
     struct node_list nodes = { .arena = cli->arena };
-    struct fleet *fleet;
     struct err err;
-    int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_bucket_each(fleet, STORE_UPDATE_STATUS, NULL, on_node, &nodes, &err);
-    fleet_close(fleet);
-    if (result < 0)
+    if (fleet_bucket_each(cli->fleet, STORE_UPDATE_STATUS, NULL, on_node, &nodes, &err) < 0)
         return cli_err(cli, &err);
     if (nodes.list.n > 0)
         qsort(nodes.list.p, nodes.list.n, sizeof(nodes.list.p[0]), compare_nodes);
@@ -425,20 +405,15 @@ int update_run_rollback(struct cli *cli, const void *args, struct param_strs ope
 {
     const struct update_args *want = args;
     struct update_response response;
-    struct fleet *fleet;
     struct err err;
-    int result;
+    int result = send_rollback(cli->fleet, want, operands.p[0], &response, &err);
 
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = send_rollback(fleet, want, operands.p[0], &response, &err);
     if (result == 0 && strcmp(response.status, UPDATE_OK) != 0)
         result = err_set(&err, ERR_INVALID, "'%s': %s", operands.p[0], response.error);
     fleet_audit(
-        cli, fleet, AUDIT_UPDATE_ROLLBACK,
+        cli, cli->fleet, AUDIT_UPDATE_ROLLBACK,
         arena_printf(cli->arena, "%s %s", update_component_name(want->component), operands.p[0]),
         result < 0 ? &err : NULL);
-    fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
     printf("%s: %s\n", operands.p[0],

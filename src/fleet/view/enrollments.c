@@ -75,34 +75,26 @@ bool fleet_enrollments_lists(const struct fleet_enrollments *enrollments,
 
 /* --- showing ------------------------------------------------------------------------ */
 
+static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+{
+    value_map_set(arena, map, value_text(key), value_text(text ? text : ""));
+}
+
 const char *fleet_enrollment_time(struct arena *arena, struct value_time time)
 {
     return time.seconds == 0 ? "" : time_text(arena, time);
 }
 
-const char *const fleet_enrollment_keys[FLEET_ENROLLMENT_COLUMNS] = {
-    "id", "peel_id", "hostname", "source", "state", "trust", "created"
-};
-
-void fleet_enrollment_row(struct arena *arena, const struct enrollment *record,
-                          const char *row[static FLEET_ENROLLMENT_COLUMNS])
-{
-    row[0] = record->id;
-    row[1] = peel_id_name(arena, record->peel_id);
-    row[2] = record->hostname ? record->hostname : "";
-    row[3] = record->remote_addr ? record->remote_addr : "";
-    row[4] = enrollment_state_name(record->state);
-    row[5] = admission_trust(record);
-    row[6] = fleet_enrollment_time(arena, record->created_at);
-}
-
 struct value fleet_enrollment_value(struct arena *arena, const struct enrollment *record)
 {
-    struct value_map *map = value_map_new(arena, FLEET_ENROLLMENT_COLUMNS);
-    const char *row[FLEET_ENROLLMENT_COLUMNS];
+    struct value_map *map = value_map_new(arena, 7);
 
-    fleet_enrollment_row(arena, record, row);
-    for (size_t i = 0; i < FLEET_ENROLLMENT_COLUMNS; i++)
-        value_map_set(arena, map, value_text(fleet_enrollment_keys[i]), value_text(row[i]));
+    set_text(arena, map, "id", record->id);
+    set_text(arena, map, "peel_id", peel_id_name(arena, record->peel_id));
+    set_text(arena, map, "hostname", record->hostname);
+    set_text(arena, map, "source", record->remote_addr);
+    set_text(arena, map, "state", enrollment_state_name(record->state));
+    set_text(arena, map, "trust", admission_trust(record));
+    set_text(arena, map, "created", fleet_enrollment_time(arena, record->created_at));
     return value_map(map);
 }

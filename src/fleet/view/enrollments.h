@@ -46,12 +46,7 @@ const char *fleet_enrollments_states(struct arena *arena);
 bool fleet_enrollments_lists(const struct fleet_enrollments *enrollments,
                              const struct enrollment *record, const char *state);
 
-#define FLEET_ENROLLMENT_COLUMNS 7
 /* id, peel_id, hostname, source, state, trust, created. */
-extern const char *const fleet_enrollment_keys[FLEET_ENROLLMENT_COLUMNS];
-void fleet_enrollment_row(struct arena *arena, const struct enrollment *record,
-                          const char *row[static FLEET_ENROLLMENT_COLUMNS]);
-/* The row as a map. */
 struct value fleet_enrollment_value(struct arena *arena, const struct enrollment *record);
 /* "": not set. */
 const char *fleet_enrollment_time(struct arena *arena, struct value_time time);

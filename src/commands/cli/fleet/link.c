@@ -553,26 +553,3 @@ int fleet_print(struct cli *cli, enum fleet_format format, const struct value *r
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     return CLI_OK;
 }
-
-int fleet_print_rows(struct cli *cli, enum fleet_format format, const struct table *table,
-                     struct value_list *values)
-{
-    const struct value all = value_list(values);
-
-    return format == FLEET_TEXT ? table_print(table) : fleet_print(cli, format, &all);
-}
-
-int fleet_print_table(struct cli *cli, enum fleet_format format, const struct table *table,
-                      const char *const *keys)
-{
-    struct value_list *list = value_list_new(cli->arena, table->rows.n);
-
-    VEC_EACH (&table->rows, row) {
-        struct value_map *map = value_map_new(cli->arena, table->columns);
-
-        for (size_t i = 0; i < table->columns; i++)
-            value_map_set(cli->arena, map, value_text(keys[i]), value_text((*row)[i]));
-        value_list_push(cli->arena, list, value_map(map));
-    }
-    return fleet_print_rows(cli, format, table, list);
-}

@@ -148,11 +148,5 @@ const char *fleet_user(struct arena *arena);
 
 /* A result as JSON or YAML on standard output. Returns the exit status. */
 int fleet_print(struct cli *cli, enum fleet_format format, const struct value *result);
-/* The table for people, or the same rows as values. */
-int fleet_print_rows(struct cli *cli, enum fleet_format format, const struct table *table,
-                     struct value_list *values);
-/* The same, where the values are the cells under other names: one key for each head. */
-int fleet_print_table(struct cli *cli, enum fleet_format format, const struct table *table,
-                      const char *const *keys);
 
 #endif

@@ -11,7 +11,7 @@
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/enroll/pause.h"
 #include "commands/cli/fleet/link.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "fleet/enroll/admission.h"
 #include "fleet/enroll/registry.h"
 #include "fleet/view/enrollments.h"
@@ -133,18 +133,25 @@ static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, s
 
 /* --- printing ----------------------------------------------------------------------- */
 
-static const char *const list_heads[] = { "ID",    "PEEL ID", "HOSTNAME", "SOURCE",
-                                          "STATE", "TRUST",   "CREATED" };
+static const struct fleet_column list_columns[] = {
+    FLEET_COLUMN("ID", "id"),
+    FLEET_COLUMN("PEEL ID", "peel_id"),
+    FLEET_COLUMN("HOSTNAME", "hostname"),
+    FLEET_COLUMN("SOURCE", "source"),
+    FLEET_COLUMN("STATE", "state"),
+    FLEET_COLUMN("TRUST", "trust"),
+    FLEET_COLUMN("CREATED", "created"),
+};
 
 static int print_list(struct cli *cli, enum fleet_format format, const struct listing *listing,
                       const char *state)
 {
-    struct table table = TABLE_INIT(cli->arena, list_heads);
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
 
     VEC_EACH (&listing->all.records, record)
         if (fleet_enrollments_lists(&listing->all, record, state))
-            fleet_enrollment_row(cli->arena, record, table_add(&table));
-    return fleet_print_table(cli, format, &table, fleet_enrollment_keys);
+            fleet_list_add(&list, fleet_enrollment_value(cli->arena, record), record);
+    return fleet_list_print(cli, format, &list);
 }
 
 static int check_state(struct cli *cli, const void *args, struct param_strs operands)

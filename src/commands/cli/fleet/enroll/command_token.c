@@ -9,7 +9,7 @@
 #include "commands/cli/fleet/audit.h"
 #include "commands/cli/fleet/link.h"
 #include "commands/cli/fleet/enroll/join_token.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "core/data/time_text.h"
 #include "core/sys/clock.h"
 #include "core/sys/hostnames.h"
@@ -82,30 +82,28 @@ static int run_make(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- list --------------------------------------------------------------------------- */
 
-static const char *const list_keys[] = {
-    "id", "state", "created", "expires", "created_by", "peels"
+static const struct fleet_column list_columns[] = {
+    FLEET_COLUMN("ID", "id"),
+    FLEET_COLUMN("STATE", "state"),
+    FLEET_COLUMN("CREATED", "created"),
+    FLEET_COLUMN("EXPIRES", "expires"),
+    FLEET_COLUMN("CREATED BY", "created_by"),
+    FLEET_COLUMN("PEELS", "peels"),
 };
-static const char *const list_heads[] = {
-    "ID", "STATE", "CREATED", "EXPIRES", "CREATED BY", "PEELS"
-};
 
-static void fill_row(struct arena *arena, const struct token_record *record, const char **row)
+static int print_list(struct cli *cli, enum fleet_format format,
+                      const struct join_token_list *tokens)
 {
-    row[0] = record->id;
-    row[1] = join_token_is_expired(record) ? "expired" : "valid";
-    row[2] = time_text(arena, record->created_at);
-    row[3] = time_text(arena, record->expires_at);
-    row[4] = record->created_by;
-    row[5] = record->peels[0] ? record->peels : "*";
-}
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
 
-static int print_list(struct cli *cli, enum fleet_format format, const struct join_token_list *list)
-{
-    struct table table = TABLE_INIT(cli->arena, list_heads);
-
-    VEC_EACH (&list->tokens, record)
-        fill_row(cli->arena, record, table_add(&table));
-    return fleet_print_table(cli, format, &table, list_keys);
+    VEC_EACH (&tokens->tokens, record)
+        fleet_list_add_texts(
+            &list,
+            (const char *[]){ record->id, join_token_is_expired(record) ? "expired" : "valid",
+                              time_text(cli->arena, record->created_at),
+                              time_text(cli->arena, record->expires_at), record->created_by,
+                              record->peels[0] ? record->peels : "*" });
+    return fleet_list_print(cli, format, &list);
 }
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)

@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 #include "commands/cli/shared/command.h"
 #include "commands/cli/fleet/bucket.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "core/data/time_text.h"
 #include "fleet/view/approvals.h"
 #include "fleet/nats/conn.h"
@@ -64,29 +64,26 @@ static void add_approval(void *self, const struct nats_kv_entry *entry)
     fleet_approvals_take(self, entry->value);
 }
 
+static const struct fleet_column approval_columns[] = {
+    FLEET_COLUMN("JID", "jid"),
+    FLEET_COLUMN("STATE", "state"),
+    FLEET_COLUMN("ASKED BY", "asked_by"),
+    FLEET_COLUMN("ASKED", "asked"),
+    FLEET_COLUMN("FUNCTION", "function"),
+    FLEET_COLUMN("TARGET", "target"),
+    FLEET_COLUMN("DECIDED BY", "decided_by", .empty = "-"),
+};
+
 int job_print_approvals(struct cli *cli, struct fleet *fleet, enum fleet_format format)
 {
-    static const char *const heads[] = { "JID",      "STATE",  "ASKED BY",  "ASKED",
-                                         "FUNCTION", "TARGET", "DECIDED BY" };
-    struct fleet_approvals listing = { .arena = cli->arena };
-    struct value_list *values = value_list_new(cli->arena, 8);
-    struct table table = TABLE_INIT(cli->arena, heads);
+    struct fleet_approvals approvals = { .arena = cli->arena };
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, approval_columns);
     struct err err;
 
-    if (fleet_bucket_each(fleet, STORE_APPROVALS, NULL, add_approval, &listing, &err) < 0)
+    if (fleet_bucket_each(fleet, STORE_APPROVALS, NULL, add_approval, &approvals, &err) < 0)
         return cli_err(cli, &err);
-    fleet_approvals_sort(&listing);
-    VEC_EACH (&listing.list, approval) {
-        const char **row = table_add(&table);
-
-        row[0] = approval->jid;
-        row[1] = approval_state_name(approval->state);
-        row[2] = approval->asked_by;
-        row[3] = time_text(cli->arena, approval->asked);
-        row[4] = approval->job.function;
-        row[5] = approval->job.target_expr;
-        row[6] = approval->decided_by[0] ? approval->decided_by : "-";
-        value_list_push(cli->arena, values, fleet_approval_value(cli->arena, approval));
-    }
-    return fleet_print_rows(cli, format, &table, values);
+    fleet_approvals_sort(&approvals);
+    VEC_EACH (&approvals.list, approval)
+        fleet_list_add(&list, fleet_approval_value(cli->arena, approval), approval);
+    return fleet_list_print(cli, format, &list);
 }

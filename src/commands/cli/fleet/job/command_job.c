@@ -11,7 +11,7 @@
 #include "commands/cli/fleet/run.h"
 #include "commands/cli/fleet/job/approval.h"
 #include "commands/cli/fleet/job/listing.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "fleet/nats/conn.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/job_cancel.h"
@@ -91,43 +91,33 @@ static int run_active(struct cli *cli, const void *args, struct param_strs opera
 
 /* --- show --------------------------------------------------------------------------- */
 
-static void print_returns(struct cli *cli, const struct fleet_answers *answers)
+static const char *print_success(struct arena *arena, const void *record)
 {
-    static const char *const heads[] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-
-    for (size_t i = 0; i < answers->count; i++) {
-        AUTO_BUF struct buf duration = BUF_INIT(64);
-        const struct fleet_answer *answer = &answers->list[i];
-        const char **row;
-
-        if (!answer->has_come)
-            continue;
-        row = table_add(&table);
-        row[0] = peel_id_name(cli->arena, answer->peel);
-        row[1] = fleet_answer_status(answer);
-        row[2] = answer->success ? "true" : "false";
-        number_print_duration(answer->duration, &duration);
-        row[3] = buf_copy(&duration, cli->arena).p;
-    }
-    (void)table_print(&table);
+    (void)arena;
+    return value_get_bool(record, "success") ? "true" : "false";
 }
 
-static struct value returns_value(struct arena *arena, const struct fleet_answers *answers)
+static const char *print_duration(struct arena *arena, const void *record)
 {
-    struct value_list *list = value_list_new(arena, answers->count);
+    AUTO_BUF struct buf text = BUF_INIT(64);
 
-    for (size_t i = 0; i < answers->count; i++)
-        if (answers->list[i].has_come)
-            value_list_push(arena, list, fleet_answer_summary(arena, &answers->list[i]));
-    return value_list(list);
+    number_print_duration(value_get_int(record, "duration", 0), &text);
+    return buf_copy(&text, arena).p;
 }
+
+static const struct fleet_column return_columns[] = {
+    FLEET_COLUMN("PEEL", "peel_id"),
+    FLEET_COLUMN("STATUS", "status"),
+    FLEET_COLUMN("SUCCESS", NULL, .cell = print_success),
+    FLEET_COLUMN("DURATION", NULL, .cell = print_duration),
+};
 
 static int run_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
     const char *jid = operands.p[0];
     struct fleet_answers answers;
+    struct fleet_list returns = FLEET_LIST_INIT(cli->arena, return_columns);
     struct value_map *map;
     struct value whole, one, queued;
     struct job job;
@@ -140,16 +130,18 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
         job_read_queued(cli->fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
     one = fleet_job_value(cli->arena, &job, &queued);
+    for (size_t i = 0; i < answers.count; i++)
+        if (answers.list[i].has_come)
+            fleet_list_add(&returns, fleet_answer_summary(cli->arena, &answers.list[i]), NULL);
     if (want->fleet.format == FLEET_TEXT) {
         if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
             return CLI_ERROR;
         (void)printf("\nReturns:\n");
-        print_returns(cli, &answers);
-        return CLI_OK;
+        return fleet_list_print_table(&returns);
     }
     map = value_map_new(cli->arena, 2);
     value_map_set(cli->arena, map, value_text("job"), one);
-    value_map_set(cli->arena, map, value_text("returns"), returns_value(cli->arena, &answers));
+    value_map_set(cli->arena, map, value_text("returns"), fleet_list_value(&returns));
     whole = value_map(map);
     return fleet_print(cli, want->fleet.format, &whole);
 }

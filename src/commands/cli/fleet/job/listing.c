@@ -11,7 +11,7 @@
 #include "commands/cli/fleet/answers.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/job.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "fleet/wire/peel_id.h"
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -57,75 +57,49 @@ static int read_jobs(struct fleet *fleet, const struct job_filter *filter, struc
 
 /* --- printing ----------------------------------------------------------------------- */
 
-static const char *or_dash(const char *text)
+static const char *print_names(struct arena *arena, const void *record)
 {
-    return text && text[0] ? text : "-";
+    return arena_printf(arena, "[%s]", fleet_list_join(arena, value_get(record, "targets")));
 }
 
-static const char *print_targets(struct arena *arena, const struct job *job)
+static const char *print_target(struct arena *arena, const void *record)
 {
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char *expr = value_get_text(record, "target_expr");
 
-    buf_add_char(&out, '[');
-    for (size_t i = 0; i < job->targets.n; i++)
-        buf_printf(&out, "%s%s", i ? " " : "", peel_id_name(arena, job->targets.p[i]));
-    buf_add_char(&out, ']');
-    return buf_copy(&out, arena).p;
+    return expr && expr[0] ? expr : print_names(arena, record);
 }
 
-static const char *print_state(struct arena *arena, const struct job *job,
-                               const struct value *queued)
+static const char *print_status(struct arena *arena, const void *record)
 {
-    const char *name = job_status_name(job->status);
+    const struct value *queued = value_get(record, "queued");
+    const char *name = value_get_text(record, "status");
 
-    return queued->list->count > 0
-               ? arena_printf(arena, "%s, %zu queued", name, queued->list->count)
-               : name;
+    return queued ? arena_printf(arena, "%s, %zu queued", name, queued->list->count) : name;
 }
 
-/* How a list of jobs is shown as text. */
-#define COLUMNS 6
-struct job_heads {
-    const char *heads[COLUMNS];
-    bool has_names; /* of the targets, not the expression */
-    const char *none;
+#define JOB_COLUMNS(target, print, status)                                                         \
+    FLEET_COLUMN("JID", "jid"), FLEET_COLUMN("FUNCTION", "function", .empty = "-"),                \
+        FLEET_COLUMN(target, NULL, .cell = (print)),                                               \
+        FLEET_COLUMN(status, NULL, .cell = print_status),                                          \
+        FLEET_COLUMN("USER", "user", .empty = "-"), FLEET_COLUMN("OWNER", "owner", .empty = "-")
+
+static const struct fleet_column list_columns[] = {
+    JOB_COLUMNS("TARGET", print_target, "STATE"),
 };
 
-static const struct job_heads list_table = {
-    .heads = { "JID", "FUNCTION", "TARGET", "STATE", "USER", "OWNER" },
-    .none = "No jobs found.",
-};
-
-static const struct job_heads active_table = {
-    .heads = { "JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER" },
-    .has_names = true,
-    .none = "No active jobs.",
+static const struct fleet_column active_columns[] = {
+    JOB_COLUMNS("TARGETS", print_names, "STATUS"),
 };
 
 static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,
-                      const struct job_heads *how)
+                      struct fleet_list *list, const char *none)
 {
-    struct table table = { .arena = cli->arena, .heads = how->heads, .columns = COLUMNS };
-    struct value_list *list = value_list_new(cli->arena, jobs->list.n);
-
-    for (size_t i = 0; i < jobs->list.n; i++) {
-        const struct job *job = &jobs->list.p[i];
-        const bool has_expr = job->target_expr[0] && !how->has_names;
-        const char **row = table_add(&table);
-
-        row[0] = job->jid;
-        row[1] = or_dash(job->function);
-        row[2] = has_expr ? job->target_expr : print_targets(cli->arena, job);
-        row[3] = print_state(cli->arena, job, &jobs->queued[i]);
-        row[4] = or_dash(job->user);
-        row[5] = or_dash(job->owner);
-        value_list_push(cli->arena, list, fleet_job_value(cli->arena, job, &jobs->queued[i]));
-    }
-    if (format == FLEET_TEXT && jobs->list.n == 0) {
-        (void)printf("%s\n", how->none);
-        return CLI_OK;
-    }
-    return fleet_print_rows(cli, format, &table, list);
+    for (size_t i = 0; i < jobs->list.n; i++)
+        fleet_list_add(list, fleet_job_value(cli->arena, &jobs->list.p[i], &jobs->queued[i]), NULL);
+    if (format != FLEET_TEXT || jobs->list.n > 0)
+        return fleet_list_print(cli, format, list);
+    (void)printf("%s\n", none);
+    return CLI_OK;
 }
 
 /* --- list, active ------------------------------------------------------------------- */
@@ -170,12 +144,13 @@ static int read_all_queued(struct fleet *fleet, struct jobs *jobs, struct err *e
 int job_listing_print(struct cli *cli, struct fleet *fleet, const struct job_filter *filter,
                       enum fleet_format format)
 {
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
     struct jobs chosen;
     struct err err;
 
     if (read_jobs(fleet, filter, &chosen, &err) < 0 || read_all_queued(fleet, &chosen, &err) < 0)
         return cli_err(cli, &err);
-    return print_jobs(cli, format, &chosen, &list_table);
+    return print_jobs(cli, format, &chosen, &list, "No jobs found.");
 }
 
 static void add_active_jid(void *self, const struct nats_kv_entry *entry)
@@ -214,10 +189,11 @@ static int read_active(struct fleet *fleet, struct jobs *ret_jobs, struct err *e
 
 int job_listing_print_active(struct cli *cli, struct fleet *fleet, enum fleet_format format)
 {
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, active_columns);
     struct jobs jobs;
     struct err err;
 
     if (read_active(fleet, &jobs, &err) < 0 || read_all_queued(fleet, &jobs, &err) < 0)
         return cli_err(cli, &err);
-    return print_jobs(cli, format, &jobs, &active_table);
+    return print_jobs(cli, format, &jobs, &list, "No active jobs.");
 }

@@ -11,7 +11,7 @@
 #include "commands/cli/fleet/job.h"
 #include "commands/cli/fleet/link.h"
 #include "commands/cli/fleet/operator/operator_book.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "core/data/time_text.h"
 #include "fleet/nats/conn.h"
 #include "core/sys/clock.h"
@@ -314,15 +314,6 @@ static int run_set(struct cli *cli, const void *args, struct param_strs operands
 
 /* --- list and show -------------------------------------------------------------------- */
 
-static const char *join_texts(struct arena *arena, const struct param_strs *texts)
-{
-    const char *joined = NULL;
-
-    for (size_t i = 0; i < texts->n; i++)
-        joined = joined ? arena_printf(arena, "%s %s", joined, texts->p[i]) : texts->p[i];
-    return joined ? joined : "-";
-}
-
 static struct value texts_value(struct arena *arena, const struct param_strs *texts)
 {
     struct value_list *list = value_list_new(arena, texts->n);
@@ -371,39 +362,29 @@ static struct value describe(struct arena *arena, const struct operator_policy *
     return value_map(map);
 }
 
-static int print_list(struct cli *cli, enum fleet_format format, const struct operator_book *book)
-{
-    static const char *const heads[] = { "NAME",      "ROLE",      "STATE",  "TARGET",
-                                         "FUNCTIONS", "APPROVALS", "EXPIRES" };
-    struct value_list *values = value_list_new(cli->arena, book->list.n);
-    struct table table = TABLE_INIT(cli->arena, heads);
-
-    VEC_EACH (&book->list, policy) {
-        const struct value_time end = operator_book_end(policy);
-        const char **row = table_add(&table);
-
-        row[0] = policy->name;
-        row[1] = operator_role_name(policy->role);
-        row[2] = operator_book_state(policy, bus_time_seconds());
-        row[3] = policy->target[0] ? policy->target : "-";
-        row[4] = join_texts(cli->arena, &policy->functions);
-        row[5] = join_texts(cli->arena, &policy->approvals);
-        row[6] = end.seconds ? time_text(cli->arena, end) : "-";
-        value_list_push(cli->arena, values, describe(cli->arena, policy));
-    }
-    return fleet_print_rows(cli, format, &table, values);
-}
+static const struct fleet_column list_columns[] = {
+    FLEET_COLUMN("NAME", "name"),
+    FLEET_COLUMN("ROLE", "role"),
+    FLEET_COLUMN("STATE", "state"),
+    FLEET_COLUMN("TARGET", "target", .empty = "-"),
+    FLEET_COLUMN("FUNCTIONS", "functions", .empty = "-"),
+    FLEET_COLUMN("APPROVALS", "approvals", .empty = "-"),
+    FLEET_COLUMN("EXPIRES", "expires", .empty = "-"),
+};
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
     struct operator_book book;
     struct err err;
 
     (void)operands;
-    return operator_book_read(cli->fleet, &book, &err) < 0
-               ? cli_err(cli, &err)
-               : print_list(cli, want->fleet.format, &book);
+    if (operator_book_read(cli->fleet, &book, &err) < 0)
+        return cli_err(cli, &err);
+    VEC_EACH (&book.list, policy)
+        fleet_list_add(&list, describe(cli->arena, policy), policy);
+    return fleet_list_print(cli, want->fleet.format, &list);
 }
 
 static int run_show(struct cli *cli, const void *args, struct param_strs operands)

@@ -12,7 +12,7 @@
 #include "commands/cli/fleet/runs.h"
 #include "commands/cli/fleet/peel/delete.h"
 #include "commands/cli/fleet/peel/starter.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "core/data/msgpack.h"
 #include "core/data/time_text.h"
 #include "core/data/value.h"
@@ -52,47 +52,26 @@ static const struct param init_options[] = {
 };
 /* clang-format on */
 
-static const char *print_time(struct arena *arena, int64_t seconds)
+static const char *print_drift(struct arena *arena, const void *record)
 {
-    return seconds <= 0 ? "-" : time_text(arena, (struct value_time){ seconds, 0 });
+    return fleet_peel_describe_drift(arena, record);
 }
 
-static int print_text(struct cli *cli, const struct fleet_peels *peels, int64_t now)
-{
-    static const char *const heads[] = { "PEEL ID",   "OS",        "ARCH", "ONLINE",
-                                         "LAST-SEEN", "CONVERGED", "DRIFT" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-
-    VEC_EACH (&peels->list, item) {
-        const struct fleet_peel *peel = *item;
-        const char **row = table_add(&table);
-
-        row[0] = peel->name;
-        row[1] = peel->os;
-        row[2] = peel->arch;
-        row[3] = fleet_peel_is_online(peel, now) ? "yes" : "no";
-        row[4] = print_time(cli->arena, peel->last_seen / CLOCK_SECOND);
-        row[5] = print_time(cli->arena, peel->has_run ? peel->run.converged.seconds : 0);
-        row[6] = fleet_peel_describe_drift(cli->arena, peel);
-    }
-    return table_print(&table);
-}
-
-static int print_value(struct cli *cli, enum fleet_format format, const struct fleet_peels *peels,
-                       int64_t now)
-{
-    struct value_list *list = value_list_new(cli->arena, peels->list.n);
-    const struct value all = value_list(list);
-
-    VEC_EACH (&peels->list, peel)
-        value_list_push(cli->arena, list, fleet_peel_value(cli->arena, *peel, now));
-    return fleet_print(cli, format, &all);
-}
+static const struct fleet_column list_columns[] = {
+    FLEET_COLUMN("PEEL ID", "peel_id"),
+    FLEET_COLUMN("OS", "os"),
+    FLEET_COLUMN("ARCH", "arch"),
+    FLEET_COLUMN("ONLINE", "online"),
+    FLEET_COLUMN("LAST-SEEN", "last_seen", .empty = "-"),
+    FLEET_COLUMN("CONVERGED", "converged", .empty = "-"),
+    FLEET_COLUMN("DRIFT", NULL, .cell = print_drift),
+};
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct peel_args *want = args;
     struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
     int64_t now;
     struct err err;
 
@@ -101,9 +80,9 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
         fleet_runs_fill(cli->fleet, &peels, &err) < 0)
         return cli_err(cli, &err);
     now = bus_time();
-    if (want->fleet.format != FLEET_TEXT)
-        return print_value(cli, want->fleet.format, &peels, now);
-    return print_text(cli, &peels, now);
+    VEC_EACH (&peels.list, peel)
+        fleet_list_add(&list, fleet_peel_value(cli->arena, *peel, now), *peel);
+    return fleet_list_print(cli, want->fleet.format, &list);
 }
 
 static const struct command peel_commands[] = {

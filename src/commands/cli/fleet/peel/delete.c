@@ -10,7 +10,7 @@
 #include "fleet/bus/bus_time.h"
 #include "commands/cli/shared/columns.h"
 #include "commands/cli/fleet/peels.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "core/data/time_text.h"
 #include "fleet/nats/conn.h"
 #include "core/sys/clock.h"
@@ -192,17 +192,18 @@ static struct absent find_absent(struct arena *arena, const struct fleet_peels *
 
 static int print_absent(struct cli *cli, enum fleet_format format, const struct absent *absent)
 {
-    static const char *const keys[] = { "peel_id", "last_seen" };
-    static const char *const heads[] = { "PEEL ID", "LAST-SEEN" };
-    struct table table = TABLE_INIT(cli->arena, heads);
+    static const struct fleet_column columns[] = {
+        FLEET_COLUMN("PEEL ID", "peel_id"),
+        FLEET_COLUMN("LAST-SEEN", "last_seen"),
+    };
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, columns);
 
     VEC_EACH (&absent->list, peel) {
-        const char **row = table_add(&table);
+        const struct value_time seen = { (*peel)->last_seen / CLOCK_SECOND, 0 };
 
-        row[0] = (*peel)->name;
-        row[1] = time_text(cli->arena, (struct value_time){ (*peel)->last_seen / CLOCK_SECOND, 0 });
+        fleet_list_add_texts(&list, (const char *[]){ (*peel)->name, time_text(cli->arena, seen) });
     }
-    return fleet_print_table(cli, format, &table, keys);
+    return fleet_list_print(cli, format, &list);
 }
 
 static int delete_absent(struct cli *cli, struct fleet *fleet, const struct peel_delete_args *want,

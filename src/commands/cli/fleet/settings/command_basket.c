@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/bucket.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "core/data/json.h"
 #include "core/data/record.h"
 #include "fleet/nats/conn.h"
@@ -52,8 +52,9 @@ static int ask_masters(struct cli *cli, const struct fleet_options *options,
     return ret->err[0] ? cli_error(cli, "%s", ret->err) : CLI_OK;
 }
 
-static const char *show_value(struct arena *arena, const struct value *v)
+static const char *print_shared(struct arena *arena, const void *record)
 {
+    const struct value *v = value_get(record, "value");
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct err err;
 
@@ -64,44 +65,35 @@ static const char *show_value(struct arena *arena, const struct value *v)
     return json_print(&text, v, JSON_STYLE_TEXT, &err) < 0 ? "?" : buf_copy(&text, arena).p;
 }
 
-static int print_rows(struct cli *cli, const struct question_resolved *answer)
+static const struct fleet_column get_columns[] = {
+    FLEET_COLUMN("PEEL", "peel_id"),
+    FLEET_COLUMN("VALUE", NULL, .cell = print_shared),
+};
+
+/* No `value`: the peel shares nothing under that name. */
+static int print_baskets(struct cli *cli, enum fleet_format format,
+                         const struct question_resolved *answer)
 {
-    static const char *const heads[] = { "PEEL", "VALUE" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-
-    for (size_t i = 0; i < answer->peels.n; i++) {
-        const char **row = table_add(&table);
-
-        row[0] = peel_id_name(cli->arena, answer->peels.p[i]);
-        row[1] = show_value(cli->arena, value_get(&answer->basket, answer->peels.p[i]));
-    }
-    return table_print(&table);
-}
-
-/* A list of peel_id and value; no value: it shares nothing under that name. */
-static struct value make_list(struct arena *arena, const struct question_resolved *answer)
-{
-    struct value_list *list = value_list_new(arena, answer->peels.n);
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, get_columns);
 
     for (size_t i = 0; i < answer->peels.n; i++) {
         const struct value *v = value_get(&answer->basket, answer->peels.p[i]);
-        struct value_map *item = value_map_new(arena, 2);
+        struct value_map *map = value_map_new(cli->arena, 2);
 
-        value_map_set(arena, item, value_text("peel_id"),
-                      value_text(peel_id_name(arena, answer->peels.p[i])));
+        value_map_set(cli->arena, map, value_text("peel_id"),
+                      value_text(peel_id_name(cli->arena, answer->peels.p[i])));
         if (v)
-            value_map_set(arena, item, value_text("value"), *v);
-        value_list_push(arena, list, value_map(item));
+            value_map_set(cli->arena, map, value_text("value"), *v);
+        fleet_list_add(&list, value_map(map), NULL);
     }
-    return value_list(list);
+    return fleet_list_print(cli, format, &list);
 }
 
 static int run_get(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct basket_args *want = args;
     struct question_resolved answer = { 0 };
-    int status = ask_masters(cli, &want->fleet, operands, &answer);
-    struct value list;
+    const int status = ask_masters(cli, &want->fleet, operands, &answer);
 
     if (status != CLI_OK)
         return status;
@@ -109,10 +101,7 @@ static int run_get(struct cli *cli, const void *args, struct param_strs operands
         (void)fprintf(stderr, "No peels matched the target expression.\n");
         return FLEET_NO_TARGET;
     }
-    if (want->fleet.format == FLEET_TEXT)
-        return print_rows(cli, &answer);
-    list = make_list(cli->arena, &answer);
-    return fleet_print(cli, want->fleet.format, &list);
+    return print_baskets(cli, want->fleet.format, &answer);
 }
 
 /* --- list ----------------------------------------------------------------------------- */

@@ -194,7 +194,7 @@ static int print_machines(struct cli *cli, const struct ssh_args *args,
                           const struct ssh_machines *machines)
 {
     static const char *const heads[] = { "MACHINE", "HOST" };
-    struct value_list *list = value_list_new(cli->arena, machines->list.n);
+    const struct value names = value_list(value_list_new(cli->arena, machines->list.n));
     struct table table = TABLE_INIT(cli->arena, heads);
 
     VEC_EACH (&machines->list, machine) {
@@ -202,9 +202,10 @@ static int print_machines(struct cli *cli, const struct ssh_args *args,
 
         row[0] = machine->name;
         row[1] = machine->host;
-        value_list_push(cli->arena, list, value_text(machine->name));
+        value_list_push(cli->arena, names.list, value_text(machine->name));
     }
-    return fleet_print_rows(cli, args->format, &table, list);
+    return args->format == FLEET_TEXT ? table_print(&table)
+                                      : fleet_print(cli, args->format, &names);
 }
 
 static int read_request(struct cli *cli, const struct ssh_args *args, struct param_strs operands,

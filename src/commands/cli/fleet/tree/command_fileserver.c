@@ -8,7 +8,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/number.h"
-#include "commands/cli/shared/columns.h"
+#include "commands/cli/fleet/list.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/tree/fileserver_canary.h"
 #include "commands/cli/fleet/bucket.h"
@@ -43,31 +43,34 @@ static const struct param status_options[] = {
 };
 /* clang-format on */
 
+static const char *print_outcome(struct arena *arena, const void *record)
+{
+    const struct fileset_outcome *set = record;
+
+    return set->err[0]        ? set->err
+           : !set->skipped[0] ? set->note
+           : !set->note[0]    ? set->skipped
+                              : arena_printf(arena, "%s: %s", set->skipped, set->note);
+}
+
+static const struct fleet_column update_columns[] = {
+    FLEET_COLUMN("SET", "name"),
+    FLEET_COLUMN("FILES", "files"),
+    FLEET_COLUMN("CHANGED", "changed"),
+    FLEET_COLUMN("NOTE", NULL, .cell = print_outcome),
+};
+
 static int print_outcomes(struct cli *cli, const struct fileset_update_reply *reply)
 {
-    enum { COLUMNS = 4 };
-    static const char *const heads[COLUMNS] = { "SET", "FILES", "CHANGED", "NOTE" };
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (reply->sets.list.n + 1) * COLUMNS);
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, update_columns);
     int status = CLI_OK;
-    size_t rows = 1;
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&reply->sets.list, set) {
-        const char **row = &cells[rows++ * COLUMNS];
-
-        row[0] = set->name;
-        row[1] = arena_printf(cli->arena, "%d", set->files);
-        row[2] = set->changed ? "yes" : "no";
-        row[3] = set->err[0]        ? set->err
-                 : !set->skipped[0] ? set->note
-                 : !set->note[0]    ? set->skipped
-                                    : arena_printf(cli->arena, "%s: %s", set->skipped, set->note);
+        fleet_list_add(&list, record_value(cli->arena, &fileset_outcome_type, set), set);
         if (set->err[0])
             status = CLI_ERROR;
     }
-    columns_print(&out, cells, COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    (void)fleet_list_print_table(&list);
     return status;
 }
 
@@ -207,16 +210,17 @@ static int read_history(struct cli *cli, const struct fileserver_args *want,
     return CLI_OK;
 }
 
-static const char *print_seconds(struct arena *arena, int64_t seconds)
+static const char *print_published(struct arena *arena, const void *record)
 {
-    AUTO_BUF struct buf text = BUF_INIT(64);
+    const struct fileset_revision *revision = record;
 
-    time_print(&text, (struct value_time){ seconds, 0 });
-    return arena_strdup(arena, buf_text(&text));
+    return time_text(arena, (struct value_time){ revision->time_unix, 0 });
 }
 
-static const char *note_of(struct arena *arena, const struct fileset_revision *revision)
+static const char *print_note(struct arena *arena, const void *record)
 {
+    const struct fileset_revision *revision = record;
+
     if (revision->restored)
         return arena_printf(arena, "rollback to %" PRIu64 " by %s", revision->restored,
                             revision->operator);
@@ -224,33 +228,17 @@ static const char *note_of(struct arena *arena, const struct fileset_revision *r
                              : "";
 }
 
-static void print_revisions(struct cli *cli, const struct revisions *revisions)
-{
-    enum { COLUMNS = 9 };
-    static const char *const heads[COLUMNS] = { "REVISION", "TREE",    "PUBLISHED",
-                                                "MASTER",   "FILES",   "ADDED",
-                                                "CHANGED",  "REMOVED", "NOTE" };
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (revisions->list.n + 1) * COLUMNS);
-    size_t rows = 1;
-
-    memcpy(cells, heads, sizeof(heads));
-    VEC_EACH (&revisions->list, revision) {
-        const char **row = &cells[rows++ * COLUMNS];
-        const uint64_t counts[] = { revision->files, revision->added, revision->changed,
-                                    revision->removed };
-
-        row[0] = arena_printf(cli->arena, "%" PRIu64, revision->revision);
-        row[1] = revision->tree;
-        row[2] = print_seconds(cli->arena, revision->time_unix);
-        row[3] = revision->master;
-        for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-            row[4 + i] = arena_printf(cli->arena, "%" PRIu64, counts[i]);
-        row[8] = note_of(cli->arena, revision);
-    }
-    columns_print(&out, cells, COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-}
+static const struct fleet_column history_columns[] = {
+    FLEET_COLUMN("REVISION", "revision"),
+    FLEET_COLUMN("TREE", "tree"),
+    FLEET_COLUMN("PUBLISHED", NULL, .cell = print_published),
+    FLEET_COLUMN("MASTER", "master"),
+    FLEET_COLUMN("FILES", "files"),
+    FLEET_COLUMN("ADDED", "added"),
+    FLEET_COLUMN("CHANGED", "changed"),
+    FLEET_COLUMN("REMOVED", "removed"),
+    FLEET_COLUMN("NOTE", NULL, .cell = print_note),
+};
 
 /* One revision: what it changed. */
 static void print_changes(const struct fileset_revision *revision)
@@ -266,22 +254,15 @@ static void print_changes(const struct fileset_revision *revision)
 static int print_history(struct cli *cli, enum fleet_format format,
                          const struct revisions *revisions)
 {
-    struct value_list *rows;
-    struct value v;
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, history_columns);
 
-    if (format == FLEET_TEXT) {
-        if (revisions->revision)
-            print_changes(&revisions->list.p[0]);
-        else
-            print_revisions(cli, revisions);
+    if (format == FLEET_TEXT && revisions->revision) {
+        print_changes(&revisions->list.p[0]);
         return CLI_OK;
     }
-    rows = value_list_new(cli->arena, revisions->list.n);
     VEC_EACH (&revisions->list, revision)
-        value_list_push(cli->arena, rows,
-                        record_value(cli->arena, &fileset_revision_type, revision));
-    v = value_list(rows);
-    return fleet_print(cli, format, &v);
+        fleet_list_add(&list, record_value(cli->arena, &fileset_revision_type, revision), revision);
+    return fleet_list_print(cli, format, &list);
 }
 
 static int run_history(struct cli *cli, const void *args, struct param_strs operands)

@@ -9,7 +9,7 @@
 #include "fleet/bus/store.h"
 #include "commands/cli/shared/columns.h"
 #include "commands/cli/fleet/bucket.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "commands/cli/fleet/update/args.h"
 #include "commands/cli/fleet/update/versions.h"
 #include "core/data/time_text.h"
@@ -93,29 +93,6 @@ static void print_switch(const struct report *report)
            buf_text(&out));
 }
 
-static int print_report(struct cli *cli, const struct report *report)
-{
-    static const char *const heads[] = { "VERSION", "COMPONENT", "ROLLOUT", "STATE", "ERROR" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-
-    VEC_EACH (&report->versions.list, manifest) {
-        const struct update_rollout *last;
-        const char **row;
-
-        if (!manifest->promoted || is_listed(&report->versions, manifest))
-            continue;
-        last = auto_rollout_last(&report->world, manifest->component, manifest->version);
-        row = table_add(&table);
-        row[0] = manifest->version;
-        row[1] = update_component_name(manifest->component);
-        row[2] = last ? last->id : "-";
-        row[3] = last ? update_rollout_state_name(last->state) : "-";
-        row[4] = last ? last->error : "";
-    }
-    print_switch(report);
-    return table_print(&table);
-}
-
 static struct value version_value(struct arena *arena, const struct report *report,
                                   const struct update_manifest *manifest)
 {
@@ -133,37 +110,45 @@ static struct value version_value(struct arena *arena, const struct report *repo
     return value_map(map);
 }
 
+static const struct fleet_column version_columns[] = {
+    FLEET_COLUMN("VERSION", "version"),
+    FLEET_COLUMN("COMPONENT", "component"),
+    FLEET_COLUMN("ROLLOUT", "rollout", .empty = "-"),
+    FLEET_COLUMN("STATE", "state", .empty = "-"),
+    FLEET_COLUMN("ERROR", "error"),
+};
+
 /* `enabled` is null when nobody has set it for the fleet. */
-static struct value report_value(struct arena *arena, const struct report *report)
+static int print_report(struct cli *cli, enum fleet_format format, const struct report *report)
 {
-    struct value_list *versions = value_list_new(arena, report->versions.list.n);
-    struct value_map *map = value_map_new(arena, 2);
+    struct fleet_list versions = FLEET_LIST_INIT(cli->arena, version_columns);
+    struct value result = value_map(value_map_new(cli->arena, 2));
 
     VEC_EACH (&report->versions.list, manifest)
         if (manifest->promoted && !is_listed(&report->versions, manifest))
-            value_list_push(arena, versions, version_value(arena, report, manifest));
+            fleet_list_add(&versions, version_value(cli->arena, report, manifest), manifest);
+    if (format == FLEET_TEXT) {
+        print_switch(report);
+        return fleet_list_print_table(&versions);
+    }
     if (report->is_set)
-        map = record_value(arena, &update_switch_type, &report->set).map;
+        result = record_value(cli->arena, &update_switch_type, &report->set);
     else
-        value_map_set(arena, map, value_text("enabled"), value_null());
-    value_map_set(arena, map, value_text("versions"), value_list(versions));
-    return value_map(map);
+        value_map_set(cli->arena, result.map, value_text("enabled"), value_null());
+    value_map_set(cli->arena, result.map, value_text("versions"), fleet_list_value(&versions));
+    return fleet_print(cli, format, &result);
 }
 
 static int show_status(struct cli *cli, const struct update_args *want)
 {
     struct report report;
-    struct value result;
     struct err err;
 
     if (fleet_attach(cli, &want->fleet) != CLI_OK)
         return CLI_ERROR;
     if (read_report(cli->fleet, &report, &err) < 0)
         return cli_err(cli, &err);
-    if (want->fleet.format == FLEET_TEXT)
-        return print_report(cli, &report);
-    result = report_value(cli->arena, &report);
-    return fleet_print(cli, want->fleet.format, &result);
+    return print_report(cli, want->fleet.format, &report);
 }
 
 int update_run_auto(struct cli *cli, const void *args, struct param_strs operands)

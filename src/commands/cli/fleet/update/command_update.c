@@ -12,7 +12,7 @@
 #include "commands/cli/fleet/audit.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/link.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "commands/cli/fleet/update/args.h"
 #include "commands/cli/fleet/update/versions.h"
 #include "core/data/time_text.h"
@@ -129,8 +129,9 @@ static const char *arch_of(const struct update_args *want)
     return want->arch ? want->arch : facts_go_arch();
 }
 
-static const char *print_end(struct arena *arena, const struct update_manifest *manifest)
+static const char *print_end(struct arena *arena, const void *record)
 {
+    const struct update_manifest *manifest = record;
     const int64_t seconds = update_manifest_end(manifest);
 
     if (manifest->promoted)
@@ -139,39 +140,35 @@ static const char *print_end(struct arena *arena, const struct update_manifest *
                                            : time_text(arena, (struct value_time){ seconds, 0 });
 }
 
-static int print_versions(struct cli *cli, enum fleet_format format,
-                          const struct update_versions *versions)
+static const char *print_system(struct arena *arena, const void *record)
 {
-    static const char *const heads[] = { "VERSION",   "COMPONENT", "SYSTEM",
-                                         "PUBLISHED", "EXPIRES",   "SIGNED WITH" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-    struct value_list *list = value_list_new(cli->arena, versions->list.n);
+    const struct update_manifest *manifest = record;
 
-    VEC_EACH (&versions->list, manifest) {
-        const char **row = table_add(&table);
-
-        row[0] = manifest->version;
-        row[1] = update_component_name(manifest->component);
-        row[2] = arena_printf(cli->arena, "%s/%s", manifest->goos, manifest->goarch);
-        row[3] = time_text(cli->arena, (struct value_time){ manifest->published.seconds, 0 });
-        row[4] = print_end(cli->arena, manifest);
-        row[5] = manifest->key;
-        value_list_push(cli->arena, list,
-                        record_value(cli->arena, &update_manifest_type, manifest));
-    }
-    return fleet_print_rows(cli, format, &table, list);
+    return arena_printf(arena, "%s/%s", manifest->goos, manifest->goarch);
 }
+
+static const struct fleet_column version_columns[] = {
+    FLEET_COLUMN("VERSION", "version"),
+    FLEET_COLUMN("COMPONENT", "component"),
+    FLEET_COLUMN("SYSTEM", NULL, .cell = print_system),
+    FLEET_COLUMN("PUBLISHED", "published"),
+    FLEET_COLUMN("EXPIRES", NULL, .cell = print_end),
+    FLEET_COLUMN("SIGNED WITH", "key"),
+};
 
 static int run_versions(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct update_args *want = args;
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, version_columns);
     struct update_versions versions;
     struct err err;
 
     (void)operands;
     if (update_versions_read(cli->fleet, &versions, &err) < 0)
         return cli_err(cli, &err);
-    return print_versions(cli, want->fleet.format, &versions);
+    VEC_EACH (&versions.list, manifest)
+        fleet_list_add(&list, record_value(cli->arena, &update_manifest_type, manifest), manifest);
+    return fleet_list_print(cli, want->fleet.format, &list);
 }
 
 /* "peel 1.4.0 linux/amd64", for the audit. */

@@ -12,7 +12,7 @@
 #include "fleet/bus/store.h"
 #include "commands/cli/fleet/audit.h"
 #include "commands/cli/fleet/bucket.h"
-#include "commands/cli/shared/table.h"
+#include "commands/cli/fleet/list.h"
 #include "commands/cli/fleet/update/args.h"
 #include "core/data/time_text.h"
 #include "fleet/nats/conn.h"
@@ -55,12 +55,17 @@ static int read_rollout(struct fleet *fleet, const char *id, struct update_rollo
     return record_decode(fleet->arena, &update_rollout_type, 1, bytes, ret, err);
 }
 
+static const struct fleet_column result_columns[] = {
+    FLEET_COLUMN("NODE", "node", .is_peel = true),
+    FLEET_COLUMN("STATUS", "status"),
+    FLEET_COLUMN("ERROR", "error"),
+};
+
 static int print_rollout(struct cli *cli, enum fleet_format format,
                          const struct update_rollout *rollout)
 {
-    static const char *const heads[] = { "NODE", "STATUS", "ERROR" };
     const struct value result = record_value(cli->arena, &update_rollout_type, rollout);
-    struct table table = TABLE_INIT(cli->arena, heads);
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, result_columns);
 
     if (format != FLEET_TEXT)
         return fleet_print(cli, format, &result);
@@ -68,14 +73,9 @@ static int print_rollout(struct cli *cli, enum fleet_format format,
            update_component_name(rollout->config.component), rollout->config.version,
            update_rollout_state_name(rollout->state), rollout->error[0] ? ": " : "",
            rollout->error);
-    VEC_EACH (&rollout->node_results.list, node) {
-        const char **row = table_add(&table);
-
-        row[0] = peel_id_name(cli->arena, node->node);
-        row[1] = update_node_result_name(node->status);
-        row[2] = node->error;
-    }
-    return table_print(&table);
+    VEC_EACH (&rollout->node_results.list, node)
+        fleet_list_add(&list, record_value(cli->arena, &update_result_type, node), node);
+    return fleet_list_print_table(&list);
 }
 
 /* Until it is over; what changes is shown. */
@@ -237,8 +237,9 @@ int update_rollouts_read(struct fleet *fleet, struct update_rollouts *ret, struc
     return 0;
 }
 
-static const char *print_batch(struct arena *arena, const struct update_rollout *rollout)
+static const char *print_batch(struct arena *arena, const void *record)
 {
+    const struct update_rollout *rollout = record;
     const size_t batches =
         value_is(&rollout->batches, VALUE_LIST) ? rollout->batches.list->count : 0;
     const size_t current = (size_t)rollout->current_batch;
@@ -246,34 +247,20 @@ static const char *print_batch(struct arena *arena, const struct update_rollout 
     return arena_printf(arena, "%zu/%zu", current < batches ? current + 1 : batches, batches);
 }
 
-static int print_rollouts(struct cli *cli, enum fleet_format format,
-                          const struct update_rollouts *rollouts)
-{
-    static const char *const heads[] = { "ID",    "COMPONENT", "VERSION", "STATE",
-                                         "BATCH", "FAILED",    "STARTED" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-    struct value_list *list = value_list_new(cli->arena, rollouts->list.n);
-
-    VEC_EACH (&rollouts->list, rollout) {
-        const char **row = table_add(&table);
-
-        row[0] = rollout->id;
-        row[1] = update_component_name(rollout->config.component);
-        row[2] = rollout->config.version;
-        row[3] = update_rollout_state_name(rollout->state);
-        row[4] = print_batch(cli->arena, rollout);
-        row[5] = arena_printf(cli->arena, "%d", (int)rollout->failed_count);
-        row[6] = rollout->started_at.seconds == 0
-                     ? ""
-                     : time_text(cli->arena, (struct value_time){ rollout->started_at.seconds, 0 });
-        value_list_push(cli->arena, list, record_value(cli->arena, &update_rollout_type, rollout));
-    }
-    return fleet_print_rows(cli, format, &table, list);
-}
+static const struct fleet_column rollout_columns[] = {
+    FLEET_COLUMN("ID", "id"),
+    FLEET_COLUMN("COMPONENT", "config.component"),
+    FLEET_COLUMN("VERSION", "config.version"),
+    FLEET_COLUMN("STATE", "state"),
+    FLEET_COLUMN("BATCH", NULL, .cell = print_batch),
+    FLEET_COLUMN("FAILED", "failed_count"),
+    FLEET_COLUMN("STARTED", "started_at"),
+};
 
 int update_run_rollouts(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct update_args *want = args;
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, rollout_columns);
     struct update_rollouts rollouts = { 0 };
     struct update_rollout rollout;
     struct err err;
@@ -283,7 +270,9 @@ int update_run_rollouts(struct cli *cli, const void *args, struct param_strs ope
         return cli_err(cli, &err);
     if (operands.n > 0)
         return print_rollout(cli, want->fleet.format, &rollout);
-    return print_rollouts(cli, want->fleet.format, &rollouts);
+    VEC_EACH (&rollouts.list, item)
+        fleet_list_add(&list, record_value(cli->arena, &update_rollout_type, item), item);
+    return fleet_list_print(cli, want->fleet.format, &list);
 }
 
 /* --- abort ------------------------------------------------------------------------------ */
@@ -333,28 +322,26 @@ static int compare_nodes(const void *a, const void *b)
     return order ? order : strcmp(left->id, right->id);
 }
 
-static int print_nodes(struct cli *cli, enum fleet_format format, const struct node_list *nodes)
+static const char *print_note(struct arena *arena, const void *record)
 {
-    static const char *const heads[] = { "NODE", "COMPONENT", "VERSION", "STATE", "NOTE" };
-    struct table table = TABLE_INIT(cli->arena, heads);
-    struct value_list *list = value_list_new(cli->arena, nodes->list.n);
+    const struct update_node *node = record;
 
-    VEC_EACH (&nodes->list, node) {
-        const char **row = table_add(&table);
-
-        row[0] = peel_id_name(cli->arena, node->id);
-        row[1] = update_component_name(node->component);
-        row[2] = node->version;
-        row[3] = update_state_name(node->state);
-        row[4] = node->degraded ? "degraded" : node->veto;
-        value_list_push(cli->arena, list, record_value(cli->arena, &update_node_type, node));
-    }
-    return fleet_print_rows(cli, format, &table, list);
+    (void)arena;
+    return node->degraded ? "degraded" : node->veto;
 }
+
+static const struct fleet_column node_columns[] = {
+    FLEET_COLUMN("NODE", "id", .is_peel = true),
+    FLEET_COLUMN("COMPONENT", "component"),
+    FLEET_COLUMN("VERSION", "version"),
+    FLEET_COLUMN("STATE", "state"),
+    FLEET_COLUMN("NOTE", NULL, .cell = print_note),
+};
 
 int update_run_status(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct update_args *want = args;
+    struct fleet_list list = FLEET_LIST_INIT(cli->arena, node_columns);
     struct node_list nodes = { .arena = cli->arena };
     struct err err;
 
@@ -363,7 +350,9 @@ int update_run_status(struct cli *cli, const void *args, struct param_strs opera
         return cli_err(cli, &err);
     if (nodes.list.n > 0)
         qsort(nodes.list.p, nodes.list.n, sizeof(nodes.list.p[0]), compare_nodes);
-    return print_nodes(cli, want->fleet.format, &nodes);
+    VEC_EACH (&nodes.list, node)
+        fleet_list_add(&list, record_value(cli->arena, &update_node_type, node), node);
+    return fleet_list_print(cli, want->fleet.format, &list);
 }
 
 /* --- rollback --------------------------------------------------------------------------- */

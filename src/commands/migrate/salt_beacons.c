@@ -16,13 +16,13 @@ struct section {
     struct value_map *out; /* of ours */
 };
 
-static void set_field(const struct section *section, const char *key, struct value v)
+static void set_beacon_field(const struct section *section, const char *key, struct value v)
 {
     value_map_set(section->arena, section->out, value_text(key), v);
 }
 
 /* The keys of a map, as a list. */
-static struct value list_keys(const struct section *section, const struct value *map)
+static struct value list_beacon_keys(const struct section *section, const struct value *map)
 {
     struct value_list *list = value_list_new(section->arena, map->map->count);
 
@@ -51,10 +51,10 @@ static bool convert_service(const struct section *section)
 
     if (!services)
         return false;
-    set_field(section, "services", list_keys(section, services));
+    set_beacon_field(section, "services", list_beacon_keys(section, services));
     for (size_t i = 0; i < services->map->count; i++)
         only += value_get_bool(&services->map->pairs[i].value, "onchangeonly");
-    set_field(section, "onchangeonly", value_bool(only > 0));
+    set_beacon_field(section, "onchangeonly", value_bool(only > 0));
     if (only > 0 && only < services->map->count)
         (void)value_diag(section->remarks, services,
                          "'onchangeonly' holds for all services of a beacon");
@@ -88,7 +88,7 @@ static bool convert_disk(const struct section *section)
             (void)value_diag(section->remarks, &pair->key, "patterns of mounts do not exist here");
     }
     if (paths->count > 0)
-        set_field(section, "paths", value_map(paths));
+        set_beacon_field(section, "paths", value_map(paths));
     return paths->count > 0;
 }
 
@@ -100,7 +100,7 @@ static bool convert_memory(const struct section *section)
         (void)value_diag(section->remarks, &section->given, "there is no 'percent'; left out");
         return false;
     }
-    set_field(section, "over", *percent);
+    set_beacon_field(section, "over", *percent);
     return true;
 }
 
@@ -117,7 +117,7 @@ static bool convert_load(const struct section *section)
 
         if (!value_is(range, VALUE_LIST) || range->list->count != 2)
             continue;
-        set_field(section, rows[i].ours, range->list->items[1]);
+        set_beacon_field(section, rows[i].ours, range->list->items[1]);
         if (value_is_true(&range->list->items[0]))
             (void)value_diag(section->remarks, range,
                              "a load that is too low is not reported here");
@@ -125,7 +125,7 @@ static bool convert_load(const struct section *section)
     return averages != NULL;
 }
 
-static bool convert_file(const struct section *section)
+static bool convert_beacons_file(const struct section *section)
 {
     const struct value *files = find_map(section, "files");
     bool recurse = false, masked = false;
@@ -136,9 +136,9 @@ static bool convert_file(const struct section *section)
         recurse |= value_get_bool(&files->map->pairs[i].value, "recurse");
         masked |= value_get(&files->map->pairs[i].value, "mask") != NULL;
     }
-    set_field(section, "files", list_keys(section, files));
+    set_beacon_field(section, "files", list_beacon_keys(section, files));
     if (recurse)
-        set_field(section, "recurse", value_bool(true));
+        set_beacon_field(section, "recurse", value_bool(true));
     if (masked)
         (void)value_diag(section->remarks, files,
                          "'mask' does not exist: what is created, modified or deleted is reported");
@@ -151,7 +151,7 @@ static bool convert_process(const struct section *section)
 
     if (!processes)
         return false;
-    set_field(section, "processes", list_keys(section, processes));
+    set_beacon_field(section, "processes", list_beacon_keys(section, processes));
     (void)value_diag(section->remarks, processes,
                      "starting and stopping are both reported: 'running' says which");
     return true;
@@ -173,7 +173,7 @@ static bool convert_log(const struct section *section)
             buf_printf(&pattern, "%s%s", pattern.n > 0 ? "|" : "", regex);
     }
     value_map_set(section->arena, files, *file, value_str(buf_copy(&pattern, section->arena)));
-    set_field(section, "files", value_map(files));
+    set_beacon_field(section, "files", value_map(files));
     return true;
 }
 
@@ -181,8 +181,9 @@ static const struct {
     const char *name; /* ours */
     bool (*convert)(const struct section *section);
 } kinds[] = {
-    { "service", convert_service }, { "disk", convert_disk }, { "memory", convert_memory },
-    { "load", convert_load },       { "file", convert_file }, { "process", convert_process },
+    { "service", convert_service },   { "disk", convert_disk },
+    { "memory", convert_memory },     { "load", convert_load },
+    { "file", convert_beacons_file }, { "process", convert_process },
     { "log", convert_log },
 };
 
@@ -216,9 +217,9 @@ static void convert_section(struct arena *arena, const struct value_pair *pair,
         if (!kinds[i].convert(&section))
             return;
         if (interval)
-            set_field(&section, "interval", *interval);
+            set_beacon_field(&section, "interval", *interval);
         if (enabled)
-            set_field(&section, "enabled", *enabled);
+            set_beacon_field(&section, "enabled", *enabled);
         value_map_set(arena, ret, value_text(name), value_map(section.out));
         return;
     }

@@ -30,7 +30,7 @@ static int leave_out(const struct block *block, const struct value *at, const ch
     return -1;
 }
 
-static void set_field(struct block *block, const char *key, const struct value *v)
+static void set_reaction_field(struct block *block, const char *key, const struct value *v)
 {
     value_map_set(block->tmpl->arena, block->out, value_text(key),
                   salt_template_seal(block->tmpl, v));
@@ -39,7 +39,7 @@ static void set_field(struct block *block, const char *key, const struct value *
 /* --- arguments -------------------------------------------------------------------- */
 
 /* A list of maps with one key each is one map. */
-static int read_args(struct block *block, const struct value *given)
+static int read_reaction_args(struct block *block, const struct value *given)
 {
     struct value_map *map = value_map_new(block->tmpl->arena, 4);
 
@@ -91,7 +91,7 @@ static void add_keywords(struct block *block, const struct value_map *map)
 }
 
 /* `arg`, `args` and `kwarg`: maps are named arguments, the rest positional ones. */
-static int add_arguments(struct block *block, const struct value *given)
+static int add_reaction_arguments(struct block *block, const struct value *given)
 {
     if (!given || given->kind == VALUE_NULL)
         return 0;
@@ -112,13 +112,13 @@ static int add_arguments(struct block *block, const struct value *given)
     return 0;
 }
 
-static int read_arguments(struct block *block)
+static int read_function_arguments(struct block *block)
 {
     static const char *const keys[] = { "arg", "args", "kwarg" };
 
     block->keywords = value_map_new(block->tmpl->arena, 4);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (add_arguments(block, value_get(&block->args, keys[i])) < 0)
+        if (add_reaction_arguments(block, value_get(&block->args, keys[i])) < 0)
             return -1;
     return 0;
 }
@@ -148,7 +148,7 @@ static void note_unknown(const struct block *block, const char *const *known)
 
 /* --- actions ---------------------------------------------------------------------- */
 
-static bool is_function(const char *text)
+static bool is_function_name(const char *text)
 {
     const char *dot = strchr(text, '.');
     static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -158,7 +158,7 @@ static bool is_function(const char *text)
            strspn(dot + 1, word) == strlen(dot + 1);
 }
 
-static int convert_target(struct block *block)
+static int convert_reaction_target(struct block *block)
 {
     static const char *const kinds[] = { "glob",   "pcre",       "list",   "grain",
                                          "grains", "grain_pcre", "pillar", "pillar_pcre",
@@ -182,12 +182,12 @@ static int convert_target(struct block *block)
             if (target->list->items[i].kind == VALUE_STR)
                 buf_printf(&names, "%s%s", names.n > 0 ? "," : "", target->list->items[i].s.p);
         joined = value_str(buf_copy(&names, block->tmpl->arena));
-        set_field(block, "tgt", &joined);
+        set_reaction_field(block, "tgt", &joined);
     } else {
-        set_field(block, "tgt", target);
+        set_reaction_field(block, "tgt", target);
     }
     if (kind)
-        set_field(block, "tgt_type", kind);
+        set_reaction_field(block, "tgt_type", kind);
     return 0;
 }
 
@@ -200,14 +200,14 @@ static int convert_call(struct block *block)
     const char *function =
         strcmp(block->function, "state.sls") == 0 ? "state.apply" : block->function;
 
-    if (!is_function(function))
+    if (!is_function_name(function))
         return leave_out(block, block->at, "a function is a module and a name in lower case");
     if (block->single)
-        set_field(block, "arg", block->single);
+        set_reaction_field(block, "arg", block->single);
     if (block->keywords->count > 0)
-        set_field(block, "kwarg", &keywords);
+        set_reaction_field(block, "kwarg", &keywords);
     if (value_get(&block->args, "timeout"))
-        set_field(block, "timeout", value_get(&block->args, "timeout"));
+        set_reaction_field(block, "timeout", value_get(&block->args, "timeout"));
     note_unknown(block, known);
     block->action = arena_printf(block->tmpl->arena, "local.%s", function);
     return 0;
@@ -215,7 +215,7 @@ static int convert_call(struct block *block)
 
 static int convert_local(struct block *block)
 {
-    return convert_target(block) < 0 ? -1 : convert_call(block);
+    return convert_reaction_target(block) < 0 ? -1 : convert_call(block);
 }
 
 /* What the tree may do there is what differs. */
@@ -229,10 +229,10 @@ static int convert_orchestration(struct block *block)
 
     if (!ref)
         return leave_out(block, block->at, "there is no 'mods'");
-    set_field(block, "sls", ref);
+    set_reaction_field(block, "sls", ref);
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (find_argument(block, fields[i]))
-            set_field(block, fields[i], find_argument(block, fields[i]));
+            set_reaction_field(block, fields[i], find_argument(block, fields[i]));
     note_unknown(block, known);
     block->action = "orchestrate";
     (void)value_diag(block->tmpl->remarks, block->at,
@@ -253,9 +253,9 @@ static int convert_runner(struct block *block)
     tag = tag ? tag : block->single;
     if (!tag)
         return leave_out(block, block->at, "there is no 'tag'");
-    set_field(block, "tag", tag);
+    set_reaction_field(block, "tag", tag);
     if (data)
-        set_field(block, "data", data);
+        set_reaction_field(block, "data", data);
     block->action = "event.send";
     (void)value_diag(block->tmpl->remarks, block->at,
                      "the key of this event is _master/reaction/TAG");
@@ -284,7 +284,7 @@ static int convert_wheel(struct block *block)
         return leave_out(block, block->at, "there is no 'match'");
     value_map_set(block->tmpl->arena, block->out, value_text("id"),
                   salt_template_expression(block->tmpl, "data['id'] | tojson"));
-    set_field(block, "require_peel", match);
+    set_reaction_field(block, "require_peel", match);
     if (match->kind == VALUE_STR && salt_template_is_masked(match->s))
         (void)value_diag(block->tmpl->remarks, match,
                          "every machine that asks is let in: write a pattern of names");
@@ -315,7 +315,7 @@ static int convert_action(struct block *block, const char *name, const struct va
         if (strncmp(name, rows[i].begin, strlen(rows[i].begin)) != 0)
             continue;
         block->function = name + strlen(rows[i].begin);
-        if (read_args(block, given) < 0 || read_arguments(block) < 0)
+        if (read_reaction_args(block, given) < 0 || read_function_arguments(block) < 0)
             return -1;
         return rows[i].convert(block);
     }

@@ -31,7 +31,7 @@ static const char *make_stem(struct arena *arena, const char *path)
     return stem;
 }
 
-static bool is_taken(const struct salt_reactor *reactor, const char *path)
+static bool is_file_name_taken(const struct salt_reactor *reactor, const char *path)
 {
     VEC_EACH (&reactor->files, file)
         if (strcmp(file->path, path) == 0)
@@ -43,8 +43,8 @@ static const char *choose_stem(const struct salt_reactor *reactor, const char *n
 {
     const char *stem = make_stem(reactor->arena, name), *free_stem = stem;
 
-    for (unsigned i = 2; is_taken(reactor, arena_printf(reactor->arena, "%s" SUFFIX, free_stem));
-         i++)
+    for (unsigned i = 2;
+         is_file_name_taken(reactor, arena_printf(reactor->arena, "%s" SUFFIX, free_stem)); i++)
         free_stem = arena_printf(reactor->arena, "%s_%u", stem, i);
     return free_stem;
 }
@@ -75,8 +75,8 @@ static void print_reaction(struct salt_reactor *reactor, const struct salt_tag *
 }
 
 /* One file; the reference to it. */
-static const char *convert_file(struct salt_reactor *reactor, const struct salt_tag *tag,
-                                const struct salt_reactor_source *source)
+static const char *convert_reactor_file(struct salt_reactor *reactor, const struct salt_tag *tag,
+                                        const struct salt_reactor_source *source)
 {
     const char *done = find_done(reactor, source->name, tag->id), *stem, *ref;
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -107,7 +107,8 @@ static void convert_refs(struct salt_reactor *reactor, const struct salt_tag *ta
         }
         reactor->fetch(reactor->self, ref, ref->s.p, &sources);
         VEC_EACH (&sources.list, source)
-            value_list_push(reactor->arena, ret, value_text(convert_file(reactor, tag, source)));
+            value_list_push(reactor->arena, ret,
+                            value_text(convert_reactor_file(reactor, tag, source)));
     }
 }
 

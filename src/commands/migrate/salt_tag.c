@@ -57,7 +57,7 @@ static struct salt_tag read_beacon(struct arena *arena, const struct parts *part
     };
 }
 
-static struct salt_tag read_job(struct arena *arena, const struct parts *parts)
+static struct salt_tag read_job_tag(struct arena *arena, const struct parts *parts)
 {
     const char *jid = parts->n > 2 ? parts->p[2] : "*";
     const char *what = parts->n > 3 ? parts->p[3] : "*";
@@ -102,7 +102,7 @@ static struct salt_tag read_own(struct arena *arena, const struct parts *parts)
     if (strcmp(family, "beacon") == 0)
         return read_beacon(arena, parts);
     if (strcmp(family, "job") == 0)
-        return read_job(arena, parts);
+        return read_job_tag(arena, parts);
     if (strcmp(family, "auth") == 0 || strcmp(family, "auth*") == 0)
         return (struct salt_tag){ "_master/enroll/pending/*", ID_ENROLL,
                                   "only machines that wait for a decision raise this event" };

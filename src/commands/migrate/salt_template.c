@@ -25,16 +25,16 @@ struct rewriting {
     struct buf *out;
 };
 
-static bool is_word(char c)
+static bool is_template_word(char c)
 {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-static size_t word_length(struct str text)
+static size_t measure_template_word(struct str text)
 {
     size_t n = 0;
 
-    while (n < text.n && is_word(text.p[n]))
+    while (n < text.n && is_template_word(text.p[n]))
         n++;
     return n;
 }
@@ -63,7 +63,7 @@ static size_t read_accessor(struct str text, struct str *ret_key)
     if (text.n < 2 || (text.p[0] != '.' && text.p[0] != '['))
         return 0;
     if (text.p[0] == '.' && !is_get) {
-        n = word_length(str_from_offset(text, 1));
+        n = measure_template_word(str_from_offset(text, 1));
         *ret_key = str_slice(text, 1, n);
         return n > 0 ? n + 1 : 0;
     }
@@ -75,7 +75,7 @@ static size_t read_accessor(struct str text, struct str *ret_key)
     return end ? (size_t)(end - text.p) + 1 : 0;
 }
 
-static void note_absent(const struct rewriting *rewriting, const char *what)
+static void note_absent_name(const struct rewriting *rewriting, const char *what)
 {
     rewriting->tmpl->is_broken = true;
     (void)diag_add(rewriting->tmpl->remarks,
@@ -84,7 +84,7 @@ static void note_absent(const struct rewriting *rewriting, const char *what)
 }
 
 /* Keys of Salt's own that have a name here; the rest stays. */
-static const char *find_name(const struct salt_template *tmpl, struct str key)
+static const char *find_template_name(const struct salt_template *tmpl, struct str key)
 {
     const struct {
         const char *key, *name;
@@ -111,7 +111,7 @@ static void rewrite_data(struct rewriting *rewriting)
 {
     struct str key = { NULL, 0 };
     const size_t n = read_accessor(rewriting->rest, &key);
-    const char *name = n > 0 ? find_name(rewriting->tmpl, key) : NULL;
+    const char *name = n > 0 ? find_template_name(rewriting->tmpl, key) : NULL;
 
     buf_add_text(rewriting->out, name ? name : "data");
     if (name)
@@ -129,17 +129,18 @@ static void rewrite_word(struct rewriting *rewriting, struct str word)
     }
     for (size_t i = 0; !is_member && i < ARRAY_LEN(absent); i++)
         if (str_is(word, absent[i]))
-            note_absent(rewriting, absent[i]);
+            note_absent_name(rewriting, absent[i]);
     buf_add(rewriting->out, word.p, word.n);
 }
 
-static void rewrite(struct salt_template *tmpl, struct str text, uint32_t line, struct buf *out)
+static void rewrite_expression(struct salt_template *tmpl, struct str text, uint32_t line,
+                               struct buf *out)
 {
     struct rewriting rewriting = { tmpl, text, line, out };
 
     while (rewriting.rest.n > 0) {
         const size_t quoted = quoted_length(rewriting.rest);
-        const size_t word = quoted > 0 ? 0 : word_length(rewriting.rest);
+        const size_t word = quoted > 0 ? 0 : measure_template_word(rewriting.rest);
         const size_t n = quoted > 0 ? quoted : word > 0 ? word : 1;
         const struct str part = str_slice(rewriting.rest, 0, n);
 
@@ -299,7 +300,7 @@ static int mask_line(struct salt_template *tmpl, struct str line, uint32_t numbe
         if (close == STR_NONE)
             return refuse_line(tmpl, number, "an expression of several lines");
         tmpl->is_broken = false;
-        rewrite(tmpl, str_trim(str_slice(at, 2, close - 2)), number, &expression);
+        rewrite_expression(tmpl, str_trim(str_slice(at, 2, close - 2)), number, &expression);
         add_mask(tmpl, buf_copy(&expression, tmpl->arena).p, out);
         line = str_from_offset(at, close + 2);
     }
@@ -365,7 +366,7 @@ static int take_statement(struct salt_template *tmpl, struct str line, struct st
         return refuse_line(
             tmpl, number, "a statement of a template inside of a block: convert this file by hand");
     tmpl->is_broken = false;
-    rewrite(tmpl, line, number, &out);
+    rewrite_expression(tmpl, line, number, &out);
     if (tmpl->is_broken)
         return -1; /* nothing of the file would run */
     buf_add_char(&out, '\n');

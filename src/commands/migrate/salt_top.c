@@ -62,7 +62,8 @@ static struct value copy_without_match(struct top *top, const struct value *list
 }
 
 /* False: it is left out. */
-static bool convert_target(struct top *top, const struct value_pair *pair, struct value_pair *ret)
+static bool convert_top_target(struct top *top, const struct value_pair *pair,
+                               struct value_pair *ret)
 {
     const struct value *name = match_of(&pair->value);
     const struct match *match = find_match(name);
@@ -88,7 +89,7 @@ static bool convert_target(struct top *top, const struct value_pair *pair, struc
 }
 
 /* The same target may have two entries, with different types: their lists are joined. */
-static void add_target(struct top *top, struct value_map *map, const struct value_pair *pair)
+static void add_top_target(struct top *top, struct value_map *map, const struct value_pair *pair)
 {
     const struct value *there = value_map_find(map, &pair->key);
     struct value_list *both;
@@ -119,8 +120,8 @@ static struct value convert_environment(struct top *top, const struct value_pair
 
         if (targets->map->pairs[i].key.kind != VALUE_STR)
             (void)value_diag(top->remarks, &targets->map->pairs[i].key, "a target is a text");
-        else if (convert_target(top, &targets->map->pairs[i], &one))
-            add_target(top, map, &one);
+        else if (convert_top_target(top, &targets->map->pairs[i], &one))
+            add_top_target(top, map, &one);
     }
     return value_map(map);
 }

@@ -53,7 +53,7 @@ bool salt_tree_takes(const char *path, const char *name, struct diags *remarks)
 }
 
 /* The line of `found` in `text`, from 1. */
-static uint32_t line_of(struct str text, size_t found)
+static uint32_t find_node_line(struct str text, size_t found)
 {
     uint32_t line = 1;
 
@@ -69,7 +69,7 @@ bool salt_tree_judge(const char *name, struct str text, struct diags *remarks)
 
     if (found == STR_NONE)
         return fine;
-    (void)diag_add(remarks, (struct place){ .file = name, .line = line_of(text, found) },
+    (void)diag_add(remarks, (struct place){ .file = name, .line = find_node_line(text, found) },
                    "values that are encrypted with GPG are not decrypted here");
     diag_hint(remarks, "decrypt it, and mark the value with !secret");
     return false;

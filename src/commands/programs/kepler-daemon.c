@@ -86,7 +86,7 @@ static void set_level(void)
                     word);
 }
 
-static int serve(enum hardening hardening)
+static int serve_requests(enum hardening hardening)
 {
     struct daemon daemon;
     struct err err;
@@ -109,7 +109,7 @@ static int serve(enum hardening hardening)
 }
 
 /* Output that is lost is not success. */
-static int print(const char *text)
+static int print_text_line(const char *text)
 {
     if (fputs(text, stdout) != EOF && fflush(stdout) == 0)
         return EXIT_SUCCESS;
@@ -117,21 +117,21 @@ static int print(const char *text)
     return EXIT_FAILURE;
 }
 
-static int print_build(void)
+static int print_daemon_build(void)
 {
     char text[BUILD_TEXT_MAX];
 
     build_print("kepler-daemon", text);
-    return print(text);
+    return print_text_line(text);
 }
 
 /* What is asked for instead of a daemon. */
-static int answer(const char *word)
+static int answer_line(const char *word)
 {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return print(usage);
+        return print_text_line(usage);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return print_build();
+        return print_daemon_build();
     if (strcmp(word, "--hardening") == 0) {
         (void)fputs("kepler-daemon: option '--hardening' requires a level\n"
                     "try 'kepler-daemon --help'\n",
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 
     inherited_reset(INHERITED_DAEMON);
     if (argc > used + 1)
-        return answer(argv[used + 1]);
+        return answer_line(argv[used + 1]);
     if (level && level[0] && hardening_parse(str_from(level), &hardening, &err) < 0) {
         (void)fprintf(stderr, "kepler-daemon: %s\ntry 'kepler-daemon --help'\n", err.text);
         return EXIT_USAGE;
@@ -180,5 +180,5 @@ int main(int argc, char **argv)
     log_use(color_is_wanted(KEPLER_COLOR, STDERR_FILENO) ? &log_in_color : &log_with_time);
     set_level();
     fd_limit_raise();
-    return serve(hardening);
+    return serve_requests(hardening);
 }

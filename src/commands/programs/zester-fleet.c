@@ -9,7 +9,7 @@
 #include "commands/cli/shared/zester.h"
 
 /* A target without a function, or a mistyped command. */
-static int refuse_word(struct cli *cli, const char *word)
+static int refuse_fleet_word(struct cli *cli, const char *word)
 {
     if (strchr(word, '.') && !strpbrk(word, "*?[@"))
         return cli_usage(cli, "unknown command '%s' (did you mean 'zester --local %s'?)", word,
@@ -52,9 +52,11 @@ int main(int argc, char **argv)
     };
     /* clang-format on */
     const struct program program = {
-        ZESTER_PROGRAM,           .commands = commands,
-        .globals = fleet_globals, .fallback = &command_exec,
-        .unknown = refuse_word,
+        ZESTER_PROGRAM,
+        .commands = commands,
+        .globals = fleet_globals,
+        .fallback = &command_exec,
+        .unknown = refuse_fleet_word,
     };
 
     return command_main(&program, argc, argv);

@@ -63,7 +63,7 @@ static void take_roots(struct salt_conf *conf, const struct value *map)
             VEC_PUSH_IN(conf->arena, &conf->roots, base->list->items[i].s.p);
 }
 
-static int read_conf(struct salt_conf *conf, const char *path, struct err *err)
+static int read_salt_conf(struct salt_conf *conf, const char *path, struct err *err)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
     const struct value *beacons;
@@ -95,12 +95,12 @@ static int read_confs(struct salt_conf *conf, const char *path, struct err *err)
     if (fs_stat(path, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER)
-        return read_conf(conf, path, err);
+        return read_salt_conf(conf, path, err);
     if (fs_list(conf->arena, path, &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
         if (str_ends(str_from(*name), STR(".conf")) &&
-            read_conf(conf, path_join(conf->arena, path, *name), err) < 0)
+            read_salt_conf(conf, path_join(conf->arena, path, *name), err) < 0)
             return -1;
     return 0;
 }
@@ -124,8 +124,8 @@ struct fetching {
     struct diags *remarks;
 };
 
-static bool add_source(struct fetching *fetching, const struct value *at, const char *path,
-                       struct salt_reactor_sources *ret)
+static bool add_migrated_source(struct fetching *fetching, const struct value *at, const char *path,
+                                struct salt_reactor_sources *ret)
 {
     struct str text = { NULL, 0 };
     struct err err;
@@ -139,15 +139,15 @@ static bool add_source(struct fetching *fetching, const struct value *at, const 
     return text.p != NULL;
 }
 
-static bool add_matches(struct fetching *fetching, const struct value *at, const char *pattern,
-                        struct salt_reactor_sources *ret)
+static bool add_beacon_matches(struct fetching *fetching, const struct value *at,
+                               const char *pattern, struct salt_reactor_sources *ret)
 {
     glob_t found = { 0 };
     bool any = false;
 
     if (glob(pattern, GLOB_NOCHECK, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc && i < FILES_MAX; i++)
-            any |= add_source(fetching, at, found.gl_pathv[i], ret);
+            any |= add_migrated_source(fetching, at, found.gl_pathv[i], ret);
     globfree(&found);
     return any;
 }
@@ -159,13 +159,13 @@ static void fetch_files(void *self, const struct value *at, const char *ref,
     const struct salt_conf *conf = fetching->conf;
 
     if (strncmp(ref, SCHEME, strlen(SCHEME)) != 0) {
-        if (!add_matches(fetching, at, ref, ret))
+        if (!add_beacon_matches(fetching, at, ref, ret))
             (void)value_diag(fetching->remarks, at, "there is no file '%s'", ref);
         return;
     }
     for (size_t i = 0; i < conf->roots.n; i++)
-        if (add_matches(fetching, at,
-                        path_join(conf->arena, conf->roots.p[i], ref + strlen(SCHEME)), ret))
+        if (add_beacon_matches(fetching, at,
+                               path_join(conf->arena, conf->roots.p[i], ref + strlen(SCHEME)), ret))
             return;
     (void)value_diag(fetching->remarks, at, "'%s' is in none of the file_roots", ref);
     diag_hint(fetching->remarks, "name its folder with --file-root");
@@ -240,7 +240,7 @@ static int run_reactor(struct cli *cli, const void *args, struct param_strs oper
     return report_remarks(&remarks);
 }
 
-static int run_beacons(struct cli *cli, const void *args, struct param_strs operands)
+static int migrate_beacons(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct diags mistakes = DIAGS_INIT(cli->arena), remarks = DIAGS_INIT(cli->arena);
     struct salt_conf conf = { .arena = cli->arena, .diags = &mistakes };
@@ -281,7 +281,8 @@ struct tree_walk {
     size_t kept; /* files that end in .sls, without a remark */
 };
 
-static int add_file(struct tree_walk *walk, const char *from, const char *path, struct err *err)
+static int add_migrated_file(struct tree_walk *walk, const char *from, const char *path,
+                             struct err *err)
 {
     struct str text;
 
@@ -322,15 +323,16 @@ static int walk_folder(struct tree_walk *walk, const char *folder, const char *p
             continue;
         if (fs_stat(from, &info, err) < 0)
             return -1;
-        if (info.kind == FS_FOLDER ? walk_folder(walk, from, inside, depth + 1, err) < 0
-                                   : info.kind == FS_FILE && add_file(walk, from, inside, err) < 0)
+        if (info.kind == FS_FOLDER
+                ? walk_folder(walk, from, inside, depth + 1, err) < 0
+                : info.kind == FS_FILE && add_migrated_file(walk, from, inside, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Nothing is written when one of the files is there already. */
-static int refuse_existing(const struct tree_walk *walk, const char *output, struct err *err)
+static int refuse_existing_output(const struct tree_walk *walk, const char *output, struct err *err)
 {
     VEC_EACH (&walk->files, file) {
         const char *path = path_join(walk->arena, output, file->path);
@@ -344,7 +346,7 @@ static int refuse_existing(const struct tree_walk *walk, const char *output, str
     return 0;
 }
 
-static int copy_files(const struct tree_walk *walk, const char *output, struct err *err)
+static int copy_tree_files(const struct tree_walk *walk, const char *output, struct err *err)
 {
     const struct fs_replace_options fresh = { .attr = FS_ATTR_KEEP, .fresh = true };
 
@@ -372,8 +374,8 @@ static int migrate_tree(struct cli *cli, const struct tree_args *want, struct pa
             return cli_err(cli, &err);
     if (walk.files.n == 0)
         return cli_error(cli, "there are no files in these folders");
-    if (refuse_existing(&walk, want->output, &err) < 0 ||
-        (!want->test && copy_files(&walk, want->output, &err) < 0))
+    if (refuse_existing_output(&walk, want->output, &err) < 0 ||
+        (!want->test && copy_tree_files(&walk, want->output, &err) < 0))
         return cli_err(cli, &err);
     VEC_EACH (&walk.files, file)
         printf("%s %s/%s from %s\n", want->test ? "would write" : "wrote", want->output, file->path,
@@ -384,7 +386,7 @@ static int migrate_tree(struct cli *cli, const struct tree_args *want, struct pa
     return report_remarks(&remarks);
 }
 
-static int run_states(struct cli *cli, const void *args, struct param_strs operands)
+static int migrate_states(struct cli *cli, const void *args, struct param_strs operands)
 {
     return migrate_tree(cli, args, operands, "state.check REF --states-dir");
 }
@@ -438,7 +440,7 @@ static int refuse_template(struct cli *cli, const char *path, struct str text, s
     return CLI_OK;
 }
 
-static int run_top(struct cli *cli, const void *args, struct param_strs operands)
+static int migrate_top(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
     const char *path = operands.p[0];
@@ -480,7 +482,7 @@ static const struct command commands[] = {
         .options = no_options,
         .least = 1,
         .most = COMMAND_MANY,
-        .run = run_beacons,
+        .run = migrate_beacons,
     },
     {
         .name = "pillar",
@@ -530,7 +532,7 @@ static const struct command commands[] = {
         .args_size = sizeof(struct tree_args),
         .least = 1,
         .most = COMMAND_MANY,
-        .run = run_states,
+        .run = migrate_states,
     },
     {
         .name = "top",
@@ -545,7 +547,7 @@ static const struct command commands[] = {
         .args_size = sizeof(struct top_args),
         .least = 1,
         .most = 1,
-        .run = run_top,
+        .run = migrate_top,
     },
     { 0 },
 };

@@ -52,7 +52,7 @@ static const struct param join_options[] = {
 };
 /* clang-format on */
 
-static bool print_step(bool is_new, const char *what, const char *where)
+static bool print_join_step(bool is_new, const char *what, const char *where)
 {
     printf("%s %s (%s)\n", is_new ? "created" : "kept   ", what, where);
     (void)fflush(stdout);
@@ -82,8 +82,8 @@ static int start_agent(struct cli *cli, const struct join_args *want, bool *ret_
                        agent.program ? "kepler" : "zester-peel");
     if (supervisor_write(cli->arena, &supervisor, ret_changed, err) < 0)
         return -1;
-    (void)print_step(*ret_changed, "service of the agent",
-                     arena_printf(cli->arena, "run by %s", supervisor_name(supervisor.kind)));
+    (void)print_join_step(*ret_changed, "service of the agent",
+                          arena_printf(cli->arena, "run by %s", supervisor_name(supervisor.kind)));
     if (supervisor_start(cli->arena, &supervisor, err) < 0)
         return -1;
     if (supervisor.kind != SUPERVISOR_NONE &&
@@ -102,20 +102,20 @@ static void remove_conf(const struct join_args *want)
         printf("removed configuration (%s)\n", want->join.config);
 }
 
-static int join(struct cli *cli, const struct join_args *want, struct err *err)
+static int join_fleet(struct cli *cli, const struct join_args *want, struct err *err)
 {
     bool has_conf, has_creds, has_service;
     const char *id;
 
     if (peel_join_configure(cli->arena, &want->join, &has_conf, err) < 0)
         return -1;
-    (void)print_step(has_conf, "configuration", want->join.config);
+    (void)print_join_step(has_conf, "configuration", want->join.config);
     if (peel_join_enroll(cli->arena, &want->join, &has_creds, &id, err) < 0) {
         if (has_conf && err->code != ERR_TIMEOUT)
             remove_conf(want);
         return -1;
     }
-    (void)print_step(has_creds, "credentials", id);
+    (void)print_join_step(has_creds, "credentials", id);
     if (start_agent(cli, want, &has_service, err) < 0)
         return -1;
     printf(has_conf || has_creds || has_service
@@ -138,7 +138,7 @@ static int run_join(struct cli *cli, const void *args, struct param_strs operand
     want.join.host = operands.p[0];
     want.join.token = &token;
     want.join.text = operands.p[1];
-    return join(cli, &want, &err) < 0 ? cli_err_root(cli, &err) : CLI_OK;
+    return join_fleet(cli, &want, &err) < 0 ? cli_err_root(cli, &err) : CLI_OK;
 }
 
 static const struct command command_join = {
@@ -276,7 +276,7 @@ static void print_beacon_words(struct buf *out)
         buf_printf(out, " %s", (*kind)->name);
 }
 
-static int run_beacons(struct cli *cli, const void *args, struct param_strs operands)
+static int run_peel_beacons(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct beacons_args *want = args;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -306,7 +306,7 @@ static const struct command command_beacons = {
     .options = beacons_options,
     .args_size = sizeof(struct beacons_args),
     .most = 1,
-    .run = run_beacons,
+    .run = run_peel_beacons,
     .words = print_beacon_words,
 };
 

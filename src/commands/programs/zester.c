@@ -22,7 +22,7 @@
 
 static const struct command *const quick[] = { &command_render, &command_doc };
 
-static bool is_quick(int argc, char **argv)
+static bool is_quick_command(int argc, char **argv)
 {
     if (options_has(argc - 1, argv + 1, ZESTER_LOCAL))
         return true;
@@ -32,7 +32,7 @@ static bool is_quick(int argc, char **argv)
     return false;
 }
 
-static int refuse_word(struct cli *cli, const char *word)
+static int refuse_quick_word(struct cli *cli, const char *word)
 {
     return cli_usage(cli,
                      "unknown command '%s' (commands of the fleet need '" FLEET
@@ -47,12 +47,12 @@ int main(int argc, char **argv)
         ZESTER_PROGRAM,
         .commands = commands,
         .globals = command_color_globals,
-        .unknown = refuse_word,
+        .unknown = refuse_quick_word,
     };
 
     if (argc == 2 && strcmp(argv[1], SSH_SCRIPT_NODE) == 0)
         return ssh_node_main();
-    if (!is_quick(argc, argv)) {
+    if (!is_quick_command(argc, argv)) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         const char *fleet = program_find_beside(&arena, FLEET);
 

@@ -75,7 +75,8 @@ bool fleet_enrollments_lists(const struct fleet_enrollments *enrollments,
 
 /* --- showing ------------------------------------------------------------------------ */
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void set_enrollment_text(struct arena *arena, struct value_map *map, const char *key,
+                                const char *text)
 {
     value_map_set(arena, map, value_text(key), value_text(text ? text : ""));
 }
@@ -89,12 +90,12 @@ struct value fleet_enrollment_value(struct arena *arena, const struct enrollment
 {
     struct value_map *map = value_map_new(arena, 7);
 
-    set_text(arena, map, "id", record->id);
-    set_text(arena, map, "peel_id", peel_id_name(arena, record->peel_id));
-    set_text(arena, map, "hostname", record->hostname);
-    set_text(arena, map, "source", record->remote_addr);
-    set_text(arena, map, "state", enrollment_state_name(record->state));
-    set_text(arena, map, "trust", admission_trust(record));
-    set_text(arena, map, "created", fleet_enrollment_time(arena, record->created_at));
+    set_enrollment_text(arena, map, "id", record->id);
+    set_enrollment_text(arena, map, "peel_id", peel_id_name(arena, record->peel_id));
+    set_enrollment_text(arena, map, "hostname", record->hostname);
+    set_enrollment_text(arena, map, "source", record->remote_addr);
+    set_enrollment_text(arena, map, "state", enrollment_state_name(record->state));
+    set_enrollment_text(arena, map, "trust", admission_trust(record));
+    set_enrollment_text(arena, map, "created", fleet_enrollment_time(arena, record->created_at));
     return value_map(map);
 }

@@ -112,7 +112,7 @@ int fleet_answers_status(const struct fleet_answers *answers)
 
 /* --- values ------------------------------------------------------------------------- */
 
-static int print_json(struct cli *cli, const struct fleet_answers *answers)
+static int print_answers_json(struct cli *cli, const struct fleet_answers *answers)
 {
     struct value_list *list = value_list_new(cli->arena, answers->count);
     struct value all;
@@ -123,7 +123,7 @@ static int print_json(struct cli *cli, const struct fleet_answers *answers)
     return fleet_print(cli, FLEET_JSON, &all);
 }
 
-static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
+static int print_answers_yaml(struct cli *cli, const struct fleet_answers *answers)
 {
     for (size_t i = 0; i < answers->count; i++) {
         struct value one = fleet_answer_value(cli->arena, &answers->list[i], true);
@@ -138,7 +138,7 @@ static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
 /* --- text --------------------------------------------------------------------------- */
 
 /* Functions that return text, which is shown as it is. */
-static bool is_plain(const char *function)
+static bool is_plain_result(const char *function)
 {
     static const char *const names[] = {
         "cmd.run",     "test.ping",  "sys.doc",     "sys.list_functions", "state.graph",
@@ -157,7 +157,7 @@ static bool is_plain(const char *function)
 }
 
 /* Every line of `text` after `indent` blanks and `mark`. */
-static void add_lines(struct buf *out, const char *text, size_t indent, const char *mark)
+static void print_answer_lines(struct buf *out, const char *text, size_t indent, const char *mark)
 {
     struct str rest = str_from(text);
 
@@ -175,7 +175,7 @@ static void add_lines(struct buf *out, const char *text, size_t indent, const ch
     }
 }
 
-static void add_plain(struct buf *out, const struct exec_result *result)
+static void print_plain_result(struct buf *out, const struct exec_result *result)
 {
     const char *said = value_get_text(&result->details, "stdout");
 
@@ -183,19 +183,19 @@ static void add_plain(struct buf *out, const struct exec_result *result)
         said = value_get_text(&result->details, "result");
     if (!said && !value_is_true(&result->details)) /* of a dry run: what would be done */
         said = result->diff;
-    add_lines(out, said ? said : "", 4, "");
+    print_answer_lines(out, said ? said : "", 4, "");
     said = value_get_text(&result->details, "stderr");
-    add_lines(out, said ? said : "", 4, "stderr: ");
-    add_lines(out, result->error, 4, "ERROR: ");
+    print_answer_lines(out, said ? said : "", 4, "stderr: ");
+    print_answer_lines(out, result->error, 4, "ERROR: ");
 }
 
-static void add_field(struct buf *out, const char *name, const char *text)
+static void print_answer_field(struct buf *out, const char *name, const char *text)
 {
     if (!text || !text[0])
         return;
     if (strchr(text, '\n')) {
         buf_printf(out, "        %s:\n", name);
-        add_lines(out, text, 12, "");
+        print_answer_lines(out, text, 12, "");
     } else {
         buf_printf(out, "        %s: %s\n", name, text);
     }
@@ -207,26 +207,26 @@ static void add_details(struct buf *out, const struct value *details)
         const struct value_pair *pair = &details->map->pairs[i];
 
         if (value_is_textual(&pair->key) && value_is_textual(&pair->value))
-            add_field(out, pair->key.s.p, pair->value.s.p);
+            print_answer_field(out, pair->key.s.p, pair->value.s.p);
     }
 }
 
-static void add_result(struct buf *out, const struct exec_result *result, bool timed)
+static void print_answer_result(struct buf *out, const struct exec_result *result, bool timed)
 {
     AUTO_BUF struct buf duration = BUF_INIT(64);
 
     if (timed)
         number_print_duration(result->duration, &duration);
     buf_printf(out, "    %s:\n", result->name);
-    add_field(out, "error", result->error);
-    add_field(out, "place", result->place);
+    print_answer_field(out, "error", result->error);
+    print_answer_field(out, "place", result->place);
     if (result->skipped)
-        add_field(out, "skipped", "true");
-    add_field(out, "skip_reason", result->skip_reason);
-    add_field(out, "cause", result->cause);
-    add_field(out, "changed", result->changed ? "true" : "false");
-    add_field(out, "duration", buf_text(&duration));
-    add_field(out, "diff", result->diff);
+        print_answer_field(out, "skipped", "true");
+    print_answer_field(out, "skip_reason", result->skip_reason);
+    print_answer_field(out, "cause", result->cause);
+    print_answer_field(out, "changed", result->changed ? "true" : "false");
+    print_answer_field(out, "duration", buf_text(&duration));
+    print_answer_field(out, "diff", result->diff);
     add_details(out, &result->details);
 }
 
@@ -246,15 +246,15 @@ static void add_body(struct buf *out, const struct fleet_answer *answer, const c
     const char *error = fleet_answer_error(answer);
 
     VEC_EACH (&answer->response.results.list, result) {
-        if (is_plain(function))
-            add_plain(out, result);
+        if (is_plain_result(function))
+            print_plain_result(out, result);
         else
-            add_result(out, result, timed);
+            print_answer_result(out, result, timed);
     }
     if (fleet_answer_is_silent(answer))
-        add_lines(out, error, 4, "");
-    else if (!is_plain(function) || !is_said(answer, error))
-        add_lines(out, error, 4, "ERROR: ");
+        print_answer_lines(out, error, 4, "");
+    else if (!is_plain_result(function) || !is_said(answer, error))
+        print_answer_lines(out, error, 4, "ERROR: ");
 }
 
 static void print_header(const char *text, bool good, bool color)
@@ -340,7 +340,7 @@ static void print_each(struct cli *cli, const struct fleet_answers *answers,
     }
 }
 
-static void print_summary(const struct fleet_answers *answers)
+static void print_answers_summary(const struct fleet_answers *answers)
 {
     size_t failed = 0, silent = 0, queued = 0;
     const char *gap = "";
@@ -374,13 +374,13 @@ int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,
     int status = CLI_OK;
 
     if (style->format == FLEET_JSON)
-        status = print_json(cli, answers);
+        status = print_answers_json(cli, answers);
     else if (style->format == FLEET_YAML)
-        status = print_yaml(cli, answers);
+        status = print_answers_yaml(cli, answers);
     else if (answers->count > FLEET_HEADERS_MAX)
         print_folded(cli, answers, style);
     else
         print_each(cli, answers, style);
-    print_summary(answers);
+    print_answers_summary(answers);
     return status != CLI_OK ? status : fleet_answers_status(answers);
 }

@@ -13,18 +13,18 @@
 
 #define AUDIT_NS (INT64_C(5) * 1000000000)
 
-static void note_problem(struct fleet_notice *sent, const char *why)
+static void warn_about_audit(struct fleet_notice *sent, const char *why)
 {
     sent->is_done = true;
     (void)err_set(&sent->problem, ERR_NOT_FOUND, "%s", why);
 }
 
-static void on_noted(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_audit_stored(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     (void)msg;
-    note_problem(self, !error                                     ? ""
-                       : error->fault == NATS_FAULT_NO_RESPONDERS ? "none is running"
-                                                                  : error->text);
+    warn_about_audit(self, !error                                     ? ""
+                           : error->fault == NATS_FAULT_NO_RESPONDERS ? "none is running"
+                                                                      : error->text);
 }
 
 void fleet_notice_send(struct cli *cli, struct fleet *fleet, const struct audit_notice *notice,
@@ -41,8 +41,8 @@ void fleet_notice_send(struct cli *cli, struct fleet *fleet, const struct audit_
             fleet->js.conn,
             &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_AUDIT_NOTICE)),
                                 .payload = buf_view(&bytes) },
-            timeout, on_noted, ret_sent, NULL, &err) < 0)
-        note_problem(ret_sent, err.text);
+            timeout, on_audit_stored, ret_sent, NULL, &err) < 0)
+        warn_about_audit(ret_sent, err.text);
 }
 
 void fleet_notices_wait(struct fleet *fleet, struct fleet_notice *sent, size_t count)
@@ -54,7 +54,7 @@ void fleet_notices_wait(struct fleet *fleet, struct fleet_notice *sent, size_t c
         while (!sent[i].is_done && !fleet_is_over(fleet)) /* each has its own timeout */
             (void)fleet_wait(fleet, &sent[i].is_done, AUDIT_NS, &err);
         if (!sent[i].is_done)
-            note_problem(&sent[i], "the connection was lost");
+            warn_about_audit(&sent[i], "the connection was lost");
         if (!problem && sent[i].problem.text[0])
             problem = sent[i].problem.text;
     }

@@ -16,19 +16,19 @@ struct reading {
     struct nats_error error;
 };
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_bucket_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct reading *reading = self;
 
     reading->fn(reading->self, entry);
 }
 
-static void on_caught_up(void *self)
+static void on_bucket_end(void *self)
 {
     ((struct reading *)self)->is_done = true;
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_bucket_failed(void *self, const struct nats_error *error)
 {
     struct reading *reading = self;
 
@@ -53,9 +53,9 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
                           &(struct nats_kv_watch_options){ .pattern = pattern,
                                                            .without_deletes = true,
                                                            .once = true,
-                                                           .entry = on_entry,
-                                                           .caught_up = on_caught_up,
-                                                           .failed = on_failed,
+                                                           .entry = on_bucket_entry,
+                                                           .caught_up = on_bucket_end,
+                                                           .failed = on_bucket_failed,
                                                            .self = &reading },
                           err);
     int result;
@@ -78,7 +78,7 @@ static void on_get(void *self, const struct nats_error *error, const struct nats
     struct reading *reading = self;
 
     if (error)
-        on_failed(self, error);
+        on_bucket_failed(self, error);
     else
         *reading = (struct reading){ .value = arena_str(reading->arena, entry->value),
                                      .revision = entry->revision };
@@ -120,13 +120,13 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
 /* --- writing ------------------------------------------------------------------------ */
 
 /* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_bucket_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct reading *reading = self;
 
     (void)revision;
     if (error)
-        on_failed(self, error);
+        on_bucket_failed(self, error);
     reading->is_done = true;
 }
 
@@ -150,7 +150,7 @@ int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *
     struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
 
     if (require_writer(fleet, err) < 0 ||
-        nats_kv_put(&kv, key, value, on_written, writing, err) < 0 ||
+        nats_kv_put(&kv, key, value, on_bucket_written, writing, err) < 0 ||
         fleet_wait(fleet, &writing->is_done, timeout, err) < 0)
         return -1;
     return wait_written(fleet, writing, err);
@@ -165,8 +165,8 @@ int fleet_bucket_replace(struct fleet *fleet, enum store_bucket bucket, const ch
 
     if (require_writer(fleet, err) < 0)
         return -1;
-    result = revision ? nats_kv_update(&kv, key, value, revision, on_written, writing, err)
-                      : nats_kv_create(&kv, key, value, on_written, writing, err);
+    result = revision ? nats_kv_update(&kv, key, value, revision, on_bucket_written, writing, err)
+                      : nats_kv_create(&kv, key, value, on_bucket_written, writing, err);
     return result < 0 ? -1 : wait_written(fleet, writing, err);
 }
 
@@ -176,7 +176,8 @@ int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
     struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
 
-    if (require_writer(fleet, err) < 0 || nats_kv_purge(&kv, key, 0, on_written, writing, err) < 0)
+    if (require_writer(fleet, err) < 0 ||
+        nats_kv_purge(&kv, key, 0, on_bucket_written, writing, err) < 0)
         return -1;
     return wait_written(fleet, writing, err);
 }
@@ -186,7 +187,7 @@ int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char
 /* Masters give a sign of life so often. */
 #define BEAT_NS (5 * CLOCK_SECOND)
 
-static void take_stamp(void *self, const struct nats_kv_entry *entry)
+static void take_server_time(void *self, const struct nats_kv_entry *entry)
 {
     int64_t *last = self;
 
@@ -207,7 +208,8 @@ void fleet_learn_time(struct fleet *fleet)
     int64_t last = 0, now;
     struct err ignored;
 
-    if (fleet_bucket_each(fleet, STORE_MASTER_HEARTBEAT, NULL, take_stamp, &last, &ignored) < 0 ||
+    if (fleet_bucket_each(fleet, STORE_MASTER_HEARTBEAT, NULL, take_server_time, &last, &ignored) <
+            0 ||
         last == 0 || is_clock_right(last))
         return;
     now = clock_now();

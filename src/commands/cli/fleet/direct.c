@@ -26,7 +26,7 @@ struct direct {
 };
 
 /* In the words of a job that found nobody. */
-static const char *explain_silence(struct arena *arena, const struct nats_error *error)
+static const char *explain_direct_silence(struct arena *arena, const struct nats_error *error)
 {
     if (error->fault == NATS_FAULT_TIMEOUT)
         return EXEC_OVERDUE;
@@ -42,7 +42,7 @@ static void on_response(void *self, const struct nats_error *error, const struct
     direct->has_ended = true;
     if (error)
         fleet_answers_set(direct->answers, direct->peel, NULL,
-                          explain_silence(direct->answers->arena, error));
+                          explain_direct_silence(direct->answers->arena, error));
     else
         fleet_answers_set(direct->answers, direct->peel, &msg->payload, "");
 }
@@ -62,7 +62,7 @@ static int send_to_peel(struct direct *direct, struct str request, int64_t timeo
     return nats_request(direct->fleet->js.conn, &pub, timeout, fn, direct, ret_id, err);
 }
 
-static void ask_peel(struct direct *direct, struct str request, int64_t timeout)
+static void ask_peel_directly(struct direct *direct, struct str request, int64_t timeout)
 {
     struct err err;
 
@@ -123,7 +123,7 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
     for (size_t i = 0; i < question->peels.n; i++) {
         each[i] =
             (struct direct){ .fleet = fleet, .answers = ret_answers, .peel = question->peels.p[i] };
-        ask_peel(&each[i], buf_view(&bytes), question->timeout);
+        ask_peel_directly(&each[i], buf_view(&bytes), question->timeout);
     }
     if (question->timeout > SILENCE_NS + PING_NS && !ret_answers->all_come &&
         fleet_wait(fleet, &ret_answers->all_come, SILENCE_NS, err) < 0)

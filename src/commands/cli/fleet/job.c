@@ -40,8 +40,8 @@
 /* --- targets ------------------------------------------------------------------------ */
 
 /* Only masters know groups and settings. */
-static int parse_target(struct arena *arena, const char *expr, bool with_master,
-                        const struct target **ret_target, struct err *err)
+static int parse_job_target(struct arena *arena, const char *expr, bool with_master,
+                            const struct target **ret_target, struct err *err)
 {
     const struct target_options options = { .any_group = with_master, .no_settings = !with_master };
 
@@ -74,7 +74,7 @@ static void match_facts(void *self, const struct nats_kv_entry *entry)
         VEC_PUSH_IN(scan->arena, &scan->found, arena_str(scan->arena, entry->key).p);
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_job_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -87,7 +87,7 @@ static int scan_facts(struct fleet *fleet, const struct target *target,
     if (fleet_bucket_each(fleet, STORE_FACTS, NULL, match_facts, &scan, err) < 0)
         return -1;
     if (scan.found.n > 1)
-        qsort(scan.found.p, scan.found.n, sizeof(scan.found.p[0]), compare_texts);
+        qsort(scan.found.p, scan.found.n, sizeof(scan.found.p[0]), compare_job_texts);
     *ret_peels = (struct param_strs){ scan.found.n, scan.found.p };
     return 0;
 }
@@ -115,8 +115,8 @@ static int ask_until_known(struct fleet *fleet, const char *expr, struct questio
     return 0;
 }
 
-static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
-                      struct err *err)
+static int ask_for_targets(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                           struct err *err)
 {
     struct question_resolved answer;
 
@@ -136,7 +136,7 @@ int fleet_check_target(struct arena *arena, const char *expr, struct err *err)
 {
     const struct target *target;
 
-    return parse_target(arena, expr, true, &target, err);
+    return parse_job_target(arena, expr, true, &target, err);
 }
 
 int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
@@ -144,9 +144,9 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
 {
     const struct target *target;
 
-    if (parse_target(fleet->arena, expr, true, &target, err) < 0)
+    if (parse_job_target(fleet->arena, expr, true, &target, err) < 0)
         return -1;
-    if (ask_master(fleet, expr, ret_peels, err) == 0)
+    if (ask_for_targets(fleet, expr, ret_peels, err) == 0)
         return 0;
     if (err->code == ERR_INVALID || err->code == ERR_UNSUPPORTED)
         return -1;
@@ -154,7 +154,7 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
         return err->code == ERR_NOT_FOUND ? err_set(err, ERR_NOT_FOUND, FLEET_NO_MASTER) : -1;
     (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
                   err->text);
-    if (parse_target(fleet->arena, expr, false, &target, err) < 0)
+    if (parse_job_target(fleet->arena, expr, false, &target, err) < 0)
         return -1;
     return scan_facts(fleet, target, ret_peels, err);
 }
@@ -162,7 +162,7 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
 /* --- records ----------------------------------------------------------------------- */
 
 /* It may wait for a second person, or have been rejected. */
-static int explain_missing(struct fleet *fleet, const char *jid, struct err *err)
+static int explain_missing_job(struct fleet *fleet, const char *jid, struct err *err)
 {
     struct approval approval;
     struct str bytes;
@@ -180,7 +180,7 @@ int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, st
 
     if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
         return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
-                   ? explain_missing(fleet, jid, err)
+                   ? explain_missing_job(fleet, jid, err)
                    : -1;
     return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
 }
@@ -226,7 +226,7 @@ static void pause_dispatch(struct fleet *fleet)
 
 /* Nobody has said that the job was taken, nor that it was not: the request may wait at a master
  * that is busy or stopped, which dispatches it later. */
-static int explain_silence(const struct job *job, int64_t waited, struct err *err)
+static int explain_silent_masters(const struct job *job, int64_t waited, struct err *err)
 {
     return err_set(err, ERR_TIMEOUT,
                    "no master answered within %lld s: job %s (%.64s, %zu peel(s)) was sent, and "
@@ -260,7 +260,7 @@ int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, 
             return -1;
         if (result < 0 && err->code == ERR_TIMEOUT &&
             (++silences == SILENT_TRIES || fleet_is_over(fleet)))
-            return explain_silence(job, clock_now() - began, err);
+            return explain_silent_masters(job, clock_now() - began, err);
     }
     if (result < 0)
         return -1;
@@ -276,7 +276,7 @@ int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, 
 
 /* --- answers ------------------------------------------------------------------------ */
 
-static void on_return(void *self, const struct nats_msg *msg)
+static void on_return_message(void *self, const struct nats_msg *msg)
 {
     (void)fleet_answers_take(self, msg->subject, msg->payload);
 }
@@ -290,8 +290,9 @@ int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *ans
                               &(struct subject_names){ .jid = str_from(jid) }, err) < 0)
         return -1;
     return nats_sub_new(fleet->js.conn,
-                        &(struct nats_sub_options){
-                            .subject = buf_text(&subject), .message = on_return, .self = answers },
+                        &(struct nats_sub_options){ .subject = buf_text(&subject),
+                                                    .message = on_return_message,
+                                                    .self = answers },
                         err)
                ? 0
                : -1;
@@ -314,8 +315,8 @@ static void take_stored(void *self, const struct nats_kv_entry *entry)
 }
 
 /* Stored returns, which came while nobody listened. */
-static int read_stored(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
-                       struct err *err)
+static int read_stored_returns(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                               struct err *err)
 {
     struct stored stored = { answers, jid };
 
@@ -328,7 +329,7 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
 {
     const int64_t end = clock_after(clock_now(), timeout);
     int64_t pause = STORED_PAUSE_NS;
-    int result = from_store ? read_stored(fleet, jid, answers, err) : 0;
+    int result = from_store ? read_stored_returns(fleet, jid, answers, err) : 0;
 
     if (result < 0)
         return -1;
@@ -336,7 +337,7 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
         (void)fleet_wait(fleet, &answers->all_come,
                          pause < end - clock_now() ? pause : end - clock_now(), err);
         pause = pause < STORED_PAUSE_MAX_NS ? 2 * pause : pause;
-        result = answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
+        result = answers->all_come ? 0 : read_stored_returns(fleet, jid, answers, err);
     }
     return result;
 }

@@ -79,8 +79,8 @@ static const char *join_urls(struct arena *arena, struct param_strs urls)
     return text;
 }
 
-static int read_block(struct arena *arena, const struct value *block, struct fleet_target *target,
-                      struct diags *diags)
+static int read_master_block(struct arena *arena, const struct value *block,
+                             struct fleet_target *target, struct diags *diags)
 {
     struct master_block master = { 0 };
 
@@ -94,7 +94,8 @@ static int read_block(struct arena *arena, const struct value *block, struct fle
 }
 
 /* The configuration of a master on this machine. */
-static void read_daemon(struct arena *arena, const struct value *conf, struct fleet_target *target)
+static void read_daemon_conf(struct arena *arena, const struct value *conf,
+                             struct fleet_target *target)
 {
     const char *auth_dir = value_get_text(conf, "auth_dir");
     const char *urls = value_get_text(conf, "nats_url");
@@ -110,8 +111,8 @@ static void read_daemon(struct arena *arena, const struct value *conf, struct fl
     target->creds = path_join(arena, target->auth_dir, identity_file_name(IDENTITY_ADMIN_CREDS));
 }
 
-static int read_conf(struct arena *arena, const char *file, struct str text,
-                     struct fleet_target *target, struct err *err)
+static int read_link_conf(struct arena *arena, const char *file, struct str text,
+                          struct fleet_target *target, struct err *err)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct value conf;
@@ -121,10 +122,10 @@ static int read_conf(struct arena *arena, const char *file, struct str text,
         return diags_to_err(&diags, err);
     block = value_get(&conf, "master");
     if (!block) {
-        read_daemon(arena, &conf, target);
+        read_daemon_conf(arena, &conf, target);
         return 0;
     }
-    return read_block(arena, block, target, &diags) < 0 ? diags_to_err(&diags, err) : 0;
+    return read_master_block(arena, block, target, &diags) < 0 ? diags_to_err(&diags, err) : 0;
 }
 
 /* False: missing or not readable by this user; try the next place. */
@@ -141,7 +142,7 @@ static int try_file(struct arena *arena, const char *file, bool is_named,
         target->file = file;
     if (!text.p)
         return is_named ? err_set(err, ERR_NOT_FOUND, "'%s' does not exist", file) : 0;
-    return read_conf(arena, file, text, target, err);
+    return read_link_conf(arena, file, text, target, err);
 }
 
 static int find_conf(struct arena *arena, const char *named, struct fleet_target *target,
@@ -209,7 +210,7 @@ static struct connection *connection_of(struct fleet *fleet)
 }
 
 /* After the first connection, the client reconnects as long as the command waits. */
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_link_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct connection *connection = container_of(listener, struct connection, listener);
 
@@ -224,13 +225,13 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
         connection->is_over = true;
 }
 
-static void on_late(struct timer *timer)
+static void on_link_late(struct timer *timer)
 {
     container_of(timer, struct connection, timer)->is_late = true;
 }
 
 /* At the end of each turn. */
-static void on_step(void *self)
+static void on_link_step(void *self)
 {
     const struct connection *connection = self;
 
@@ -238,13 +239,13 @@ static void on_step(void *self)
         loop_stop(connection->fleet.loop);
 }
 
-static int wait_until(struct connection *connection, const bool *done, int64_t timeout)
+static int wait_until_done(struct connection *connection, const bool *done, int64_t timeout)
 {
     struct timers *timers = loop_timers(connection->fleet.loop);
 
     connection->is_late = false;
     connection->done = done;
-    timer_set(timers, &connection->timer, clock_after(clock_now(), timeout), on_late);
+    timer_set(timers, &connection->timer, clock_after(clock_now(), timeout), on_link_late);
     loop_run(connection->fleet.loop);
     timer_clear(timers, &connection->timer);
     connection->done = NULL;
@@ -292,8 +293,8 @@ static int start_client(struct connection *connection, const struct fleet_target
                                         fleet->operator_name);
     }
     connection->attempts_left = ATTEMPTS * count_urls(target->urls);
-    nats_listen(fleet->js.conn, &connection->listener, on_event);
-    loop_on_step(fleet->loop, on_step, connection);
+    nats_listen(fleet->js.conn, &connection->listener, on_link_event);
+    loop_on_step(fleet->loop, on_link_step, connection);
     return 0;
 }
 
@@ -303,7 +304,7 @@ static int open_connection(struct connection *connection, const struct fleet_tar
     if (start_client(connection, target, err) < 0 ||
         link_read_creds(connection->link, &connection->creds, err) < 0)
         return -1;
-    if (wait_until(connection, &connection->was_connected, FLEET_CONNECT_NS) == 0)
+    if (wait_until_done(connection, &connection->was_connected, FLEET_CONNECT_NS) == 0)
         return 0;
     *err = connection->err;
     if (err->code == ERR_NONE)
@@ -370,7 +371,7 @@ void fleet_close(struct fleet *fleet)
 
 int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct err *err)
 {
-    if (wait_until(connection_of(fleet), done, timeout) < 0)
+    if (wait_until_done(connection_of(fleet), done, timeout) < 0)
         return err_set(err, ERR_TIMEOUT, "no answer in time%s",
                        fleet->operator_name ? "; is a master running? It answers operators with a "
                                               "name"
@@ -399,7 +400,7 @@ struct request {
     const char *refusal; /* of a master; NULL: none */
 };
 
-static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
+static void on_request_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct request *request = self;
     struct str reason;
@@ -424,7 +425,7 @@ int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err)
 }
 
 /* "zester.dispatch" is "zester.operator.alice.dispatch" for alice. */
-static struct str find_subject(const struct fleet *fleet, struct str subject)
+static struct str find_operator_subject(const struct fleet *fleet, struct str subject)
 {
     if (!fleet->operator_name || !str_starts(subject, STR(OUR_SUBJECTS)))
         return subject;
@@ -439,9 +440,9 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
     struct request request = { .arena = fleet->arena };
     struct nats_pub sent = *pub;
 
-    sent.subject = find_subject(fleet, pub->subject);
+    sent.subject = find_operator_subject(fleet, pub->subject);
     if (fleet_sign(fleet, &sent, err) < 0 ||
-        nats_request(fleet->js.conn, &sent, timeout, on_reply, &request, NULL, err) < 0)
+        nats_request(fleet->js.conn, &sent, timeout, on_request_reply, &request, NULL, err) < 0)
         return -1;
     while (!request.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &request.is_done, timeout, err);
@@ -463,7 +464,7 @@ struct flush {
     struct nats_error error;
 };
 
-static void on_flushed(void *self, const struct nats_error *error)
+static void on_link_flushed(void *self, const struct nats_error *error)
 {
     struct flush *flush = self;
 
@@ -477,7 +478,7 @@ static int flush_out(struct fleet *fleet, struct err *err)
 {
     struct flush flush = { 0 };
 
-    if (nats_flush(fleet->js.conn, on_flushed, &flush, err) < 0)
+    if (nats_flush(fleet->js.conn, on_link_flushed, &flush, err) < 0)
         return -1;
     while (!flush.is_done) /* or the connection ends */
         (void)fleet_wait(fleet, &flush.is_done, FLUSH_NS, err);

@@ -17,7 +17,7 @@ const char *fleet_list_join(struct arena *arena, const struct value *texts)
     return buf_copy(&out, arena).p;
 }
 
-static const char *print_value(struct arena *arena, const struct value *v)
+static const char *print_cell_value(struct arena *arena, const struct value *v)
 {
     switch (v ? v->kind : VALUE_NULL) {
     case VALUE_BOOL: return v->b ? "yes" : "no";
@@ -30,8 +30,8 @@ static const char *print_value(struct arena *arena, const struct value *v)
     }
 }
 
-static const char *print_cell(const struct fleet_list *list, const struct fleet_column *column,
-                              size_t i)
+static const char *print_list_cell(const struct fleet_list *list, const struct fleet_column *column,
+                                   size_t i)
 {
     const struct value *value = &list->values.p[i];
     const void *record = list->records.p[i];
@@ -40,7 +40,7 @@ static const char *print_cell(const struct fleet_list *list, const struct fleet_
     if (column->cell)
         text = column->cell(list->arena, record ? record : value);
     else
-        text = print_value(list->arena, value_path(value, str_from(column->key), '.'));
+        text = print_cell_value(list->arena, value_path(value, str_from(column->key), '.'));
     if (column->is_peel)
         text = peel_id_name(list->arena, text);
     return text[0] || !column->empty ? text : column->empty;
@@ -81,7 +81,7 @@ int fleet_list_print_table(const struct fleet_list *list)
         const char **row = table_add(&table);
 
         for (size_t j = 0; j < list->width; j++)
-            row[j] = print_cell(list, &list->columns[j], i);
+            row[j] = print_list_cell(list, &list->columns[j], i);
     }
     return table_print(&table);
 }

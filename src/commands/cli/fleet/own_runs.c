@@ -12,7 +12,7 @@
 #define NOT_ASKED   "only admin.creds may ask it"
 #define ANOTHER_RUN "another run has ended there in the meantime"
 
-static bool is_missing(const struct fleet_peel *peel, const struct fleet_runs_item *run)
+static bool is_run_missing(const struct fleet_peel *peel, const struct fleet_runs_item *run)
 {
     if (!peel->has_run || !peel->run.id[0] || !fleet_peel_is_online(peel, bus_time()))
         return false;
@@ -31,14 +31,14 @@ static struct param_strs list_missing(const struct fleet_peels *peels,
 
         if (next < runs->list.n && runs->list.p[next].peel == *peel)
             run = &runs->list.p[next++];
-        if (is_missing(*peel, run))
+        if (is_run_missing(*peel, run))
             ids[missing.n++] = (*peel)->id;
     }
     return missing;
 }
 
-static int read_answer(struct arena *arena, const struct fleet_answer *answer,
-                       struct lastrun_states *ret_states, struct err *err)
+static int read_run_answer(struct arena *arena, const struct fleet_answer *answer,
+                           struct lastrun_states *ret_states, struct err *err)
 {
     struct value said;
 
@@ -47,14 +47,14 @@ static int read_answer(struct arena *arena, const struct fleet_answer *answer,
     return record_read(arena, &lastrun_states_type, 1, &said, ret_states, err);
 }
 
-static void take_answer(const struct fleet_peels *peels, const struct fleet_answer *answer,
-                        struct fleet_own_runs *own)
+static void take_run_answer(const struct fleet_peels *peels, const struct fleet_answer *answer,
+                            struct fleet_own_runs *own)
 {
     const struct fleet_peel *peel = map_find(&peels->by_id, str_from(answer->peel));
     struct lastrun_states *states = ARENA_NEW(peels->arena, struct lastrun_states);
     struct err err;
 
-    if (read_answer(peels->arena, answer, states, &err) < 0)
+    if (read_run_answer(peels->arena, answer, states, &err) < 0)
         (void)map_set(&own->errors, str_from(peel->id), arena_strdup(peels->arena, err.text));
     else if (strcmp(states->id, peel->run.id) != 0)
         (void)map_set(&own->errors, str_from(peel->id), ANOTHER_RUN);
@@ -90,6 +90,6 @@ int fleet_own_runs_read(struct fleet *fleet, const struct fleet_peels *peels,
     if (fleet_ask_peels(fleet, &question, &answers, err) < 0)
         return -1;
     for (size_t i = 0; i < answers.count; i++)
-        take_answer(peels, &answers.list[i], ret_own);
+        take_run_answer(peels, &answers.list[i], ret_own);
     return 0;
 }

@@ -4,12 +4,12 @@
 #include "commands/cli/fleet/bucket.h"
 #include "fleet/wire/peel_id.h"
 
-static void on_facts(void *self, const struct nats_kv_entry *entry)
+static void on_peel_facts(void *self, const struct nats_kv_entry *entry)
 {
     fleet_peels_take_facts(self, entry);
 }
 
-static void on_beat(void *self, const struct nats_kv_entry *entry)
+static void on_heartbeat_entry(void *self, const struct nats_kv_entry *entry)
 {
     (void)fleet_peels_take_beat(self, entry);
 }
@@ -21,8 +21,8 @@ static void on_presence(void *self, const struct nats_kv_entry *entry)
 
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err)
 {
-    if (fleet_bucket_each(fleet, STORE_FACTS, NULL, on_facts, peels, err) < 0 ||
-        fleet_bucket_each(fleet, STORE_PEEL_HEARTBEAT, NULL, on_beat, peels, err) < 0)
+    if (fleet_bucket_each(fleet, STORE_FACTS, NULL, on_peel_facts, peels, err) < 0 ||
+        fleet_bucket_each(fleet, STORE_PEEL_HEARTBEAT, NULL, on_heartbeat_entry, peels, err) < 0)
         return -1;
     if (fleet_bucket_each(fleet, STORE_PEEL_PRESENCE, NULL, on_presence, peels, err) < 0 &&
         err->code != ERR_NOT_FOUND) /* masters of an older version have no such bucket */

@@ -42,7 +42,8 @@ struct line {
     const struct fleet_progress_row *row;
 };
 
-static enum rank rank_of(const struct fleet_answer *answer, const struct fleet_progress_row *row)
+static enum rank find_progress_rank(const struct fleet_answer *answer,
+                                    const struct fleet_progress_row *row)
 {
     if (answer->has_come)
         return answer->success && !answer->is_unreachable ? RANK_DONE : RANK_FAILED;
@@ -52,7 +53,7 @@ static enum rank rank_of(const struct fleet_answer *answer, const struct fleet_p
 }
 
 /* Less done is slower. */
-static int compare_lines(const void *a, const void *b)
+static int compare_progress_lines(const void *a, const void *b)
 {
     const struct line *left = a, *right = b;
     const uint64_t less = (uint64_t)left->row->done * right->row->total,
@@ -67,7 +68,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(left->answer->peel, right->answer->peel);
 }
 
-static void set_text(struct fleet_progress_row *row, const char *text)
+static void set_progress_text(struct fleet_progress_row *row, const char *text)
 {
     const struct str part = str_slice(str_from(text), 0, sizeof(row->text) - 1);
 
@@ -89,7 +90,7 @@ static const char *outcome_word(const struct fleet_progress *progress,
 
 /* --- the screen --------------------------------------------------------------------- */
 
-static void clear_block(struct fleet_progress *progress)
+static void clear_progress_lines(struct fleet_progress *progress)
 {
     if (progress->shown > 0)
         (void)fprintf(stderr, "\r\x1b[%zuA\x1b[J", progress->shown);
@@ -97,7 +98,7 @@ static void clear_block(struct fleet_progress *progress)
 }
 
 /* A line that stays, above the block. */
-static void print_line(struct fleet_progress *progress, const char *peel, const char *text)
+static void print_progress_line(struct fleet_progress *progress, const char *peel, const char *text)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
     char name[PEEL_ID_SIZE];
@@ -106,19 +107,20 @@ static void print_line(struct fleet_progress *progress, const char *peel, const 
     columns_print_text(&line, name);
     buf_add_text(&line, ": ");
     columns_print_text(&line, text);
-    clear_block(progress);
+    clear_progress_lines(progress);
     (void)fprintf(stderr, "%s\n", buf_text(&line));
 }
 
-static void print_state(struct fleet_progress *progress, const char *peel,
-                        const struct exec_progress *message, const struct exec_result *result)
+static void print_progress_state(struct fleet_progress *progress, const char *peel,
+                                 const struct exec_progress *message,
+                                 const struct exec_result *result)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     buf_printf(&text, "%u/%u %s, %s, ", message->done, message->total, result->name,
                outcome_word(progress, result));
     number_print_duration(result->duration, &text);
-    print_line(progress, peel, buf_text(&text));
+    print_progress_line(progress, peel, buf_text(&text));
 }
 
 static const char *cell_of(struct arena *arena, const struct line *line)
@@ -141,12 +143,12 @@ static struct line *sort_lines(const struct fleet_progress *progress, struct are
     struct line *lines = ARENA_ARRAY(arena, struct line, answers->count);
 
     for (size_t i = 0; i < answers->count; i++) {
-        lines[i] = (struct line){ rank_of(&answers->list[i], &progress->rows[i]), &answers->list[i],
-                                  &progress->rows[i] };
+        lines[i] = (struct line){ find_progress_rank(&answers->list[i], &progress->rows[i]),
+                                  &answers->list[i], &progress->rows[i] };
         counts[lines[i].rank]++;
     }
     if (answers->count > 1)
-        qsort(lines, answers->count, sizeof(lines[0]), compare_lines);
+        qsort(lines, answers->count, sizeof(lines[0]), compare_progress_lines);
     return lines;
 }
 
@@ -198,24 +200,24 @@ void fleet_progress_draw(const struct fleet_progress *progress, int64_t elapsed,
     add_cut_lines(out, buf_view(&text), screen.columns);
 }
 
-static void on_draw(struct timer *timer)
+static void on_progress_draw(struct timer *timer)
 {
     struct fleet_progress *progress = container_of(timer, struct fleet_progress, timer);
     AUTO_BUF struct buf block = BUF_INIT(BUF_NO_LIMIT);
     const int64_t now = clock_now();
 
     fleet_progress_draw(progress, now - progress->began, screen_size(), &block);
-    clear_block(progress);
+    clear_progress_lines(progress);
     for (size_t i = 0; i < block.n; i++)
         progress->shown += block.p[i] == '\n';
     (void)fputs(buf_text(&block), stderr);
-    timer_set(progress->timers, timer, clock_after(now, DRAW_EVERY), on_draw);
+    timer_set(progress->timers, timer, clock_after(now, DRAW_EVERY), on_progress_draw);
 }
 
 /* --- messages ----------------------------------------------------------------------- */
 
-static void note_state(struct fleet_progress *progress, const char *peel,
-                       struct fleet_progress_row *row, const struct exec_progress *message)
+static void note_progress_state(struct fleet_progress *progress, const char *peel,
+                                struct fleet_progress_row *row, const struct exec_progress *message)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct exec_result result;
@@ -228,9 +230,9 @@ static void note_state(struct fleet_progress *progress, const char *peel,
     if (record_read(&arena, &exec_result_type, 1, &message->result, &result, &err) < 0)
         return;
     row->failed += result.error[0] != '\0';
-    set_text(row, result.name);
+    set_progress_text(row, result.name);
     if (progress->is_live && progress->is_small)
-        print_state(progress, peel, message, &result);
+        print_progress_state(progress, peel, message, &result);
 }
 
 void fleet_progress_note(struct fleet_progress *progress, struct str peel,
@@ -245,21 +247,21 @@ void fleet_progress_note(struct fleet_progress *progress, struct str peel,
     switch (message->type) {
     case EXEC_QUEUED:
         row->is_queued = true;
-        set_text(row, message->text);
+        set_progress_text(row, message->text);
         if (progress->is_small)
-            print_line(progress, answer->peel, message->text);
+            print_progress_line(progress, answer->peel, message->text);
         break;
     case EXEC_STARTED:
         row->has_begun = true;
         row->is_queued = false;
         row->total = message->total;
-        set_text(row, "");
+        set_progress_text(row, "");
         break;
-    case EXEC_STATE: note_state(progress, answer->peel, row, message); break;
+    case EXEC_STATE: note_progress_state(progress, answer->peel, row, message); break;
     }
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void on_progress_message(void *self, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct exec_progress message;
@@ -295,14 +297,14 @@ int fleet_progress_begin(struct fleet_progress *progress, struct fleet *fleet,
     if (subject_print_pattern(&subject, SUBJECT_JOB_PROGRESS,
                               &(struct subject_names){ .jid = str_from(job->jid) }, err) < 0)
         return -1;
-    progress->sub =
-        nats_sub_new(fleet->js.conn,
-                     &(struct nats_sub_options){
-                         .subject = buf_text(&subject), .message = on_message, .self = progress },
-                     err);
+    progress->sub = nats_sub_new(fleet->js.conn,
+                                 &(struct nats_sub_options){ .subject = buf_text(&subject),
+                                                             .message = on_progress_message,
+                                                             .self = progress },
+                                 err);
     if (progress->is_live)
         timer_set(progress->timers, &progress->timer, clock_after(clock_now(), FIRST_DRAW),
-                  on_draw);
+                  on_progress_draw);
     return progress->sub ? 0 : -1;
 }
 
@@ -312,7 +314,7 @@ void fleet_progress_end(struct fleet_progress *progress)
     progress->sub = NULL;
     if (progress->timers)
         timer_clear(progress->timers, &progress->timer);
-    clear_block(progress);
+    clear_progress_lines(progress);
     free(progress->rows);
     progress->rows = NULL;
 }

@@ -79,7 +79,8 @@ static const char *print_peels(struct cli *cli, const struct param_strs *peels)
     return buf_copy(&out, cli->arena).p;
 }
 
-static int print_jid(struct cli *cli, enum fleet_format format, const struct job *job, bool waits)
+static int print_job_id(struct cli *cli, enum fleet_format format, const struct job *job,
+                        bool waits)
 {
     struct value_map *map = value_map_new(cli->arena, 2);
     struct value v = value_map(map);
@@ -136,7 +137,7 @@ static bool was_canceled(const struct fleet_answers *answers)
 }
 
 /* A peel may go on: its return is kept. */
-static void tell_missing(const struct fleet_answers *answers, const struct job *job)
+static void report_missing_returns(const struct fleet_answers *answers, const struct job *job)
 {
     (void)fprintf(stderr,
                   "%s: received %zu/%zu returns for job %s\n"
@@ -146,7 +147,7 @@ static void tell_missing(const struct fleet_answers *answers, const struct job *
 }
 
 /* For a job that may be queued at least until its masters have given up on absent peels. */
-static int64_t find_wait(const struct job *job)
+static int64_t find_job_wait(const struct job *job)
 {
     const int64_t queue = job_queue_seconds(job) * CLOCK_SECOND;
     const int64_t wait = rollout_time(job, job->timeout) - queue;
@@ -172,7 +173,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (how->async)
         return announce_and_dispatch(cli, fleet, job, how, &waits, &err) < 0
                    ? cli_err(cli, &err)
-                   : print_jid(cli, how->format, job, waits);
+                   : print_job_id(cli, how->format, job, waits);
     fleet_answers_init(&answers, cli->arena, &job->targets);
     result = fleet_listen(fleet, job->jid, &answers, &err);
     if (result == 0)
@@ -181,14 +182,14 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (result == 0)
         result = announce_and_dispatch(cli, fleet, job, how, &waits, &err);
     if (result == 0 && !waits)
-        result = fleet_collect(fleet, job->jid, find_wait(job), false, &answers, &err);
+        result = fleet_collect(fleet, job->jid, find_job_wait(job), false, &answers, &err);
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
     if (waits)
-        return print_jid(cli, how->format, job, true);
+        return print_job_id(cli, how->format, job, true);
     if (fleet_answers_received(&answers) < answers.count)
-        tell_missing(&answers, job);
+        report_missing_returns(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);
     status = fleet_rollout_end(cli, fleet, job, how->format, status);
     if (how->format == FLEET_TEXT && has_kept_plan(job, &answers))

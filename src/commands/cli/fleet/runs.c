@@ -39,7 +39,7 @@ struct search {
 /* --- jobs --------------------------------------------------------------------------- */
 
 /* Those that run all states of what they name. */
-static const char *find_function(const char *name)
+static const char *find_run_function(const char *name)
 {
     const struct verb *verb = verb_find(name);
 
@@ -64,7 +64,7 @@ static void insert_job(struct state_jobs *jobs, const struct state_job *job)
     jobs->list[at] = *job;
 }
 
-static void add_job(void *self, const struct nats_kv_entry *entry)
+static void add_run_job(void *self, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct state_job found = { 0 };
@@ -74,7 +74,7 @@ static void add_job(void *self, const struct nats_kv_entry *entry)
     if (record_decode(&scratch, &job_type, 1, entry->value, &job, &err) < 0 ||
         strlen(job.jid) >= sizeof(found.jid) || !str_eq_text(entry->key, job.jid))
         return;
-    found.function = find_function(job.function);
+    found.function = find_run_function(job.function);
     found.created = job.created;
     memcpy(found.jid, job.jid, strlen(job.jid) + 1);
     if (found.function)
@@ -83,8 +83,8 @@ static void add_job(void *self, const struct nats_kv_entry *entry)
 
 /* --- returns ------------------------------------------------------------------------ */
 
-static void count_results(struct arena *arena, const struct exec_response *response,
-                          struct lastrun *run)
+static void count_run_results(struct arena *arena, const struct exec_response *response,
+                              struct lastrun *run)
 {
     const char **names = ARENA_ARRAY(arena, const char *, LASTRUN_NAMES);
 
@@ -121,7 +121,7 @@ bool fleet_runs_summarize(struct arena *arena, const struct exec_return *ret, co
         .error = ret->error,
         .duration = ret->duration,
     };
-    count_results(arena, &ret_run->response, run);
+    count_run_results(arena, &ret_run->response, run);
     if (run->success && !run->test)
         run->converged = run->time;
     lastrun_bound(run, arena);
@@ -130,7 +130,7 @@ bool fleet_runs_summarize(struct arena *arena, const struct exec_return *ret, co
 
 /* --- searching ---------------------------------------------------------------------- */
 
-static size_t place_of(const struct search *search, const struct fleet_peel *peel)
+static size_t find_run_place(const struct search *search, const struct fleet_peel *peel)
 {
     size_t low = 0, high = search->peels->list.n;
 
@@ -155,7 +155,7 @@ static bool needs_summary(const struct fleet_peel *peel)
     return !peel->has_run || (peel->run.converged.seconds == 0 && !peel->seen);
 }
 
-static bool is_wanted(const struct search *search, size_t place)
+static bool is_run_wanted(const struct search *search, size_t place)
 {
     return needs_summary(search->peels->list.p[place]) || needs_states(search, place);
 }
@@ -169,24 +169,24 @@ static void take_states(struct search *search, size_t place, const struct fleet_
     *search->runs[place] = *run;
 }
 
-static bool has_room(struct search *search, size_t bytes)
+static bool has_run_room(struct search *search, size_t bytes)
 {
     search->is_cut = search->is_cut || bytes > FLEET_RUNS_MAX - search->kept;
     return !search->is_cut;
 }
 
 /* The peel is the one of the key; a payload that claims to be another is ignored. */
-static void take_return(struct search *search, struct fleet_peel *peel, struct str bytes)
+static void take_run_return(struct search *search, struct fleet_peel *peel, struct str bytes)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
-    const size_t place = place_of(search, peel);
-    const bool keep = needs_states(search, place) && has_room(search, bytes.n);
+    const size_t place = find_run_place(search, peel);
+    const bool keep = needs_states(search, place) && has_run_room(search, bytes.n);
     struct arena *arena = keep ? search->peels->arena : &scratch;
     struct exec_return ret;
     struct fleet_runs_item run;
     struct err err;
 
-    if (!is_wanted(search, place) ||
+    if (!is_run_wanted(search, place) ||
         record_decode(arena, &exec_return_type, 1, arena_str(arena, bytes), &ret, &err) < 0 ||
         strcmp(ret.peel_id, peel->id) != 0 ||
         !fleet_runs_summarize(arena, &ret, search->function, &run))
@@ -199,7 +199,7 @@ static void take_return(struct search *search, struct fleet_peel *peel, struct s
     take_states(search, place, &run);
 }
 
-static void on_return(void *self, const struct nats_kv_entry *entry)
+static void on_run_return(void *self, const struct nats_kv_entry *entry)
 {
     struct search *search = self;
     struct str id = entry->key;
@@ -208,7 +208,7 @@ static void on_return(void *self, const struct nats_kv_entry *entry)
     (void)str_cut(&id, '.');
     peel = id.p ? map_find(&search->peels->by_id, id) : NULL;
     if (peel)
-        take_return(search, peel, entry->value);
+        take_run_return(search, peel, entry->value);
 }
 
 static size_t count_wanted(const struct search *search)
@@ -216,7 +216,7 @@ static size_t count_wanted(const struct search *search)
     size_t count = 0;
 
     for (size_t i = 0; i < search->peels->list.n; i++)
-        count += is_wanted(search, i);
+        count += is_run_wanted(search, i);
     return count;
 }
 
@@ -227,11 +227,11 @@ static int read_one_by_one(struct search *search, const char *jid, struct err *e
         struct fleet_peel *peel = search->peels->list.p[i];
         struct str bytes;
 
-        if (!is_wanted(search, i))
+        if (!is_run_wanted(search, i))
             continue;
         if (fleet_bucket_get(search->fleet, STORE_JOB_RETURNS,
                              arena_printf(&scratch, "%s.%s", jid, peel->id), &bytes, err) == 0)
-            take_return(search, peel, bytes);
+            take_run_return(search, peel, bytes);
         else if (err->code != ERR_NOT_FOUND)
             return -1;
     }
@@ -247,7 +247,7 @@ static int search_jobs(struct search *search, struct err *err)
     if (wanted == 0)
         return 0;
     jobs = ARENA_NEW(&scratch, struct state_jobs);
-    if (fleet_bucket_each(search->fleet, STORE_JOBS, "*", add_job, jobs, err) < 0)
+    if (fleet_bucket_each(search->fleet, STORE_JOBS, "*", add_run_job, jobs, err) < 0)
         return -1;
     for (size_t i = 0; i < jobs->count && wanted > 0; i++) {
         const struct state_job *job = &jobs->list[i];
@@ -257,9 +257,9 @@ static int search_jobs(struct search *search, struct err *err)
         if (wanted <= FLEET_RUNS_FEW)
             result = read_one_by_one(search, job->jid, err);
         else
-            result =
-                fleet_bucket_each(search->fleet, STORE_JOB_RETURNS,
-                                  arena_printf(&scratch, "%s.*", job->jid), on_return, search, err);
+            result = fleet_bucket_each(search->fleet, STORE_JOB_RETURNS,
+                                       arena_printf(&scratch, "%s.*", job->jid), on_run_return,
+                                       search, err);
         if (result < 0)
             return -1;
         wanted = count_wanted(search);

@@ -27,7 +27,7 @@
 /* --- where values come from ----------------------------------------------------------- */
 
 /* Lines of standard input belong to the secrets in their order. */
-static int read_line(struct buf *out, struct err *err)
+static int read_secret_line(struct buf *out, struct err *err)
 {
     int c;
 
@@ -42,10 +42,10 @@ static int ask_value(struct arena *arena, const char *name, struct buf *out, str
 {
     if (isatty(STDIN_FILENO))
         return terminal_ask_secret(arena_printf(arena, "%s: ", name), out, err);
-    return read_line(out, err);
+    return read_secret_line(out, err);
 }
 
-static int read_file(struct arena *arena, const char *path, struct buf *out, struct err *err)
+static int read_secret_file(struct arena *arena, const char *path, struct buf *out, struct err *err)
 {
     struct str text;
 
@@ -59,7 +59,7 @@ static int read_file(struct arena *arena, const char *path, struct buf *out, str
     return 0;
 }
 
-static int read_variable(const char *name, struct buf *out, struct err *err)
+static int read_secret_variable(const char *name, struct buf *out, struct err *err)
 {
     const char *text = getenv(name);
 
@@ -69,15 +69,15 @@ static int read_variable(const char *name, struct buf *out, struct err *err)
     return 0;
 }
 
-static int read_source(struct arena *arena, const char *name, const char *source, struct buf *out,
-                       struct err *err)
+static int read_secret_source(struct arena *arena, const char *name, const char *source,
+                              struct buf *out, struct err *err)
 {
     if (!source)
         return ask_value(arena, name, out, err);
     if (str_starts(str_from(source), STR(FILE_MARK)))
-        return read_file(arena, source + sizeof(FILE_MARK) - 1, out, err);
+        return read_secret_file(arena, source + sizeof(FILE_MARK) - 1, out, err);
     if (str_starts(str_from(source), STR(VARIABLE_MARK)))
-        return read_variable(source + sizeof(VARIABLE_MARK) - 1, out, err);
+        return read_secret_variable(source + sizeof(VARIABLE_MARK) - 1, out, err);
     return err_set(err, ERR_INVALID,
                    "the value must not be on the command line: use NAME to type it in, NAME=@FILE "
                    "or NAME=env:VARIABLE");
@@ -96,8 +96,8 @@ static int check_value(struct str value, bool is_full, struct err *err)
     return 0;
 }
 
-static int read_secret(struct arena *arena, const char *wanted, struct value_map *out,
-                       struct err *err)
+static int read_secret_argument(struct arena *arena, const char *wanted, struct value_map *out,
+                                struct err *err)
 {
     AUTO_BUF struct buf value = BUF_INIT(SECRET_ARGS_VALUE_MAX);
     const char *equals = strchr(wanted, '=');
@@ -108,7 +108,7 @@ static int read_secret(struct arena *arena, const char *wanted, struct value_map
     int rc = value_map_find(out, &key) ? err_set(err, ERR_INVALID, "given twice") : 0;
 
     if (rc == 0)
-        rc = read_source(arena, name.p, equals ? equals + 1 : NULL, &value, err);
+        rc = read_secret_source(arena, name.p, equals ? equals + 1 : NULL, &value, err);
     if (rc == 0)
         rc = check_value(buf_view(&value), value.full, err);
     if (rc == 0)
@@ -123,7 +123,7 @@ int fleet_secrets_read(struct arena *arena, const struct param_strs *wanted, str
     struct value_map *map = value_map_new(arena, wanted->n);
 
     for (size_t i = 0; i < wanted->n; i++)
-        if (read_secret(arena, wanted->p[i], map, err) < 0)
+        if (read_secret_argument(arena, wanted->p[i], map, err) < 0)
             return -1;
     *ret = wanted->n > 0 ? value_map(map) : value_null();
     return 0;

@@ -28,8 +28,8 @@ static struct str cut_comment(struct str line)
     return str_trim(line);
 }
 
-static int add_line(struct arena *arena, struct selection_list *list, struct str line,
-                    struct buf *expr, struct err *err)
+static int add_selected_line(struct arena *arena, struct selection_list *list, struct str line,
+                             struct buf *expr, struct err *err)
 {
     const char *text = arena_str(arena, line).p;
     char id[PEEL_ID_SIZE];
@@ -47,8 +47,8 @@ static int add_line(struct arena *arena, struct selection_list *list, struct str
                       : 0;
 }
 
-static int add_lines(struct arena *arena, struct selection_list *list, struct str text,
-                     struct buf *expr, struct err *err)
+static int add_selected_lines(struct arena *arena, struct selection_list *list, struct str text,
+                              struct buf *expr, struct err *err)
 {
     size_t number = 0;
 
@@ -58,13 +58,14 @@ static int add_lines(struct arena *arena, struct selection_list *list, struct st
         if (++number > SELECTION_LINES_MAX)
             return err_set(err, ERR_LIMIT, "%s: more than %d lines", list->origin,
                            SELECTION_LINES_MAX);
-        if (line.n > 0 && add_line(arena, list, line, expr, err) < 0)
+        if (line.n > 0 && add_selected_line(arena, list, line, expr, err) < 0)
             return err_wrap(err, "%s:%zu", list->origin, number);
     }
     return 0;
 }
 
-static int read_lines(struct arena *arena, const char *path, struct str *ret, struct err *err)
+static int read_selection_lines(struct arena *arena, const char *path, struct str *ret,
+                                struct err *err)
 {
     if (strcmp(path, STANDARD_INPUT) == 0)
         return fs_read_fd(arena, STDIN_FILENO, "standard input", SELECTION_FILE_MAX, ret, err);
@@ -73,8 +74,8 @@ static int read_lines(struct arena *arena, const char *path, struct str *ret, st
     return ret->p ? 0 : err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
 }
 
-static int read_file(struct arena *arena, const char *path, bool excludes,
-                     struct fleet_selection *selection, struct err *err)
+static int read_selection_file(struct arena *arena, const char *path, bool excludes,
+                               struct fleet_selection *selection, struct err *err)
 {
     AUTO_BUF struct buf expr = BUF_INIT(TARGET_TEXT_MAX);
     struct selection_list list = { .origin = path,
@@ -82,7 +83,8 @@ static int read_file(struct arena *arena, const char *path, bool excludes,
                                    .names = MAP_INIT_IN(arena) };
     struct str text;
 
-    if (read_lines(arena, path, &text, err) < 0 || add_lines(arena, &list, text, &expr, err) < 0)
+    if (read_selection_lines(arena, path, &text, err) < 0 ||
+        add_selected_lines(arena, &list, text, &expr, err) < 0)
         return -1;
     list.expr = buf_copy(&expr, arena).p;
     if (!excludes && expr.n == 0 && map_count(&list.names) == 0)
@@ -94,11 +96,11 @@ static int read_file(struct arena *arena, const char *path, bool excludes,
     return 0;
 }
 
-static int read_files(struct arena *arena, const struct param_strs *paths, bool excludes,
-                      struct fleet_selection *selection, struct err *err)
+static int read_selection_files(struct arena *arena, const struct param_strs *paths, bool excludes,
+                                struct fleet_selection *selection, struct err *err)
 {
     for (size_t i = 0; i < paths->n; i++)
-        if (read_file(arena, paths->p[i], excludes, selection, err) < 0)
+        if (read_selection_file(arena, paths->p[i], excludes, selection, err) < 0)
             return -1;
     return 0;
 }
@@ -117,9 +119,9 @@ int fleet_selection_read(struct arena *arena, const struct fleet_selection_args 
             return err_wrap(err, "--exclude");
         VEC_PUSH_IN(arena, &ret->lists, list);
     }
-    if (read_files(arena, &args->target_files, false, ret, err) < 0)
+    if (read_selection_files(arena, &args->target_files, false, ret, err) < 0)
         return -1;
-    return read_files(arena, &args->exclude_files, true, ret, err);
+    return read_selection_files(arena, &args->exclude_files, true, ret, err);
 }
 
 /* --- selecting ---------------------------------------------------------------------- */
@@ -183,7 +185,8 @@ int fleet_select(struct fleet *fleet, const struct fleet_selection *selection,
 
 /* --- records ------------------------------------------------------------------------ */
 
-static void add_options(struct buf *out, const char *option, const struct param_strs *values)
+static void add_selection_options(struct buf *out, const char *option,
+                                  const struct param_strs *values)
 {
     for (size_t i = 0; i < values->n; i++)
         buf_printf(out, " --%s %s", option, values->p[i]);
@@ -195,8 +198,8 @@ const char *fleet_selection_text(struct arena *arena, const char *target,
     AUTO_BUF struct buf out = BUF_INIT(TARGET_TEXT_MAX);
 
     buf_add_text(&out, target);
-    add_options(&out, "target-file", &args->target_files);
-    add_options(&out, "exclude", &args->exclude);
-    add_options(&out, "exclude-file", &args->exclude_files);
+    add_selection_options(&out, "target-file", &args->target_files);
+    add_selection_options(&out, "exclude", &args->exclude);
+    add_selection_options(&out, "exclude-file", &args->exclude_files);
     return buf_copy(&out, arena).p;
 }

@@ -14,7 +14,7 @@
 #include "fleet/wire/job.h"
 
 /* "key=value": the key looks like a name. */
-static bool is_pair(const char *word)
+static bool is_line_pair(const char *word)
 {
     size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
@@ -32,7 +32,7 @@ static bool is_positional(const struct fleet_binding *binding, size_t place, con
     return true;
 }
 
-static int add_pair(struct cli *cli, struct value_map *args, const char *word)
+static int add_line_pair(struct cli *cli, struct value_map *args, const char *word)
 {
     const char *equals = strchr(word, '=');
     struct diags diags = DIAGS_INIT(cli->arena);
@@ -48,7 +48,7 @@ static int add_pair(struct cli *cli, struct value_map *args, const char *word)
 }
 
 /* A list, or anything else that is more than nothing. */
-static bool is_given(const struct value *given, const char *key)
+static bool is_param_given(const struct value *given, const char *key)
 {
     const struct value *v = value_get(given, key);
 
@@ -56,15 +56,15 @@ static bool is_given(const struct value *given, const char *key)
 }
 
 /* When no word is in front: the first argument, if it was written as key=value. */
-static const char *find_id(const struct fleet_binding *binding, const struct value *given)
+static const char *find_state_word(const struct fleet_binding *binding, const struct value *given)
 {
     const bool is_apply = binding->function && strcmp(binding->function, "state.apply") == 0;
     const char *key = binding->keys[0] && binding->keys[0][0] ? binding->keys[0] : NULL;
     const char *text;
 
-    if (is_apply && !is_given(given, key))
+    if (is_apply && !is_param_given(given, key))
         key = "mods"; /* as in Salt */
-    if (!key || !is_given(given, key))
+    if (!key || !is_param_given(given, key))
         return is_apply ? "highstate" : FLEET_BINDING_NO_WORD;
     text = value_get_text(given, key);
     return text ? text : FLEET_BINDING_NO_WORD;
@@ -97,8 +97,8 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
         const char *word = words.p[i];
         const bool has_key = place < ARRAY_LEN(binding->keys) && binding->keys[place];
 
-        if (is_pair(word) && !is_positional(binding, place, word)) {
-            if (add_pair(cli, args, word) != CLI_OK)
+        if (is_line_pair(word) && !is_positional(binding, place, word)) {
+            if (add_line_pair(cli, args, word) != CLI_OK)
                 return CLI_ERROR;
             pairs++;
             continue;
@@ -129,7 +129,7 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
             return cli_usage(cli, "%s requires a %s argument", function, binding->keys[i]);
     }
     if (ret->id[0] == '\0')
-        ret->id = find_id(binding, &given);
+        ret->id = find_state_word(binding, &given);
     ret->args = value_map(args);
     return CLI_OK;
 }

@@ -18,7 +18,7 @@
 
 #define MANUAL_MAX ((size_t)4 << 20)
 
-static void add_function(struct buf *out, const struct function *function, bool call)
+static void add_doc_function(struct buf *out, const struct function *function, bool call)
 {
     size_t start = out->n;
 
@@ -39,7 +39,7 @@ static void add_kind(struct buf *out, function_tables all, bool call, const char
     for (function_tables tables = all; *tables; tables++)
         for (const struct function *f = *tables; f->name; f++)
             if (builtins_find(all, str_from(f->name)) == f)
-                add_function(out, f, call);
+                add_doc_function(out, f, call);
     buf_add_char(out, '\n');
 }
 
@@ -68,7 +68,7 @@ static void add_jinja(struct arena *arena, struct buf *out)
 }
 
 /* By its name, or by that of its family. */
-static bool has_name(const char *full, const char *name)
+static bool has_doc_name(const char *full, const char *name)
 {
     const size_t n = strlen(name);
 
@@ -87,7 +87,7 @@ static bool add_agent_functions(struct buf *out, const char *name)
     const size_t before = out->n;
 
     for (const struct agent_function *one = agent_functions; one->name; one++)
-        if (!name || has_name(one->name, name))
+        if (!name || has_doc_name(one->name, name))
             buf_printf(out, "  %-32s %s\n", one->name, one->summary);
     return out->n > before;
 }
@@ -119,14 +119,14 @@ static int unknown_module(struct cli *cli, const char *name)
     return cli_error(cli, "unknown module '%s'; 'zester doc' lists them", name);
 }
 
-static int print_json(struct cli *cli, const char *name)
+static int print_doc_json(struct cli *cli, const char *name)
 {
     struct value list = value_list(value_list_new(cli->arena, 0));
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
     struct err err;
 
     for (size_t i = 0; i < module_count; i++)
-        if (!name || has_name(module_table[i]->name, name))
+        if (!name || has_doc_name(module_table[i]->name, name))
             value_list_push(cli->arena, list.list, manual_value(cli->arena, module_table[i]));
     if (name && list.list->count == 0)
         return unknown_module(cli, name);
@@ -136,7 +136,7 @@ static int print_json(struct cli *cli, const char *name)
     return CLI_OK;
 }
 
-static int run_doc(struct cli *cli, const void *args, struct param_strs operands)
+static int run_module_doc(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
     const struct doc_args *how = args;
@@ -151,7 +151,7 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     if (is_json && is_jinja)
         return cli_usage(cli, "'jinja' is available as text only");
     if (is_json)
-        return print_json(cli, name);
+        return print_doc_json(cli, name);
     if (how->format == FORMAT_MARKDOWN)
         manual_print_markdown(&out);
     else if (is_jinja)
@@ -167,7 +167,7 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     return CLI_OK;
 }
 
-static void add_words(struct buf *out)
+static void add_doc_words(struct buf *out)
 {
     buf_add_text(out, " jinja");
     module_add_names(out);
@@ -185,6 +185,6 @@ const struct command command_doc = {
     .args_size = sizeof(struct doc_args),
     .least = 0,
     .most = 1,
-    .run = run_doc,
-    .words = add_words,
+    .run = run_module_doc,
+    .words = add_doc_words,
 };

@@ -103,7 +103,7 @@ int local_compile(struct local *local, const struct plan **plan)
 
 /* For 'report' and the heartbeats of an agent on this machine. What cannot be stored does not fail
  * a run. */
-static void keep_last_run(struct local *local, const struct run_result *result)
+static void store_last_run(struct local *local, const struct run_result *result)
 {
     const struct lastrun_request request = { local->function, local->wish.refs,
                                              local->session.host.test,
@@ -121,33 +121,33 @@ static void keep_last_run(struct local *local, const struct run_result *result)
         (void)fprintf(stderr, "warning: the run is not in the next report: %s\n", err.text);
 }
 
-static int state_apply(struct local *local)
+static int run_state_apply(struct local *local)
 {
     struct run_result result;
     const struct plan *plan;
 
     if (local_compile(local, &plan) < 0) {
-        keep_last_run(local, NULL);
+        store_last_run(local, NULL);
         return local_refuse(local);
     }
     if (local_run_plan(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
-    keep_last_run(local, &result);
+    store_last_run(local, &result);
     return local_print_result(local, &result);
 }
 
-static int state_highstate(struct local *local)
+static int run_state_highstate(struct local *local)
 {
     if (local->wish.refs.n > 0)
         return cli_usage(local->cli, "state.highstate takes no arguments: it uses the top file");
-    return state_apply(local);
+    return run_state_apply(local);
 }
 
 /* Salt's other spelling of a dry run. */
-static int state_test(struct local *local)
+static int run_state_test(struct local *local)
 {
     local->session.host.test = true;
-    return state_apply(local);
+    return run_state_apply(local);
 }
 
 /* Salt's watch over the events of a master. */
@@ -158,17 +158,17 @@ static int state_event(struct local *local)
 }
 
 /* One ID of the references that follow, with its requisites. */
-static int state_sls_id(struct local *local)
+static int run_state_sls_id(struct local *local)
 {
     local->wish.id = local_shift(local);
     if (!local->wish.id || local_read_wish(local) < 0)
         return local->wish.id ? local_refuse(local)
                               : cli_usage(local->cli, "state.sls_id requires an ID and references");
-    return state_apply(local);
+    return run_state_apply(local);
 }
 
 /* A text instead of references; Salt reads it as a template of a Salt file. */
-static int state_template_str(struct local *local)
+static int run_state_template_str(struct local *local)
 {
     const struct value key = value_text("tem");
     const char *text = value_get_text(&local->given, key.s.p);
@@ -182,10 +182,10 @@ static int state_template_str(struct local *local)
     if (local_read_wish(local) < 0)
         return local_refuse(local);
     local->wish.text = str_from(text);
-    return state_apply(local);
+    return run_state_apply(local);
 }
 
-static int state_revert(struct local *local)
+static int run_state_revert(struct local *local)
 {
     struct revert_options how = { .force = local->args->force };
     struct progress progress;
@@ -223,14 +223,14 @@ struct function {
 
 /* clang-format off */
 static const struct function functions[] = {
-    [VERB_APPLY]          = { state_apply,          READ_WISH },
-    [VERB_HIGHSTATE]      = { state_highstate,      READ_WISH },
-    [VERB_SLS_ID]         = { state_sls_id,         READ_LATER },
-    [VERB_TEMPLATE_STR]   = { state_template_str,   READ_LATER },
-    [VERB_TEST]           = { state_test,           READ_WISH },
+    [VERB_APPLY]          = { run_state_apply,          READ_WISH },
+    [VERB_HIGHSTATE]      = { run_state_highstate,      READ_WISH },
+    [VERB_SLS_ID]         = { run_state_sls_id,         READ_LATER },
+    [VERB_TEMPLATE_STR]   = { run_state_template_str,   READ_LATER },
+    [VERB_TEST]           = { run_state_test,           READ_WISH },
     [VERB_SINGLE]         = { local_single,         READ_LATER },
     [VERB_EVENT]          = { state_event,          READ_LATER },
-    [VERB_REVERT]         = { state_revert,         READ_WORDS },
+    [VERB_REVERT]         = { run_state_revert,         READ_WORDS },
     [VERB_SHOW]           = { local_show,           READ_WISH },
     [VERB_SHOW_HIGHSTATE] = { local_show_highstate, READ_WISH },
     [VERB_SHOW_TOP]       = { local_show_top,       READ_WISH },
@@ -249,7 +249,7 @@ _Static_assert(ARRAY_LEN(functions) == VERB_KINDS, "every verb has a row");
 #define REPORT "report"
 static const struct function report = { local_report, READ_WORDS };
 
-static void add_words(struct buf *out)
+static void add_local_words(struct buf *out)
 {
     for (const struct verb *verb = verb_table; verb->name; verb++)
         buf_printf(out, " %s", verb->name);
@@ -257,7 +257,7 @@ static void add_words(struct buf *out)
     module_add_names(out);
 }
 
-static const struct function *find_function(const char *name)
+static const struct function *find_local_function(const char *name)
 {
     const struct verb *verb = verb_find(name);
 
@@ -315,12 +315,12 @@ static bool applies_states(const struct function *function, const struct module 
 {
     if (!function)
         return module && module->apply;
-    return function->run == state_apply || function->run == state_highstate ||
-           function->run == state_sls_id || function->run == state_template_str ||
+    return function->run == run_state_apply || function->run == run_state_highstate ||
+           function->run == run_state_sls_id || function->run == run_state_template_str ||
            function->run == local_single;
 }
 
-static int open_session(struct local *local, enum session_need need)
+static int open_local_session(struct local *local, enum session_need need)
 {
     struct session_options how = local->args->session;
     struct err err;
@@ -337,12 +337,12 @@ static int open_session(struct local *local, enum session_need need)
 
 static int dispatch_function(struct local *local, struct param_strs operands)
 {
-    const struct function *function = find_function(local->function);
+    const struct function *function = find_local_function(local->function);
     const struct verb *verb = verb_find(local->function);
     const struct module *module = module_find(str_from(local->function));
     enum session_need need = verb && verb_needs_tree(verb) ? SESSION_TREE : SESSION_NOTHING;
 
-    if (open_session(local, need) < 0 || local_read_words(local, operands) < 0)
+    if (open_local_session(local, need) < 0 || local_read_words(local, operands) < 0)
         return local_refuse(local);
     if (local->args->plan && (function || module) && !applies_states(function, module))
         return cli_usage(local->cli, "%s cannot be used with --plan: it applies no states",
@@ -431,5 +431,5 @@ const struct command command_local = {
     .least = 1,
     .most = COMMAND_MANY,
     .run = run_local,
-    .words = add_words,
+    .words = add_local_words,
 };

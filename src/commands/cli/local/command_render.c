@@ -57,8 +57,8 @@ static int load_from(const char *folder, struct str name, struct arena *arena, s
     return fs_read(arena, path_join(arena, folder, path), TEMPLATE_MAX, ret_text, err);
 }
 
-static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
-                         struct err *err)
+static int load_rendered_file(void *user, struct str name, struct arena *arena,
+                              struct str *ret_text, struct err *err)
 {
     const struct loader *loader = user;
     const struct param_strs *search = &loader->args->search;
@@ -71,13 +71,13 @@ static int load_template(void *user, struct str name, struct arena *arena, struc
     return 0;
 }
 
-static int64_t read_clock(void *user)
+static int64_t read_render_clock(void *user)
 {
     (void)user;
     return clock_now();
 }
 
-static uint64_t pick_random(void *user)
+static uint64_t pick_render_random(void *user)
 {
     (void)user;
     return chance_number();
@@ -129,9 +129,9 @@ static int render_file(struct cli *cli, const struct render_args *args, const ch
         .lstrip_blocks = args->lstrip_blocks,
         .drop_trailing_newline = args->drop_trailing_newline,
         .builtins = &filter_builtins,
-        .load = load_template,
-        .now = read_clock,
-        .random = pick_random,
+        .load = load_rendered_file,
+        .now = read_render_clock,
+        .random = pick_render_random,
         .user = &loader,
     };
     struct value context;
@@ -150,7 +150,7 @@ static int render_file(struct cli *cli, const struct render_args *args, const ch
     return result;
 }
 
-static int run_render(struct cli *cli, const void *args, struct param_strs operands)
+static int run_local_render(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
     struct diags diags = DIAGS_INIT(cli->arena);
@@ -177,5 +177,5 @@ const struct command command_render = {
     .args_size = sizeof(struct render_args),
     .least = 1,
     .most = 1,
-    .run = run_render,
+    .run = run_local_render,
 };

@@ -31,7 +31,7 @@ static const struct {
 };
 
 /* The word of a list "a|b|c" at a place. */
-static struct str word_at(const char *words, int place)
+static struct str find_format_word(const char *words, int place)
 {
     struct str rest = str_from(words), word = str_cut(&rest, '|');
 
@@ -82,7 +82,7 @@ int local_choose_format(const struct cli *cli, struct local_args *args)
 
 enum report_detail local_detail(const struct local *local)
 {
-    const struct str word = word_at(LOCAL_STATE_OUTPUT_WORDS, local->args->state_output);
+    const struct str word = find_format_word(LOCAL_STATE_OUTPUT_WORDS, local->args->state_output);
 
     for (size_t i = 0; i < ARRAY_LEN(details); i++)
         if (str_is(word, details[i].word))

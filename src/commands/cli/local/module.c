@@ -52,7 +52,7 @@ static void print_stream(FILE *file, const struct value *text)
 }
 
 /* A command that is called directly shows its output, not a report. */
-static bool print_streams(struct local *local, const struct run_result *result)
+static bool print_call_streams(struct local *local, const struct run_result *result)
 {
     const struct value *out, *answer;
     const struct state_result *state;
@@ -78,8 +78,8 @@ static bool print_streams(struct local *local, const struct run_result *result)
 }
 
 /* By its name or an alias of it. */
-static bool is_given(const struct local *local, const struct module *module,
-                     const struct param *param)
+static bool is_argument_given(const struct local *local, const struct module *module,
+                              const struct param *param)
 {
     for (size_t i = 0; i < local->given.map->count; i++)
         if (params_find(module->params, local->given.map->pairs[i].key.s) == param)
@@ -99,7 +99,7 @@ static const struct param *find_unnamed(const struct local *local, const struct 
     if (local->words.n == 0 || params_find_primary(module->params))
         return NULL;
     for (const struct param *param = module->params; param->name; param++)
-        if ((param->flags & PARAM_REQUIRED) && !is_given(local, module, param))
+        if ((param->flags & PARAM_REQUIRED) && !is_argument_given(local, module, param))
             return param;
     return NULL;
 }
@@ -142,7 +142,7 @@ int local_apply_module(struct local *local, const struct module *module)
         return local_refuse(local);
     if (local_run_plan(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
-    if (print_streams(local, &result))
+    if (print_call_streams(local, &result))
         return run_result_is_success(&result) ? CLI_OK : CLI_FAILED;
     return local_print_result(local, &result);
 }

@@ -33,7 +33,7 @@ int local_print(struct local *local, const struct value *v)
 }
 
 /* Records are lists of one machine, so that those of the fleet look the same. */
-static int print_record(struct local *local, struct value record)
+static int print_run_record(struct local *local, struct value record)
 {
     struct value list = value_list(value_list_new(&local->session.arena, 1));
 
@@ -58,7 +58,7 @@ int local_refuse(struct local *local)
         return cli_diags(local->cli, &local->diags);
     diags_print(&local->diags, &text);
     (void)fputs(buf_text(&text), stderr);
-    (void)print_record(
+    (void)print_run_record(
         local, report_error(&local->session.arena,
                             local->session.host.peel_id ? local->session.host.peel_id : "local",
                             str_trim_right(buf_view(&text)).n > 0 ? buf_text(&text) : "failed"));
@@ -89,7 +89,7 @@ int local_print_result(struct local *local, const struct run_result *result)
 
     local_set_done(local, result);
     if (local_wants_record(local)) {
-        int printed = print_record(
+        int printed = print_run_record(
             local, report_run(&local->session.arena, local->session.host.peel_id, result));
 
         return printed == CLI_OK ? status : printed;
@@ -114,7 +114,7 @@ int local_print_answer(struct local *local, const struct value *answer)
         one.details = value_map_new(arena, 1);
         value_map_set(arena, one.details, value_text("result"), shown);
         VEC_PUSH_IN(arena, &result.states, one);
-        return print_record(local, report_run(arena, local->session.host.peel_id, &result));
+        return print_run_record(local, report_run(arena, local->session.host.peel_id, &result));
     }
     if (shown.kind == VALUE_STR)
         buf_add_str(&out, shown.s);

@@ -27,13 +27,13 @@ static const char *describe_drift(struct arena *arena, const struct lastrun *run
     return run->success ? "none" : "failed";
 }
 
-static enum report_form find_form(int format)
+static enum report_form find_report_form(int format)
 {
     return format == FORMAT_JSON ? REPORT_JSON : format == FORMAT_YAML ? REPORT_YAML : REPORT_HTML;
 }
 
-static int write_report(struct local *local, const struct lastrun *run,
-                        const struct lastrun_states *states)
+static int write_local_report(struct local *local, const struct lastrun *run,
+                              const struct lastrun_states *states)
 {
     struct arena *arena = local->cli->arena;
     const int64_t now = clock_wall();
@@ -58,12 +58,12 @@ static int write_report(struct local *local, const struct lastrun *run,
     report_machine_add_stored(arena, states, &machine);
     if (strcmp(states->id, run->id) != 0)
         machine.note = "The states are those of another run: the last one could not store its own.";
-    return report_file_write(local->cli, local->args->out, find_form(local->args->format), &page,
-                             &machine);
+    return report_file_write(local->cli, local->args->out, find_report_form(local->args->format),
+                             &page, &machine);
 }
 
 /* Runs that were never made have no report; anything else is an error. */
-static int refuse_missing(struct local *local, const struct err *err)
+static int refuse_missing_run(struct local *local, const struct err *err)
 {
     if (err->code != ERR_NOT_FOUND)
         return cli_err(local->cli, err);
@@ -85,8 +85,8 @@ int local_report(struct local *local)
                          local->words.p[0]);
     if (lastrun_read(local->cli->arena, data_dir, &run, &err) < 0 ||
         lastrun_read_states(local->cli->arena, data_dir, &states, &err) < 0)
-        return refuse_missing(local, &err);
-    return write_report(local, &run, &states);
+        return refuse_missing_run(local, &err);
+    return write_local_report(local, &run, &states);
 }
 
 int local_last(struct local *local)
@@ -97,6 +97,6 @@ int local_last(struct local *local)
     if (local->words.n > 0)
         return cli_usage(local->cli, "state.last takes no arguments, got '%s'", local->words.p[0]);
     if (lastrun_read_value(local->cli->arena, local->session.host.data_dir, &last, &err) < 0)
-        return refuse_missing(local, &err);
+        return refuse_missing_run(local, &err);
     return local_print_answer(local, &last);
 }

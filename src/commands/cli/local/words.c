@@ -10,7 +10,7 @@
 #include "states/state/host.h"
 
 /* "key=value": the key looks like a name. */
-static bool is_pair(const char *word)
+static bool is_word_pair(const char *word)
 {
     const char *equals = strchr(word, '=');
 
@@ -44,7 +44,7 @@ static bool is_container(const char *text)
 }
 
 /* Anything else is text, which the tables coerce. */
-static int read_pair(struct local *local, const char *word)
+static int read_word_pair(struct local *local, const char *word)
 {
     struct arena *arena = &local->session.arena;
     const char *equals = strchr(word, '=');
@@ -65,9 +65,9 @@ int local_read_words(struct local *local, struct param_strs operands)
 
     local->given = value_map(value_map_new(arena, 0));
     for (size_t i = 1; i < operands.n; i++) {
-        if (!is_pair(operands.p[i]))
+        if (!is_word_pair(operands.p[i]))
             VEC_PUSH_IN(arena, &words, operands.p[i]);
-        else if (read_pair(local, operands.p[i]) < 0)
+        else if (read_word_pair(local, operands.p[i]) < 0)
             return -1;
     }
     local->words = (struct param_strs){ words.n, words.p };

@@ -10,14 +10,15 @@
 #include "core/data/options.h"
 #include "core/data/value.h"
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void set_catalog_text(struct arena *arena, struct value_map *map, const char *key,
+                             const char *text)
 {
     if (text && text[0])
         value_map_set(arena, map, value_text(key), value_text(text));
 }
 
-static void set_options(struct arena *arena, struct value_map *map, const char *key,
-                        const struct param *options)
+static void set_catalog_options(struct arena *arena, struct value_map *map, const char *key,
+                                const struct param *options)
 {
     if (options)
         value_map_set(arena, map, value_text(key), options_describe(arena, options));
@@ -29,14 +30,14 @@ static struct value describe_command(struct arena *arena, const struct command *
 {
     struct value_map *map = value_map_new(arena, 8);
 
-    set_text(arena, map, "name", name);
-    set_text(arena, map, "operands", command->operands);
-    set_text(arena, map, "summary", command->summary);
-    set_text(arena, map, "details", command->details);
-    set_text(arena, map, "examples", command->examples);
-    set_text(arena, map, "statuses", command->statuses);
+    set_catalog_text(arena, map, "name", name);
+    set_catalog_text(arena, map, "operands", command->operands);
+    set_catalog_text(arena, map, "summary", command->summary);
+    set_catalog_text(arena, map, "details", command->details);
+    set_catalog_text(arena, map, "examples", command->examples);
+    set_catalog_text(arena, map, "statuses", command->statuses);
     value_map_set(arena, map, value_text("runs"), value_bool(command->run != NULL));
-    set_options(arena, map, "options", command->options);
+    set_catalog_options(arena, map, "options", command->options);
     return value_map(map);
 }
 
@@ -64,10 +65,10 @@ static struct value describe_program(struct arena *arena, const struct program *
 {
     struct value_map *map = value_map_new(arena, 8);
 
-    set_text(arena, map, "name", program->name);
-    set_text(arena, map, "summary", program->summary);
-    set_text(arena, map, "statuses", program->statuses);
-    set_options(arena, map, "globals", program->globals);
+    set_catalog_text(arena, map, "name", program->name);
+    set_catalog_text(arena, map, "summary", program->summary);
+    set_catalog_text(arena, map, "statuses", program->statuses);
+    set_catalog_options(arena, map, "globals", program->globals);
     if (program->other)
         value_map_set(arena, map, value_text("other"),
                       describe_command(arena, program->other, program->other_word));

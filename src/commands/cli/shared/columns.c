@@ -62,7 +62,7 @@ void columns_write(struct str text)
     (void)fwrite(text.p, 1, text.n, stdout);
 }
 
-static size_t width_of(const char *cell)
+static size_t measure_cell(const char *cell)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -70,7 +70,7 @@ static size_t width_of(const char *cell)
     return utf8_count(buf_view(&text));
 }
 
-static void end_line(struct buf *out)
+static void end_column_line(struct buf *out)
 {
     buf_cut(out, str_trim_right(buf_view(out)).n);
     buf_add_char(out, '\n');
@@ -82,13 +82,13 @@ void columns_print(struct buf *out, const char *const *cells, size_t columns, si
 
     assert(columns <= COLUMNS_MAX);
     for (size_t i = 0; i < columns * rows; i++)
-        if (width_of(cells[i]) > widths[i % columns])
-            widths[i % columns] = width_of(cells[i]);
+        if (measure_cell(cells[i]) > widths[i % columns])
+            widths[i % columns] = measure_cell(cells[i]);
     for (size_t i = 0; i < columns * rows; i++) {
         columns_print_text(out, cells[i]);
         if (i % columns == columns - 1)
-            end_line(out);
+            end_column_line(out);
         else
-            buf_fill(out, ' ', widths[i % columns] + GAP - width_of(cells[i]));
+            buf_fill(out, ' ', widths[i % columns] + GAP - measure_cell(cells[i]));
     }
 }

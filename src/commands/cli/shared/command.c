@@ -21,7 +21,7 @@
 #include "core/sys/inherited.h"
 
 /* "zester ca init" */
-static void print_name(const struct cli *cli)
+static void print_command_name(const struct cli *cli)
 {
     (void)fputs(cli->program->name, stderr);
     if (cli->group)
@@ -36,13 +36,13 @@ static void print_prefix(const struct cli *cli)
     if (cli->program->error_word)
         (void)fputs(cli->program->error_word, stderr);
     else
-        print_name(cli);
+        print_command_name(cli);
     (void)fputs(": ", stderr);
 }
 
-static void print_error(const struct cli *cli, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+static void print_cli_error(const struct cli *cli, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-static void print_error(const struct cli *cli, const char *fmt, va_list args)
+static void print_cli_error(const struct cli *cli, const char *fmt, va_list args)
 {
     print_prefix(cli);
     (void)vfprintf(stderr, fmt, args);
@@ -54,7 +54,7 @@ int cli_error(const struct cli *cli, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    print_error(cli, fmt, args);
+    print_cli_error(cli, fmt, args);
     va_end(args);
     return CLI_ERROR;
 }
@@ -88,7 +88,7 @@ int cli_diags(const struct cli *cli, const struct diags *diags)
 static int point_to_help(const struct cli *cli)
 {
     (void)fputs("try '", stderr);
-    print_name(cli);
+    print_command_name(cli);
     (void)fputs(" --help'\n", stderr);
     return cli->program->usage_status ? cli->program->usage_status : CLI_ERROR;
 }
@@ -98,12 +98,12 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    print_error(cli, fmt, args);
+    print_cli_error(cli, fmt, args);
     va_end(args);
     return point_to_help(cli);
 }
 
-static const struct command *find_command(const struct command *table, const char *word)
+static const struct command *find_in_table(const struct command *table, const char *word)
 {
     for (const struct command *c = table; c->name; c++)
         if (strcmp(c->name, word) == 0)
@@ -128,17 +128,17 @@ static int refuse_command(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown command '%s'", word);
 }
 
-static int unknown_command(struct cli *cli, const char *word)
+static int reject_command(struct cli *cli, const char *word)
 {
     const int status = refuse_command(cli, word);
 
     return cli->program->unknown_status && !cli->group ? cli->program->unknown_status : status;
 }
 
-static int run_command(struct cli *cli, int argc, char **argv);
+static int run_command_line(struct cli *cli, int argc, char **argv);
 
 /* An option before any command is one of the program, or of the line that has no command. */
-static int unknown_option(struct cli *cli, int argc, char **argv)
+static int refuse_option(struct cli *cli, int argc, char **argv)
 {
     const char *word = argv[0];
     const char *other = cli->program->other_word;
@@ -156,7 +156,7 @@ static int unknown_option(struct cli *cli, int argc, char **argv)
     if (!cli->program->fallback)
         return cli_usage(cli, "unknown option '%s'", word);
     cli->command = cli->program->fallback;
-    return run_command(cli, argc, argv); /* which reports it, and what was meant */
+    return run_command_line(cli, argc, argv); /* which reports it, and what was meant */
 }
 
 /* The operand after `count` others: "TOKEN" of "HOST TOKEN", or one of "SERVICE...". */
@@ -234,7 +234,7 @@ static int run_connected(struct cli *cli, const void *args, struct param_strs op
     return status;
 }
 
-static int run_command(struct cli *cli, int argc, char **argv)
+static int run_command_line(struct cli *cli, int argc, char **argv)
 {
     static const struct param no_options[] = { { 0 } };
     const struct command *command = cli->command;
@@ -258,7 +258,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
     return status == CLI_OK ? run_connected(cli, args, operands) : status;
 }
 
-static bool is_one_of(const char *word, const char *a, const char *b)
+static bool is_either_word(const char *word, const char *a, const char *b)
 {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
@@ -296,12 +296,12 @@ static int run_group(struct cli *cli, int argc, char **argv)
 {
     if (!put_command_first(cli->program, argc, argv))
         return cli_usage(cli, "missing command");
-    if (is_one_of(argv[0], "--help", "-h"))
+    if (is_either_word(argv[0], "--help", "-h"))
         return help_print_group(cli, cli->group);
-    cli->command = find_command(cli->group->commands, argv[0]);
+    cli->command = find_in_table(cli->group->commands, argv[0]);
     if (!cli->command)
-        return unknown_command(cli, argv[0]);
-    return run_command(cli, argc - 1, argv + 1);
+        return reject_command(cli, argv[0]);
+    return run_command_line(cli, argc - 1, argv + 1);
 }
 
 /* A group that does something by itself, and was not given one of its commands. */
@@ -320,9 +320,9 @@ static int run_help(struct cli *cli, int argc, char **argv)
         return help_print_program(program);
     if (program->other && strcmp(argv[0], program->other_word) == 0)
         return help_print_command(cli, program->other);
-    command = find_command(program->commands, argv[0]);
+    command = find_in_table(program->commands, argv[0]);
     if (!command)
-        return unknown_command(cli, argv[0]);
+        return reject_command(cli, argv[0]);
     if (!command->commands)
         return help_print_command(cli, command);
     if (runs_alone(command, argc - 1, argv + 1))
@@ -330,8 +330,8 @@ static int run_help(struct cli *cli, int argc, char **argv)
     cli->group = command;
     if (!put_command_first(program, argc - 1, argv + 1))
         return help_print_group(cli, command);
-    command = find_command(cli->group->commands, argv[1]);
-    return command ? help_print_command(cli, command) : unknown_command(cli, argv[1]);
+    command = find_in_table(cli->group->commands, argv[1]);
+    return command ? help_print_command(cli, command) : reject_command(cli, argv[1]);
 }
 
 /* "family.name": does a word after the first look like a function? */
@@ -356,27 +356,27 @@ static int dispatch_command(struct cli *cli, int argc, char **argv)
         return run_help(cli, argc - 2, argv + 2);
     if (program->other && options_has(argc - 1, argv + 1, program->other_word)) {
         cli->command = program->other;
-        return run_command(cli, argc - 1, argv + 1);
+        return run_command_line(cli, argc - 1, argv + 1);
     }
     if (!found)
         return cli_usage(cli, "missing command");
-    if (is_one_of(argv[1], "--help", "-h"))
+    if (is_either_word(argv[1], "--help", "-h"))
         return help_print_program(program);
-    if (is_one_of(argv[1], "--version", "-V"))
+    if (is_either_word(argv[1], "--version", "-V"))
         return print_version(program);
     if (strcmp(argv[1], CATALOG_OPTION) == 0)
         return catalog_print(cli);
     if (argv[1][0] == '-')
-        return unknown_option(cli, argc - 1, argv + 1);
-    cli->command = find_command(program->commands, argv[1]);
+        return refuse_option(cli, argc - 1, argv + 1);
+    cli->command = find_in_table(program->commands, argv[1]);
     if (!cli->command && program->fallback && names_function(argc - 1, argv + 1)) {
         cli->command = program->fallback;
-        return run_command(cli, argc - 1, argv + 1);
+        return run_command_line(cli, argc - 1, argv + 1);
     }
     if (!cli->command)
-        return unknown_command(cli, argv[1]);
+        return reject_command(cli, argv[1]);
     if (!cli->command->commands || runs_alone(cli->command, argc - 2, argv + 2))
-        return run_command(cli, argc - 2, argv + 2);
+        return run_command_line(cli, argc - 2, argv + 2);
     cli->group = cli->command;
     cli->command = NULL;
     return run_group(cli, argc - 2, argv + 2);

@@ -20,7 +20,7 @@ static void add_choices(struct buf *out, const char *choices)
     }
 }
 
-static void add_options(struct buf *out, const struct param *options)
+static void add_completed_options(struct buf *out, const struct param *options)
 {
     for (const struct param *p = options; p && p->name; p++)
         if (!(p->flags & PARAM_HIDDEN))
@@ -38,7 +38,7 @@ static bool is_list_of_words(const char *operands)
 }
 
 /* The pattern of a case: all names of an option. */
-static void add_names(struct buf *out, const struct param *option)
+static void add_completed_names(struct buf *out, const struct param *option)
 {
     struct str rest = option->aliases ? str_from(option->aliases) : (struct str){ NULL, 0 };
 
@@ -51,13 +51,13 @@ static void add_names(struct buf *out, const struct param *option)
 }
 
 /* After an option with choices comes one of them. */
-static void add_values(struct buf *out, const struct param *options)
+static void add_completed_values(struct buf *out, const struct param *options)
 {
     for (const struct param *p = options; p && p->name; p++) {
         if (!p->choices || (p->flags & PARAM_HIDDEN))
             continue;
         buf_add_text(out, "            case $last in ");
-        add_names(out, p);
+        add_completed_names(out, p);
         buf_add_text(out, ") options= operands=\"");
         add_choices(out, p->choices);
         buf_add_text(out, "\" ;; esac\n");
@@ -88,7 +88,7 @@ static void add_case(struct buf *out, const char *group, const struct command *c
     buf_printf(out, group ? "        '%s%s%s')\n" : "        %s%s%s)\n", group ? group : "",
                group ? " " : "", word);
     buf_add_text(out, "            options=\"");
-    add_options(out, command->options);
+    add_completed_options(out, command->options);
     buf_add_text(out, "\" operands=\"");
     if (command->words)
         command->words(out);
@@ -98,12 +98,12 @@ static void add_case(struct buf *out, const char *group, const struct command *c
         add_choices(out, command->operands);
     add_lookup(out, command->lookup);
     buf_add_text(out, "\"\n");
-    add_values(out, command->options);
+    add_completed_values(out, command->options);
     buf_add_text(out, "            ;;\n");
 }
 
 /* "ca|enroll" as a pattern of groups, whose next word belongs to the command. */
-static void add_groups(struct buf *out, const struct program *program)
+static void add_completed_groups(struct buf *out, const struct program *program)
 {
     const char *before = "    case $command in ";
 
@@ -116,7 +116,8 @@ static void add_groups(struct buf *out, const struct program *program)
         buf_add_text(out, ") ((${#said[@]} > 1)) && command=\"$command ${said[1]}\" ;; esac\n");
 }
 
-static void add_commands(struct buf *out, const struct program *program, const char *between)
+static void add_completed_commands(struct buf *out, const struct program *program,
+                                   const char *between)
 {
     const char *before = "";
 
@@ -137,12 +138,12 @@ static void add_fallback(struct buf *out, const struct program *program)
     if (program->other && program->other->words)
         program->other->words(out);
     buf_add_text(out, "\" options=\"");
-    add_options(out, program->fallback->options);
+    add_completed_options(out, program->fallback->options);
     buf_add_text(out, "\" ;; esac\n");
-    add_values(out, program->fallback->options);
+    add_completed_values(out, program->fallback->options);
 }
 
-static bool is_in(const struct param *table, const char *name)
+static bool is_name_in(const struct param *table, const char *name)
 {
     for (const struct param *p = table; p && p->name; p++)
         if (strcmp(p->name, name) == 0)
@@ -153,7 +154,7 @@ static bool is_in(const struct param *table, const char *name)
 /* Does it say where the program looks? Not how it prints. */
 static bool is_where(const struct program *program, const struct param *option)
 {
-    return !option->choices && is_in(program->globals, option->name);
+    return !option->choices && is_name_in(program->globals, option->name);
 }
 
 /* The options with a value as a pattern, then what is done with them. */
@@ -166,7 +167,7 @@ static void add_valued(struct buf *out, const struct program *program, const str
         if (p->kind == PARAM_BOOL || is_where(program, p) != where)
             continue;
         buf_add_text(out, before);
-        add_names(out, p);
+        add_completed_names(out, p);
         before = "|";
     }
     if (before[0] == '|')
@@ -193,7 +194,7 @@ static void add_reading(struct buf *out, const struct program *program)
                       "        esac\n"
                       "    done\n"
                       "    [[ $command ]] || case ${said[0]} in ");
-    add_commands(out, program, "|");
+    add_completed_commands(out, program, "|");
     buf_add_text(out, ") command=${said[0]} ;; esac\n");
 }
 
@@ -209,12 +210,12 @@ static void print_bash(const struct program *program, struct buf *out)
                "    [[ $last != = ]] || last=${COMP_WORDS[COMP_CWORD-2]}\n",
                program->name, program->name, program->name);
     add_reading(out, program);
-    add_groups(out, program);
+    add_completed_groups(out, program);
     buf_add_text(out, "    case $command in\n"
                       "        '')\n"
                       "            options=\"--help --version ");
     buf_printf(out, "%s\" operands=\"", program->other ? program->other_word : "");
-    add_commands(out, program, " ");
+    add_completed_commands(out, program, " ");
     buf_add_text(out, "\"\n");
     add_fallback(out, program);
     buf_add_text(out, "            ;;\n");

@@ -41,7 +41,7 @@ void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, c
 
 /* --- graphviz ------------------------------------------------------------------------- */
 
-static void add_quoted(struct buf *out, const char *text)
+static void print_html_quoted(struct buf *out, const char *text)
 {
     buf_add_char(out, '"');
     for (; *text; text++) {
@@ -61,7 +61,7 @@ static void add_ranks(const struct drawing *drawing, struct buf *out)
         if (i == 0 || box->level != box[-1].level)
             buf_printf(out, "%s  { rank=same;", i > 0 ? " }\n" : "");
         buf_add_char(out, ' ');
-        add_quoted(out, box->name);
+        print_html_quoted(out, box->name);
         buf_add_char(out, ';');
     }
     if (drawing->boxes.n > 0)
@@ -74,9 +74,9 @@ void drawing_print_dot(const struct drawing *drawing, struct buf *out)
     add_ranks(drawing, out);
     VEC_EACH (&drawing->arrows, arrow) {
         buf_add_text(out, "  ");
-        add_quoted(out, drawing->boxes.p[arrow->first].name);
+        print_html_quoted(out, drawing->boxes.p[arrow->first].name);
         buf_add_text(out, " -> ");
-        add_quoted(out, drawing->boxes.p[arrow->then].name);
+        print_html_quoted(out, drawing->boxes.p[arrow->then].name);
         buf_printf(out, " [label=\"%s\"];\n", arrow->label);
     }
     buf_add_text(out, "}\n");
@@ -156,7 +156,7 @@ static void add_arrow(const struct picture *picture, const struct drawing_arrow 
                arrow->style ? arrow->style : "", arrow->label);
 }
 
-static void add_content(const struct picture *picture)
+static void print_html_content(const struct picture *picture)
 {
     VEC_EACH (&picture->drawing->arrows, arrow)
         add_arrow(picture, arrow);
@@ -181,7 +181,7 @@ void drawing_print_svg(const struct drawing *drawing, struct buf *out)
     buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\">\n",
                picture.width, picture.height);
     buf_printf(out, "%s%s%s", sheet, drawing_defs, ground);
-    add_content(&picture);
+    print_html_content(&picture);
 }
 
 void drawing_print_figure(const struct drawing *drawing, struct buf *out)
@@ -192,5 +192,5 @@ void drawing_print_figure(const struct drawing *drawing, struct buf *out)
                "<svg class=\"graph\" role=\"img\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu "
                "%zu\">\n",
                picture.width, picture.height, picture.width, picture.height);
-    add_content(&picture);
+    print_html_content(&picture);
 }

@@ -6,7 +6,7 @@
 #include "states/compile/plan.h"
 
 /* Boxes by level; where each state has its box. */
-static const uint32_t *add_boxes(const struct plan *plan, struct drawing *drawing)
+static const uint32_t *add_graph_boxes(const struct plan *plan, struct drawing *drawing)
 {
     uint32_t *box_of = ARENA_ARRAY(drawing->arena, uint32_t, plan->count);
 
@@ -20,7 +20,7 @@ static const uint32_t *add_boxes(const struct plan *plan, struct drawing *drawin
 
 void graph_draw(const struct plan *plan, struct drawing *drawing)
 {
-    const uint32_t *box_of = add_boxes(plan, drawing);
+    const uint32_t *box_of = add_graph_boxes(plan, drawing);
 
     for (uint32_t i = 0; i < plan->count; i++)
         for (unsigned kind = 0; kind < REQUISITES; kind++)

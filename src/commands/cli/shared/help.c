@@ -26,7 +26,7 @@ static bool has_options(const struct command *command)
     return command->options && command->options[0].name;
 }
 
-static void add_usage(struct buf *out, const struct cli *cli, const struct command *command)
+static void print_help_usage(struct buf *out, const struct cli *cli, const struct command *command)
 {
     const struct program *program = cli->program;
     bool other = command == program->other;
@@ -39,7 +39,7 @@ static void add_usage(struct buf *out, const struct cli *cli, const struct comma
                command->operands);
 }
 
-static void add_commands(struct buf *out, const struct command *table)
+static void print_help_commands(struct buf *out, const struct command *table)
 {
     buf_add_text(out, "\ncommands:\n");
     for (const struct command *c = table; c->name; c++)
@@ -51,14 +51,14 @@ int help_print_command(const struct cli *cli, const struct command *command)
     const struct program *program = cli->program;
     AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
 
-    add_usage(&out, cli, command);
+    print_help_usage(&out, cli, command);
     if (command->commands)
         buf_printf(&out, "       %s %s COMMAND\n", program->name, command->name);
     buf_printf(&out, "\n%s\n", command->summary);
     if (command->details)
         buf_printf(&out, "\n%s", command->details);
     if (command->commands)
-        add_commands(&out, command->commands);
+        print_help_commands(&out, command->commands);
     if (has_options(command)) {
         buf_add_text(&out, "\noptions:\n");
         options_print(command->options, &out);
@@ -77,7 +77,7 @@ int help_print_group(const struct cli *cli, const struct command *group)
                group->summary);
     if (group->details)
         buf_printf(&out, "\n%s", group->details);
-    add_commands(&out, group->commands);
+    print_help_commands(&out, group->commands);
     buf_printf(&out, "\nsee '%s %s COMMAND --help' for details\n", cli->program->name, group->name);
     add_examples(&out, group->examples);
     add_statuses(&out, cli->program->statuses);
@@ -90,7 +90,7 @@ int help_print_program(const struct program *program)
     AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
 
     buf_printf(&out, "%s - %s\n\n%s", program->name, program->summary, program->details);
-    add_commands(&out, program->commands);
+    print_help_commands(&out, program->commands);
     buf_printf(&out, "\nsee '%s COMMAND --help' for details; '%s --version' prints the version\n",
                program->name, program->name);
     add_statuses(&out, program->statuses);

@@ -13,7 +13,7 @@
 static struct cancel *signal_cancel;
 static volatile sig_atomic_t first_signal; /* 0: none yet */
 
-static void on_signal(int signo)
+static void on_interrupt(int signo)
 {
     if (first_signal == 0)
         first_signal = signo;
@@ -31,7 +31,7 @@ void interrupt_watch(struct cancel *cancel, int64_t timeout)
     const struct itimerval timer = {
         .it_value = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) },
     };
-    struct sigaction action = { .sa_handler = on_signal,
+    struct sigaction action = { .sa_handler = on_interrupt,
                                 .sa_flags = SA_RESTART | (int)SA_RESETHAND };
 
     signal_cancel = cancel;

@@ -17,14 +17,14 @@
 /* Keys that are read at once. */
 #define KEYS_MAX 256
 
-static void on_draw(struct timer *timer);
+static void on_live_draw(struct timer *timer);
 
 static void draw_later(struct live *live, int64_t pause)
 {
-    timer_set(loop_timers(live->loop), &live->timer, clock_after(clock_now(), pause), on_draw);
+    timer_set(loop_timers(live->loop), &live->timer, clock_after(clock_now(), pause), on_live_draw);
 }
 
-static void on_draw(struct timer *timer)
+static void on_live_draw(struct timer *timer)
 {
     struct live *live = container_of(timer, struct live, timer);
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -82,7 +82,7 @@ static void on_keys(struct watch *watch, uint32_t events)
     draw_later(live, 0);
 }
 
-static void on_end(void *self, int signo)
+static void on_live_end(void *self, int signo)
 {
     struct live *live = self;
 
@@ -96,19 +96,19 @@ static void on_resize(void *self, int signo)
     live_redraw(self);
 }
 
-static int watch_signals(struct live *live, struct err *err)
+static int watch_live_signals(struct live *live, struct err *err)
 {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (loop_on_signal(live->loop, ends[i], on_end, live, err) < 0)
+        if (loop_on_signal(live->loop, ends[i], on_live_end, live, err) < 0)
             return -1;
     return loop_on_signal(live->loop, SIGWINCH, on_resize, live, err);
 }
 
 int live_open(struct live *live, struct err *err)
 {
-    if (watch_signals(live, err) < 0 || terminal_open(err) < 0)
+    if (watch_live_signals(live, err) < 0 || terminal_open(err) < 0)
         return -1;
     if (watch_start(&live->keys, live->loop, STDIN_FILENO, WATCH_READ, on_keys, err) < 0) {
         terminal_close();

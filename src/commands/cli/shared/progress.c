@@ -16,7 +16,7 @@
 #define COLUMNS_MIN   20
 #define LINE_MAX_SIZE 4096
 
-static void draw_line(struct progress *progress)
+static void draw_run_line(struct progress *progress)
 {
     AUTO_BUF struct buf line = BUF_INIT(LINE_MAX_SIZE);
     const size_t columns = screen_size().columns;
@@ -62,7 +62,7 @@ static void emit_event(void *self, const struct run_event *event)
     case RUN_FINISHED: return;
     }
     if (progress->on && clock_now() - progress->drawn >= DRAW_INTERVAL)
-        draw_line(progress);
+        draw_run_line(progress);
 }
 
 void progress_init(struct progress *progress, bool wanted)

@@ -27,7 +27,7 @@ bool terminal_is_there(void)
 }
 
 /* A terminal that is gone cannot be written to, and needs nothing. */
-static void write_all(const char *text, size_t n)
+static void write_terminal(const char *text, size_t n)
 {
     while (n > 0) {
         const ssize_t written = write(STDOUT_FILENO, text, n);
@@ -47,7 +47,7 @@ void terminal_close(void)
     if (!is_open)
         return;
     is_open = 0;
-    write_all(LEAVE, sizeof(LEAVE) - 1);
+    write_terminal(LEAVE, sizeof(LEAVE) - 1);
     (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
 }
 
@@ -88,7 +88,7 @@ int terminal_open(struct err *err)
         is_open = 0;
         return err_sys(err, errnum, "change the settings of the terminal");
     }
-    write_all(ENTER, sizeof(ENTER) - 1);
+    write_terminal(ENTER, sizeof(ENTER) - 1);
     return 0;
 }
 
@@ -108,7 +108,7 @@ void terminal_draw(struct str lines)
         first = false;
     }
     buf_add_text(&out, "\x1b[J");
-    write_all(buf_text(&out), out.n);
+    write_terminal(buf_text(&out), out.n);
 }
 
 /* --- a line that is not shown --------------------------------------------------------- */

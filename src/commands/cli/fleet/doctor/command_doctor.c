@@ -43,7 +43,7 @@ static const struct param doctor_options[] = {
 
 /* --- before there is a connection --------------------------------------------------- */
 
-static bool check_conf(struct doctor *doctor, const struct fleet_options *options)
+static bool check_client_conf(struct doctor *doctor, const struct fleet_options *options)
 {
     struct err err;
 
@@ -60,7 +60,7 @@ static bool check_conf(struct doctor *doctor, const struct fleet_options *option
     return true;
 }
 
-static int read_creds(struct doctor *doctor, struct claims_user *ret, struct err *err)
+static int read_own_creds(struct doctor *doctor, struct claims_user *ret, struct err *err)
 {
     struct nats_creds creds;
     struct str text;
@@ -97,7 +97,7 @@ static void check_creds(struct doctor *doctor)
     struct fs_info info;
     struct err err;
 
-    if (read_creds(doctor, &claims, &err) < 0) {
+    if (read_own_creds(doctor, &claims, &err) < 0) {
         doctor_add(doctor, (struct doctor_finding){
                                "credentials", DOCTOR_FAIL, arena_strdup(doctor->arena, err.text),
                                "name the file with --creds; a master has it in "
@@ -285,7 +285,7 @@ struct probe {
     bool has_failed;
 };
 
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+static void on_probe_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct probe *probe = self;
 
@@ -296,11 +296,12 @@ static void on_put(void *self, const struct nats_error *error, uint64_t revision
         probe->error = *error;
 }
 
-static void on_got(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_probe_read(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
 {
     struct probe *probe = self;
 
-    on_put(probe, error, 0);
+    on_probe_written(probe, error, 0);
     if (entry)
         probe->time = entry->time;
 }
@@ -322,9 +323,10 @@ static int read_server_clock(struct doctor *doctor, int64_t *ret_skew, struct er
     int64_t before = clock_wall();
     struct probe probe = { 0 };
 
-    if (nats_kv_put(&kv, PROBE_KEY, STR("1"), on_put, &probe, err) < 0 ||
+    if (nats_kv_put(&kv, PROBE_KEY, STR("1"), on_probe_written, &probe, err) < 0 ||
         wait_probe(doctor, &probe, err) < 0 ||
-        nats_kv_get(&kv, PROBE_KEY, on_got, &probe, err) < 0 || wait_probe(doctor, &probe, err) < 0)
+        nats_kv_get(&kv, PROBE_KEY, on_probe_read, &probe, err) < 0 ||
+        wait_probe(doctor, &probe, err) < 0)
         return -1;
     if (probe.time < before)
         *ret_skew = before - probe.time;
@@ -393,7 +395,7 @@ static void check_streams(struct doctor *doctor)
 
 /* An operator with a name may neither write to buckets nor look at their configuration: what can be
  * seen is whether a master knows them. */
-static void check_operator(struct doctor *doctor)
+static void check_operator_role(struct doctor *doctor)
 {
     struct param_strs peels;
     struct err err;
@@ -413,7 +415,7 @@ static void check_operator(struct doctor *doctor)
 static void check_fleet(struct doctor *doctor)
 {
     if (doctor->fleet->operator_name) {
-        check_operator(doctor);
+        check_operator_role(doctor);
         return;
     }
     check_clock(doctor);
@@ -430,7 +432,7 @@ static int run_doctor(struct cli *cli, const void *args, struct param_strs opera
     struct doctor doctor = { .arena = cli->arena };
 
     (void)operands;
-    if (check_conf(&doctor, &want->fleet)) {
+    if (check_client_conf(&doctor, &want->fleet)) {
         doctor_check_reach(&doctor);
         check_creds(&doctor);
         check_ca(&doctor);

@@ -67,7 +67,7 @@ static const char *const verdict_words[] = {
     [DOCTOR_FAIL] = "fail",
 };
 
-static void print_text(const struct doctor *doctor)
+static void print_checks_text(const struct doctor *doctor)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -81,7 +81,7 @@ static void print_text(const struct doctor *doctor)
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
 }
 
-static int print_value(struct doctor *doctor, struct cli *cli, enum fleet_format format)
+static int print_checks_value(struct doctor *doctor, struct cli *cli, enum fleet_format format)
 {
     struct arena *arena = doctor->arena;
     struct value_list *list = value_list_new(arena, doctor->findings.n);
@@ -106,9 +106,9 @@ int doctor_print(struct doctor *doctor, struct cli *cli, enum fleet_format forma
     int status = CLI_OK;
 
     if (format == FLEET_TEXT)
-        print_text(doctor);
+        print_checks_text(doctor);
     else
-        status = print_value(doctor, cli, format);
+        status = print_checks_value(doctor, cli, format);
     VEC_EACH (&doctor->findings, finding)
         if (finding->verdict == DOCTOR_FAIL)
             status = CLI_ERROR;

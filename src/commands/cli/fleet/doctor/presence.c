@@ -61,7 +61,7 @@ static void on_all(void *self)
 }
 
 /* Nobody can have left anything there. */
-static void on_failed(void *self, const struct nats_error *error)
+static void on_presence_failed(void *self, const struct nats_error *error)
 {
     (void)error;
     on_all(self);
@@ -88,7 +88,7 @@ static int call_roll(struct doctor *doctor, const struct kind *kind, struct roll
                               &(struct nats_kv_watch_options){ .without_deletes = true,
                                                                .entry = kind->entry,
                                                                .caught_up = on_all,
-                                                               .failed = on_failed,
+                                                               .failed = on_presence_failed,
                                                                .self = roll },
                               err);
     if (!watch)

@@ -125,7 +125,7 @@ static void check_server(struct doctor *doctor, const struct nats_server *server
     freeaddrinfo(list);
 }
 
-static void check_servers(struct doctor *doctor)
+static void check_bus_servers(struct doctor *doctor)
 {
     struct str rest = str_from(doctor->target.urls);
     struct nats_servers servers;
@@ -167,7 +167,7 @@ static void check_enrollment(struct doctor *doctor)
 
 void doctor_check_reach(struct doctor *doctor)
 {
-    check_servers(doctor);
+    check_bus_servers(doctor);
     if (doctor->target.enroll_addr)
         check_enrollment(doctor);
 }

@@ -53,8 +53,8 @@ static void on_streams(void *self, const struct nats_error *error, const struct 
         judge_stream(listing->doctor, &streams->list->items[i]);
 }
 
-static void on_enrollment(void *self, const struct nats_error *error,
-                          const struct nats_kv_entry *entry)
+static void on_counted_enrollment(void *self, const struct nats_error *error,
+                                  const struct nats_kv_entry *entry)
 {
     struct listing *listing = self;
 
@@ -93,7 +93,7 @@ void doctor_check_room(struct doctor *doctor)
     if (nats_js_call(&doctor->fleet->js, "STREAM.LIST", STR(""), on_streams, streams, &ignored) ==
         0)
         (void)fleet_wait(doctor->fleet, &streams->is_done, ANSWER_NS, &ignored);
-    if (nats_kv_list(&kv, NULL, on_enrollment, enrollments, &ignored) == 0 &&
+    if (nats_kv_list(&kv, NULL, on_counted_enrollment, enrollments, &ignored) == 0 &&
         fleet_wait(doctor->fleet, &enrollments->is_done, ANSWER_NS, &ignored) == 0)
         add_floods(doctor, &enrollments->enrollments);
 }

@@ -86,17 +86,17 @@ struct listing {
     bool has_failed;
 };
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_enrollment_entry(void *self, const struct nats_kv_entry *entry)
 {
     fleet_enrollments_take(&((struct listing *)self)->all, entry->key, entry->value);
 }
 
-static void on_caught_up(void *self)
+static void on_enrollments_end(void *self)
 {
     ((struct listing *)self)->is_done = true;
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_enrollments_failed(void *self, const struct nats_error *error)
 {
     struct listing *listing = self;
 
@@ -105,7 +105,8 @@ static void on_failed(void *self, const struct nats_error *error)
     (void)nats_error_to_err(error, &listing->err);
 }
 
-static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, struct err *err)
+static int read_enrollments(struct fleet *fleet, int64_t timeout, struct listing *ret,
+                            struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
     struct nats_kv_watch *watch;
@@ -114,9 +115,9 @@ static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, s
     *ret = (struct listing){ .all = FLEET_ENROLLMENTS_INIT(fleet->arena) };
     watch = nats_kv_watch_new(&kv,
                               &(struct nats_kv_watch_options){ .without_deletes = true,
-                                                               .entry = on_entry,
-                                                               .caught_up = on_caught_up,
-                                                               .failed = on_failed,
+                                                               .entry = on_enrollment_entry,
+                                                               .caught_up = on_enrollments_end,
+                                                               .failed = on_enrollments_failed,
                                                                .self = ret },
                               err);
     if (!watch)
@@ -143,8 +144,8 @@ static const struct fleet_column list_columns[] = {
     FLEET_COLUMN("CREATED", "created"),
 };
 
-static int print_list(struct cli *cli, enum fleet_format format, const struct listing *listing,
-                      const char *state)
+static int print_enrollments(struct cli *cli, enum fleet_format format,
+                             const struct listing *listing, const char *state)
 {
     struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
 
@@ -165,17 +166,17 @@ static int check_state(struct cli *cli, const void *args, struct param_strs oper
     return CLI_OK;
 }
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int run_enroll_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct enroll_args *want = args;
     struct listing listing;
     struct err err;
 
     (void)operands;
-    if (read_all(cli->fleet, want->fleet.timeout, &listing, &err) < 0 ||
+    if (read_enrollments(cli->fleet, want->fleet.timeout, &listing, &err) < 0 ||
         enroll_pause_remark(cli->fleet, &err) < 0)
         return cli_err(cli, &err);
-    return print_list(cli, want->fleet.format, &listing, want->state);
+    return print_enrollments(cli, want->fleet.format, &listing, want->state);
 }
 
 /* --- show --------------------------------------------------------------------------- */
@@ -191,7 +192,7 @@ static const char *wire_id(struct arena *arena, const char *id)
     return arena_strdup(arena, name);
 }
 
-static const struct enrollment *find_record(const struct listing *listing, const char *id)
+static const struct enrollment *find_enrollment(const struct listing *listing, const char *id)
 {
     VEC_EACH (&listing->all.records, record)
         if (strcmp(record->id, id) == 0 || (strcmp(record->peel_id, id) == 0 &&
@@ -209,7 +210,7 @@ static void show_line(struct buf *out, const char *name, const char *text)
     buf_add_char(out, '\n');
 }
 
-static void show_text(struct arena *arena, const struct enrollment *record)
+static void print_enrollment(struct arena *arena, const struct enrollment *record)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -242,21 +243,21 @@ static int show_value(struct cli *cli, enum fleet_format format, const struct en
     return fleet_print(cli, format, &result);
 }
 
-static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+static int run_enroll_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct enroll_args *want = args;
     const struct enrollment *record;
     struct listing listing;
     struct err err;
 
-    if (read_all(cli->fleet, want->fleet.timeout, &listing, &err) < 0)
+    if (read_enrollments(cli->fleet, want->fleet.timeout, &listing, &err) < 0)
         return cli_err(cli, &err);
-    record = find_record(&listing, wire_id(cli->arena, operands.p[0]));
+    record = find_enrollment(&listing, wire_id(cli->arena, operands.p[0]));
     if (!record)
         return cli_error(cli, "'%s': no such enrollment", operands.p[0]);
     if (want->fleet.format != FLEET_TEXT)
         return show_value(cli, want->fleet.format, record);
-    show_text(cli->arena, record);
+    print_enrollment(cli->arena, record);
     return CLI_OK;
 }
 
@@ -282,7 +283,7 @@ struct decision {
     size_t decided, failed;
 };
 
-static void print_done(struct decision *decision, const char *id, const char *peel)
+static void print_decision(struct decision *decision, const char *id, const char *peel)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
@@ -294,22 +295,22 @@ static void print_done(struct decision *decision, const char *id, const char *pe
     decision->decided++;
 }
 
-static void print_failed(struct decision *decision, const char *text)
+static void print_decision_error(struct decision *decision, const char *text)
 {
     (void)cli_error(decision->cli, "%s", text);
     decision->failed++;
 }
 
 /* Without a master: only the bucket changes. */
-static void on_decided(void *self, const struct registry_verdict *verdict)
+static void on_enrollment_decided(void *self, const struct registry_verdict *verdict)
 {
     struct decision *decision = self;
 
     decision->is_done = true;
     if (verdict->error)
-        print_failed(decision, verdict->error);
+        print_decision_error(decision, verdict->error);
     else
-        print_done(decision, verdict->record->id, verdict->record->peel_id);
+        print_decision(decision, verdict->record->id, verdict->record->peel_id);
 }
 
 static void decide_directly(struct decision *decision, const struct enrollment_request *request)
@@ -317,10 +318,10 @@ static void decide_directly(struct decision *decision, const struct enrollment_r
     struct err err;
 
     decision->is_done = false;
-    registry_decide(&decision->registry, decision->what, request, on_decided, decision);
+    registry_decide(&decision->registry, decision->what, request, on_enrollment_decided, decision);
     if (fleet_wait(decision->cli->fleet, &decision->is_done, decision->want->fleet.timeout, &err) <
         0)
-        print_failed(decision, err.text);
+        print_decision_error(decision, err.text);
     else if (decision->what == ADMISSION_REVOKE)
         (void)fprintf(stderr, "WARNING: servers still accept the peel until a master runs\n");
 }
@@ -332,8 +333,8 @@ static int64_t answer_time(const struct decision *decision)
     return decision->what == ADMISSION_REVOKE ? REVOKE_NS : ANSWER_NS;
 }
 
-static int send_request(struct decision *decision, const struct enrollment_request *request,
-                        struct enrollment_reply *ret_reply, struct err *err)
+static int send_decision(struct decision *decision, const struct enrollment_request *request,
+                         struct enrollment_reply *ret_reply, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(REPLY_MAX);
     struct str reply;
@@ -350,7 +351,7 @@ static int send_request(struct decision *decision, const struct enrollment_reque
     return record_decode(decision->cli->arena, &enrollment_reply_type, 1, reply, ret_reply, err);
 }
 
-static void decide_one(struct decision *decision, const char *id)
+static void decide_named_enrollment(struct decision *decision, const char *id)
 {
     const struct enrollment_request request = {
         .id = id,
@@ -365,16 +366,16 @@ static void decide_one(struct decision *decision, const char *id)
         decide_directly(decision, &request);
         return;
     }
-    if (send_request(decision, &request, &reply, &err) < 0) {
-        print_failed(decision, err.text);
+    if (send_decision(decision, &request, &reply, &err) < 0) {
+        print_decision_error(decision, err.text);
         return;
     }
     if (reply.err && reply.err[0]) {
-        print_failed(decision, reply.err);
+        print_decision_error(decision, reply.err);
         return;
     }
-    print_done(decision, value_get_text(&reply.record, "id"),
-               value_get_text(&reply.record, "peel_id"));
+    print_decision(decision, value_get_text(&reply.record, "id"),
+                   value_get_text(&reply.record, "peel_id"));
     if (reply.warning && reply.warning[0])
         (void)fprintf(stderr, "WARNING: %s\n", reply.warning);
 }
@@ -385,11 +386,11 @@ static int decide_pending(struct decision *decision, struct err *err)
     struct listing listing;
     size_t count = 0;
 
-    if (read_all(decision->cli->fleet, decision->want->fleet.timeout, &listing, err) < 0)
+    if (read_enrollments(decision->cli->fleet, decision->want->fleet.timeout, &listing, err) < 0)
         return -1;
     VEC_EACH (&listing.all.records, record)
         if (fleet_enrollments_lists(&listing.all, record, pending)) {
-            decide_one(decision, record->id);
+            decide_named_enrollment(decision, record->id);
             count++;
         }
     return count > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no pending enrollments");
@@ -410,23 +411,24 @@ static int run_decision(struct cli *cli, const struct enroll_args *want, struct 
         .cli = cli, .want = want, .what = what, .registry = { .js = cli->fleet->js }
     };
     if (!want->all_pending)
-        decide_one(decision, wire_id(cli->arena, want->peel ? want->peel : operands.p[0]));
+        decide_named_enrollment(decision,
+                                wire_id(cli->arena, want->peel ? want->peel : operands.p[0]));
     else if (decide_pending(decision, &err) < 0)
         return cli_err(cli, &err);
     return decision->failed > 0 ? CLI_ERROR : CLI_OK;
 }
 
-static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
+static int run_enroll_approve(struct cli *cli, const void *args, struct param_strs operands)
 {
     return run_decision(cli, args, operands, ADMISSION_APPROVE);
 }
 
-static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
+static int run_enroll_reject(struct cli *cli, const void *args, struct param_strs operands)
 {
     return run_decision(cli, args, operands, ADMISSION_REJECT);
 }
 
-static int run_revoke(struct cli *cli, const void *args, struct param_strs operands)
+static int run_enroll_revoke(struct cli *cli, const void *args, struct param_strs operands)
 {
     return run_decision(cli, args, operands, ADMISSION_REVOKE);
 }
@@ -447,7 +449,7 @@ static const struct command enroll_commands[] = {
         .args_size = sizeof(struct enroll_args),
         .check = check_state,
         FLEET_CONNECT(ARGS, fleet),
-        .run = run_list,
+        .run = run_enroll_list,
     },
     {
         .name = "show",
@@ -460,7 +462,7 @@ static const struct command enroll_commands[] = {
         .least = 1,
         .most = 1,
         FLEET_CONNECT(ARGS, fleet),
-        .run = run_show,
+        .run = run_enroll_show,
     },
     {
         .name = "approve",
@@ -472,7 +474,7 @@ static const struct command enroll_commands[] = {
         .options = approve_options,
         .args_size = sizeof(struct enroll_args),
         .most = 1,
-        .run = run_approve,
+        .run = run_enroll_approve,
     },
     {
         .name = "reject",
@@ -483,7 +485,7 @@ static const struct command enroll_commands[] = {
         .options = refuse_options,
         .args_size = sizeof(struct enroll_args),
         .most = 1,
-        .run = run_reject,
+        .run = run_enroll_reject,
     },
     {
         .name = "revoke",
@@ -495,7 +497,7 @@ static const struct command enroll_commands[] = {
         .options = refuse_options,
         .args_size = sizeof(struct enroll_args),
         .most = 1,
-        .run = run_revoke,
+        .run = run_enroll_revoke,
     },
     {
         .name = "pause",

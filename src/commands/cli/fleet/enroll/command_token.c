@@ -91,8 +91,8 @@ static const struct fleet_column list_columns[] = {
     FLEET_COLUMN("PEELS", "peels"),
 };
 
-static int print_list(struct cli *cli, enum fleet_format format,
-                      const struct join_token_list *tokens)
+static int print_tokens(struct cli *cli, enum fleet_format format,
+                        const struct join_token_list *tokens)
 {
     struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
 
@@ -106,7 +106,7 @@ static int print_list(struct cli *cli, enum fleet_format format,
     return fleet_list_print(cli, format, &list);
 }
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int run_token_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct token_args *want = args;
     struct join_token_list list;
@@ -115,13 +115,13 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     (void)operands;
     return join_token_list(cli->fleet, &list, &err) < 0
                ? cli_err(cli, &err)
-               : print_list(cli, want->fleet.format, &list);
+               : print_tokens(cli, want->fleet.format, &list);
 }
 
 /* --- revoke ------------------------------------------------------------------------- */
 
 /* The id, of an id or of a whole token; NULL: neither. */
-static const char *find_id(struct arena *arena, const char *word)
+static const char *find_token_id(struct arena *arena, const char *word)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(TOKEN_ID_BYTES);
     struct token token;
@@ -134,9 +134,9 @@ static const char *find_id(struct arena *arena, const char *word)
     return NULL;
 }
 
-static int revoke_token(struct cli *cli, const char *word)
+static int revoke_named_token(struct cli *cli, const char *word)
 {
-    const char *id = find_id(cli->arena, word);
+    const char *id = find_token_id(cli->arena, word);
     struct err err;
     int result;
 
@@ -151,13 +151,13 @@ static int revoke_token(struct cli *cli, const char *word)
     return CLI_OK;
 }
 
-static int run_revoke(struct cli *cli, const void *args, struct param_strs operands)
+static int run_token_revoke(struct cli *cli, const void *args, struct param_strs operands)
 {
     int status = CLI_OK;
 
     (void)args;
     for (size_t i = 0; i < operands.n; i++)
-        if (revoke_token(cli, operands.p[i]) != CLI_OK)
+        if (revoke_named_token(cli, operands.p[i]) != CLI_OK)
             status = CLI_ERROR;
     return status;
 }
@@ -171,7 +171,7 @@ static const struct command token_commands[] = {
         .options = fleet_options,
         .args_size = sizeof(struct token_args),
         FLEET_CONNECT(ARGS, fleet),
-        .run = run_list,
+        .run = run_token_list,
     },
     {
         .name = "revoke",
@@ -185,7 +185,7 @@ static const struct command token_commands[] = {
         .least = 1,
         .most = COMMAND_MANY,
         FLEET_CONNECT(ARGS, fleet),
-        .run = run_revoke,
+        .run = run_token_revoke,
     },
     { 0 },
 };

@@ -28,7 +28,7 @@ static const char *token_key(struct arena *arena, const char *id)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static void add_token(void *self, const struct nats_kv_entry *entry)
+static void on_token_record(void *self, const struct nats_kv_entry *entry)
 {
     struct join_token_list *list = self;
     struct token_record record;
@@ -53,7 +53,8 @@ int join_token_list(struct fleet *fleet, struct join_token_list *ret_list, struc
 {
     *ret_list = (struct join_token_list){ .arena = fleet->arena };
     fleet_learn_time(fleet); /* masters compare with it, too */
-    if (fleet_bucket_each(fleet, STORE_ENROLLMENTS, TOKEN_KEY "*", add_token, ret_list, err) < 0)
+    if (fleet_bucket_each(fleet, STORE_ENROLLMENTS, TOKEN_KEY "*", on_token_record, ret_list, err) <
+        0)
         return -1;
     if (ret_list->tokens.n > 0)
         qsort(ret_list->tokens.p, ret_list->tokens.n, sizeof(ret_list->tokens.p[0]),
@@ -78,7 +79,7 @@ int join_token_revoke(struct fleet *fleet, const char *id, struct err *err)
 /* --- making ------------------------------------------------------------------------- */
 
 /* What masters announce on the bus. */
-static int read_pin(struct fleet *fleet, const char **ret_pin, struct err *err)
+static int read_ca_pin(struct fleet *fleet, const char **ret_pin, struct err *err)
 {
     struct cluster_info info = { 0 };
     struct str value;
@@ -118,7 +119,7 @@ static int store_token(struct fleet *fleet, const struct token *token,
                                 buf_view(&bytes), 0, err);
 }
 
-static int forget_expired(struct fleet *fleet, struct err *err)
+static int delete_expired_tokens(struct fleet *fleet, struct err *err)
 {
     struct join_token_list list;
 
@@ -139,7 +140,7 @@ int join_token_make(struct fleet *fleet, const struct join_token_want *want,
     const char *pin = NULL;
 
     chance_bytes(random, sizeof(random));
-    if (read_pin(fleet, &pin, err) < 0 || forget_expired(fleet, err) < 0 ||
+    if (read_ca_pin(fleet, &pin, err) < 0 || delete_expired_tokens(fleet, err) < 0 ||
         token_make(pin, bus_time_seconds() + want->valid / CLOCK_SECOND, random, ret_token, err) <
             0)
         return -1;

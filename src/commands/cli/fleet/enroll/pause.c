@@ -31,7 +31,7 @@ static int store_pause(struct fleet *fleet, const struct enrollment_pause *pause
                             timeout, err);
 }
 
-static int set_pause(struct cli *cli, const struct enroll_pause_args *want, bool is_paused)
+static int change_pause(struct cli *cli, const struct enroll_pause_args *want, bool is_paused)
 {
     const struct enrollment_pause pause = { .is_paused = is_paused,
                                             .operator_name = fleet_user(cli->arena),
@@ -59,13 +59,13 @@ static int set_pause(struct cli *cli, const struct enroll_pause_args *want, bool
 int enroll_run_pause(struct cli *cli, const void *args, struct param_strs operands)
 {
     (void)operands;
-    return set_pause(cli, args, true);
+    return change_pause(cli, args, true);
 }
 
 int enroll_run_resume(struct cli *cli, const void *args, struct param_strs operands)
 {
     (void)operands;
-    return set_pause(cli, args, false);
+    return change_pause(cli, args, false);
 }
 
 int enroll_pause_remark(struct fleet *fleet, struct err *err)

@@ -46,8 +46,8 @@ static const struct param watch_options[] = {
 
 /* --- send ------------------------------------------------------------------------ */
 
-static int make_event(struct cli *cli, struct param_strs operands, struct fleet_event *ret,
-                      struct err *err)
+static int make_operator_event(struct cli *cli, struct param_strs operands, struct fleet_event *ret,
+                               struct err *err)
 {
     const struct param_strs pairs = { operands.n - 1, operands.p + 1 };
     struct value data;
@@ -97,7 +97,7 @@ static int run_send(struct cli *cli, const void *args, struct param_strs operand
     struct fleet_event sending;
     struct err err;
 
-    if (make_event(cli, operands, &sending, &err) < 0)
+    if (make_operator_event(cli, operands, &sending, &err) < 0)
         return cli_err(cli, &err);
     if (fleet_attach(cli, &want->fleet) != CLI_OK)
         return CLI_ERROR;
@@ -117,7 +117,7 @@ struct watching {
     struct err err;
 };
 
-static void print_data(struct buf *out, const struct value *data)
+static void print_event_data(struct buf *out, const struct value *data)
 {
     struct err err;
 
@@ -125,8 +125,8 @@ static void print_data(struct buf *out, const struct value *data)
         (void)json_print(out, data, JSON_STYLE_TEXT, &err); /* what has no JSON is left out */
 }
 
-static void print_line(struct buf *out, const struct event_source *source,
-                       const struct event *event)
+static void print_event_line(struct buf *out, const struct event_source *source,
+                             const struct event *event)
 {
     const time_t seconds = (time_t)event->ts.seconds;
     struct tm tm = { 0 };
@@ -136,13 +136,13 @@ static void print_line(struct buf *out, const struct event_source *source,
                source->key);
     if (event->depth > 0)
         buf_printf(out, "depth=%d  ", event->depth);
-    print_data(out, &event->data);
+    print_event_data(out, &event->data);
     buf_cut(out, str_trim_right(buf_view(out)).n);
     buf_add_char(out, '\n');
 }
 
-static void print_record(struct arena *arena, enum fleet_format format, struct buf *out,
-                         const struct value *record)
+static void print_event_record(struct arena *arena, enum fleet_format format, struct buf *out,
+                               const struct value *record)
 {
     struct err err;
 
@@ -156,7 +156,7 @@ static void print_record(struct arena *arena, enum fleet_format format, struct b
 }
 
 /* Malformed events are skipped. Origin and tag come from the subject. */
-static void on_event(void *self, const struct nats_msg *msg)
+static void on_watched_event(void *self, const struct nats_msg *msg)
 {
     const struct watching *watching = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -170,23 +170,23 @@ static void on_event(void *self, const struct nats_msg *msg)
         (watching->pattern.p && !glob_match(watching->pattern, str_from(source.key))))
         return;
     if (watching->format == FLEET_TEXT) {
-        print_line(&out, &source, &event);
+        print_event_line(&out, &source, &event);
     } else {
         const struct value record = event_describe(&arena, &source, &event);
 
-        print_record(&arena, watching->format, &out, &record);
+        print_event_record(&arena, watching->format, &out, &record);
     }
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     (void)fflush(stdout);
 }
 
-static void on_signal(void *self, int signo)
+static void on_watch_signal(void *self, int signo)
 {
     (void)signo;
     ((struct watching *)self)->is_over = true;
 }
 
-static void on_refused(void *self, const struct nats_error *error)
+static void on_watch_refused(void *self, const struct nats_error *error)
 {
     struct watching *watching = self;
 
@@ -195,10 +195,10 @@ static void on_refused(void *self, const struct nats_error *error)
 }
 
 /* The server has the subscription: later events are seen. */
-static void on_subscribed(void *self, const struct nats_error *error)
+static void on_watch_ready(void *self, const struct nats_error *error)
 {
     if (error)
-        on_refused(self, error);
+        on_watch_refused(self, error);
     else if (!((struct watching *)self)->has_failed)
         (void)fputs("Watching events; press Ctrl-C to stop\n", stderr);
 }
@@ -208,16 +208,16 @@ static int watch_events(struct fleet *fleet, struct watching *watching, int64_t 
 {
     struct nats_sub *sub;
 
-    if (loop_on_signal(fleet->loop, SIGINT, on_signal, watching, err) < 0 ||
-        loop_on_signal(fleet->loop, SIGTERM, on_signal, watching, err) < 0)
+    if (loop_on_signal(fleet->loop, SIGINT, on_watch_signal, watching, err) < 0 ||
+        loop_on_signal(fleet->loop, SIGTERM, on_watch_signal, watching, err) < 0)
         return -1;
     sub = nats_sub_new(fleet->js.conn,
                        &(struct nats_sub_options){ .subject = "zester.event.>",
-                                                   .message = on_event,
-                                                   .failed = on_refused,
+                                                   .message = on_watched_event,
+                                                   .failed = on_watch_refused,
                                                    .self = watching },
                        err);
-    if (!sub || nats_flush(fleet->js.conn, on_subscribed, watching, err) < 0)
+    if (!sub || nats_flush(fleet->js.conn, on_watch_ready, watching, err) < 0)
         return -1;
     (void)fleet_wait(fleet, &watching->is_over, timeout, err);
     nats_sub_free(sub);
@@ -227,7 +227,7 @@ static int watch_events(struct fleet *fleet, struct watching *watching, int64_t 
     return -1;
 }
 
-static int run_watch(struct cli *cli, const void *args, struct param_strs operands)
+static int run_event_watch(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct event_args *want = args;
     const int64_t timeout = want->fleet.has_timeout ? want->fleet.timeout : CLOCK_NEVER;
@@ -245,7 +245,7 @@ static int run_watch(struct cli *cli, const void *args, struct param_strs operan
 
 /* --- why --------------------------------------------------------------------------- */
 
-static int run_why(struct cli *cli, const void *args, struct param_strs operands)
+static int run_event_why(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct event_args *want = args;
 
@@ -286,7 +286,7 @@ static const struct command event_commands[] = {
         .args_size = sizeof(struct event_args),
         .most = 1,
         FLEET_CONNECT(ARGS, fleet),
-        .run = run_watch,
+        .run = run_event_watch,
     },
     {
         .name = "why",
@@ -301,7 +301,7 @@ static const struct command event_commands[] = {
         .least = 1,
         .most = 1,
         FLEET_CONNECT(ARGS, fleet),
-        .run = run_why,
+        .run = run_event_why,
     },
     { 0 },
 };

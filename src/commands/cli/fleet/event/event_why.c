@@ -92,7 +92,7 @@ static const struct outcome *find_effect(const struct why *why, const char *id)
 
 /* --- printing ----------------------------------------------------------------------- */
 
-static void print_block(const struct why *why, const struct outcome_block *block)
+static void print_reaction_block(const struct why *why, const struct outcome_block *block)
 {
     const struct outcome *effect = find_effect(why, block->made);
 
@@ -106,7 +106,7 @@ static void print_block(const struct why *why, const struct outcome_block *block
     printf("\n");
 }
 
-static bool has_acted(const struct outcome *outcome)
+static bool has_outcome_acted(const struct outcome *outcome)
 {
     VEC_EACH (&outcome->rules.list, rule)
         VEC_EACH (&rule->blocks.list, block)
@@ -120,12 +120,12 @@ static const char *say_outcome(const struct outcome *outcome)
 {
     if (outcome->outcome == OUTCOME_UNMATCHED)
         return "unmatched: no rule matches its key";
-    if (outcome->outcome == OUTCOME_FIRED && !has_acted(outcome))
+    if (outcome->outcome == OUTCOME_FIRED && !has_outcome_acted(outcome))
         return "matched, but nothing was done";
     return outcome_kind_name(outcome->outcome);
 }
 
-static void print_text(const struct why *why)
+static void print_why_text(const struct why *why)
 {
     AUTO_BUF struct buf ts = BUF_INIT(BUF_NO_LIMIT);
     const struct outcome *outcome = &why->outcome;
@@ -143,7 +143,7 @@ static void print_text(const struct why *why)
         printf("  %s: %s%s%s\n", rule->rule, outcome_result_name(rule->result),
                rule->message[0] ? ": " : "", rule->message);
         VEC_EACH (&rule->blocks.list, block)
-            print_block(why, block);
+            print_reaction_block(why, block);
     }
 }
 
@@ -191,7 +191,7 @@ int event_why(struct cli *cli, const struct fleet_options *options, const char *
     if (status < 0)
         return cli_err(cli, &err);
     if (options->format == FLEET_TEXT) {
-        print_text(&why);
+        print_why_text(&why);
         return CLI_OK;
     }
     result = describe_why(cli->arena, &why);

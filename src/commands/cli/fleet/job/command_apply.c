@@ -30,7 +30,7 @@ static const struct param apply_options[] = {
 /* clang-format on */
 
 /* The same call, without the wish for a dry run. */
-static struct job make_job(struct cli *cli, const struct job *plan)
+static struct job make_apply_job(struct cli *cli, const struct job *plan)
 {
     const bool is_test = strcmp(plan->function, "state.test") == 0;
     const struct value test = value_text("test");
@@ -68,7 +68,7 @@ static int run_apply(struct cli *cli, const void *options, struct param_strs ope
     if (!job_status_is_final(plan.status))
         return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", id,
                          id);
-    job = make_job(cli, &plan);
+    job = make_apply_job(cli, &plan);
     fleet_note_limits(cli->arena, &job, &args->limits);
     if (args->fleet.has_timeout)
         job.timeout = args->fleet.timeout;
@@ -80,7 +80,7 @@ static int run_apply(struct cli *cli, const void *options, struct param_strs ope
                                               .batch = args->batch });
 }
 
-static int check_limits(struct cli *cli, const void *options, struct param_strs operands)
+static int check_apply_limits(struct cli *cli, const void *options, struct param_strs operands)
 {
     const struct apply_args *args = options;
 
@@ -107,7 +107,7 @@ const struct command command_apply = {
     .args_size = sizeof(ARGS),
     .least = 1,
     .most = 1,
-    .check = check_limits,
+    .check = check_apply_limits,
     FLEET_CONNECT(ARGS, fleet),
     .run = run_apply,
 };

@@ -174,8 +174,8 @@ struct exec_wish {
 };
 
 /* Names that a peel would refuse are refused here. */
-static int read_secrets(struct arena *arena, const struct exec_args *args, const struct job *job,
-                        struct value *ret, struct err *err)
+static int read_exec_secrets(struct arena *arena, const struct exec_args *args,
+                             const struct job *job, struct value *ret, struct err *err)
 {
     AUTO_ARENA struct arena whole = ARENA_INIT;
     struct value all;
@@ -258,7 +258,7 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     job.timeout = find_timeout(args, &words);
     if (fleet_check_target(cli->arena, job.target_expr, &err) < 0 ||
         fleet_selection_read(cli->arena, &args->select, &wish.selection, &err) < 0 ||
-        read_secrets(cli->arena, args, &job, &wish.secrets, &err) < 0)
+        read_exec_secrets(cli->arena, args, &job, &wish.secrets, &err) < 0)
         return cli_err(cli, &err);
     status = fleet_attach(cli, &args->fleet);
     if (status == CLI_OK)

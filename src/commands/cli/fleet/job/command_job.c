@@ -62,7 +62,7 @@ static const struct param retry_options[] = {
 };
 /* clang-format on */
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int run_job_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct job_args want = *(const struct job_args *)args;
     char peel[PEEL_ID_SIZE];
@@ -112,7 +112,7 @@ static const struct fleet_column return_columns[] = {
     FLEET_COLUMN("DURATION", NULL, .cell = print_duration),
 };
 
-static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+static int run_job_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
     const char *jid = operands.p[0];
@@ -148,7 +148,7 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- watch -------------------------------------------------------------------------- */
 
-static int run_watch(struct cli *cli, const void *args, struct param_strs operands)
+static int run_job_watch(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
     struct job job;
@@ -224,7 +224,7 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
                                               .batch = want->batch });
 }
 
-static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
+static int run_job_retry(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
     const char *jid = operands.p[0];
@@ -249,7 +249,7 @@ static int run_retry(struct cli *cli, const void *args, struct param_strs operan
 
 /* --- approval ----------------------------------------------------------------------- */
 
-static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
+static int run_job_approve(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
 
@@ -257,7 +257,7 @@ static int run_approve(struct cli *cli, const void *args, struct param_strs oper
                       want->fleet.timeout);
 }
 
-static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
+static int run_job_reject(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
 
@@ -286,20 +286,20 @@ static const struct command job_commands[] = {
       .examples = "  zester job list --status failed --limit 10\n",
       .options = list_options,
       .args_size = sizeof(ARGS),
-      .run = run_list },
+      .run = run_job_list },
     { .name = "show",
       .operands = "JID",
       .lookup = "job list",
       .summary = "show a job and its returns",
       .examples = "  zester job show 2ABCdefGHIjklMNOpqrSTUvwxyz --format json\n",
-      JOB_COMMAND(plain_options, run_show, 1) },
+      JOB_COMMAND(plain_options, run_job_show, 1) },
     { .name = "watch",
       .operands = "JID",
       .lookup = "job list",
       .summary = "wait for a job and show its returns",
       .examples = "  zester job watch $(zester '*' state.highstate --async)\n",
       .statuses = ANSWER_STATUSES,
-      JOB_COMMAND(plain_options, run_watch, 1) },
+      JOB_COMMAND(plain_options, run_job_watch, 1) },
     { .name = "active",
       .operands = "",
       .summary = "list jobs that have not ended",
@@ -317,7 +317,7 @@ static const struct command job_commands[] = {
       .summary = "run a job again on the peels where it did not succeed",
       .examples = "  zester job retry 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
       .statuses = ANSWER_STATUSES,
-      JOB_COMMAND(retry_options, run_retry, 1) },
+      JOB_COMMAND(retry_options, run_job_retry, 1) },
     { .name = "approvals",
       .operands = "",
       .summary = "list jobs that wait for a second person, and decisions of the last day",
@@ -330,13 +330,13 @@ static const struct command job_commands[] = {
       .details = "Whoever may run the job may approve it, except the one who asked for it.\n"
                  "'zester job approvals --format yaml' shows its arguments.\n",
       .examples = "  zester job approve 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
-      JOB_COMMAND(plain_options, run_approve, 1) },
+      JOB_COMMAND(plain_options, run_job_approve, 1) },
     { .name = "reject",
       .operands = "JID",
       .lookup = "job approvals",
       .summary = "refuse a job of somebody else that waits for a second person",
       .examples = "  zester job reject 2ABCdefGHIjklMNOpqrSTUvwxyz --reason 'not on a Friday'\n",
-      JOB_COMMAND(reject_options, run_reject, 1) },
+      JOB_COMMAND(reject_options, run_job_reject, 1) },
     { 0 },
 };
 

@@ -28,7 +28,7 @@ struct active {
     VEC(const char *) jids;
 };
 
-static void add_job(void *self, const struct nats_kv_entry *entry)
+static void on_listed_job(void *self, const struct nats_kv_entry *entry)
 {
     fleet_jobs_take(self, entry->key, entry->value);
 }
@@ -42,7 +42,7 @@ static int read_jobs(struct fleet *fleet, const struct job_filter *filter, struc
 
     *ret_jobs = (struct jobs){ .arena = fleet->arena };
     fleet_jobs_init(&page, filter, 0);
-    result = fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, &page, err);
+    result = fleet_bucket_each(fleet, STORE_JOBS, "*", on_listed_job, &page, err);
     fleet_jobs_end(&page);
     for (size_t i = 0; i < page.list.n && result == 0; i++) {
         struct job job;
@@ -57,7 +57,7 @@ static int read_jobs(struct fleet *fleet, const struct job_filter *filter, struc
 
 /* --- printing ----------------------------------------------------------------------- */
 
-static const char *print_names(struct arena *arena, const void *record)
+static const char *print_target_names(struct arena *arena, const void *record)
 {
     return arena_printf(arena, "[%s]", fleet_list_join(arena, value_get(record, "targets")));
 }
@@ -66,10 +66,10 @@ static const char *print_target(struct arena *arena, const void *record)
 {
     const char *expr = value_get_text(record, "target_expr");
 
-    return expr && expr[0] ? expr : print_names(arena, record);
+    return expr && expr[0] ? expr : print_target_names(arena, record);
 }
 
-static const char *print_status(struct arena *arena, const void *record)
+static const char *print_job_status(struct arena *arena, const void *record)
 {
     const struct value *queued = value_get(record, "queued");
     const char *name = value_get_text(record, "status");
@@ -80,7 +80,7 @@ static const char *print_status(struct arena *arena, const void *record)
 #define JOB_COLUMNS(target, print, status)                                                         \
     FLEET_COLUMN("JID", "jid"), FLEET_COLUMN("FUNCTION", "function", .empty = "-"),                \
         FLEET_COLUMN(target, NULL, .cell = (print)),                                               \
-        FLEET_COLUMN(status, NULL, .cell = print_status),                                          \
+        FLEET_COLUMN(status, NULL, .cell = print_job_status),                                      \
         FLEET_COLUMN("USER", "user", .empty = "-"), FLEET_COLUMN("OWNER", "owner", .empty = "-")
 
 static const struct fleet_column list_columns[] = {
@@ -88,7 +88,7 @@ static const struct fleet_column list_columns[] = {
 };
 
 static const struct fleet_column active_columns[] = {
-    JOB_COLUMNS("TARGETS", print_names, "STATUS"),
+    JOB_COLUMNS("TARGETS", print_target_names, "STATUS"),
 };
 
 static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,

@@ -42,12 +42,12 @@ static const struct param issue_options[] = {
 };
 /* clang-format on */
 
-static int64_t now_seconds(void)
+static int64_t read_ca_clock(void)
 {
     return clock_wall() / CLOCK_SECOND;
 }
 
-static int run_init(struct cli *cli, const void *args, struct param_strs operands)
+static int run_ca_init(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct ca_args *want = args;
     AUTO_CA struct ca ca = { 0 };
@@ -55,7 +55,7 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
     struct err err;
 
     (void)operands;
-    if (ca_init(want->dir, now_seconds(), &err) < 0 ||
+    if (ca_init(want->dir, read_ca_clock(), &err) < 0 ||
         ca_open(cli->arena, want->dir, &ca, &err) < 0)
         return cli_err(cli, &err);
     certificate_pin(&ca.root, pin);
@@ -83,8 +83,8 @@ static int run_fingerprint(struct cli *cli, const void *args, struct param_strs 
 
 /* --- print ----------------------------------------------------------------------- */
 
-static int print_one(struct cli *cli, const char *what, const struct certificate *certificate,
-                     struct err *err)
+static int print_certificate(struct cli *cli, const char *what,
+                             const struct certificate *certificate, struct err *err)
 {
     AUTO_BUF struct buf begins = BUF_INIT(BUF_NO_LIMIT), ends = BUF_INIT(BUF_NO_LIMIT);
     struct certificate_facts facts;
@@ -108,8 +108,8 @@ static int run_print(struct cli *cli, const void *args, struct param_strs operan
 
     (void)operands;
     if (ca_open(cli->arena, want->dir, &ca, &err) < 0 ||
-        print_one(cli, "root", &ca.root, &err) < 0 ||
-        print_one(cli, "intermediate", &ca.intermediate, &err) < 0)
+        print_certificate(cli, "root", &ca.root, &err) < 0 ||
+        print_certificate(cli, "intermediate", &ca.intermediate, &err) < 0)
         return cli_err(cli, &err);
     printf("root key:      %s\n%s", ca.has_root_key ? "here" : "offline", ca.root_pem.p);
     return CLI_OK;
@@ -133,8 +133,8 @@ static const struct {
 };
 
 /* Write the key first: a certificate on disk always has its key. */
-static int write_leaf(struct cli *cli, const char *out, size_t server, const struct ca *ca,
-                      const struct ca_leaf *leaf, struct err *err)
+static int write_ca_leaf(struct cli *cli, const char *out, size_t server, const struct ca *ca,
+                         const struct ca_leaf *leaf, struct err *err)
 {
     const struct output outputs[] = {
         { servers[server].key, leaf->key_pem, KEY_MODE },
@@ -180,13 +180,13 @@ static struct param_strs split_names(struct arena *arena, struct param_strs text
     return (struct param_strs){ n, names };
 }
 
-static int issue_certificate(struct cli *cli, const struct ca_args *want, size_t server)
+static int issue_ca_certificate(struct cli *cli, const struct ca_args *want, size_t server)
 {
     const struct certificate_spec spec = {
         .name = servers[server].word,
         .dns = split_names(cli->arena, want->dns),
         .ips = split_names(cli->arena, want->ips),
-        .now = now_seconds(),
+        .now = read_ca_clock(),
         .life = (want->days > 0 ? want->days : servers[server].days) * CERTIFICATE_DAY,
     };
     AUTO_CA struct ca ca = { 0 };
@@ -197,16 +197,16 @@ static int issue_certificate(struct cli *cli, const struct ca_args *want, size_t
         return cli_usage(cli, "missing server name: use --dns NAME or --ip ADDRESS");
     if (ca_open(cli->arena, want->dir, &ca, &err) < 0 ||
         ca_issue(&ca, &spec, cli->arena, &leaf, &err) < 0 ||
-        write_leaf(cli, want->out, server, &ca, &leaf, &err) < 0)
+        write_ca_leaf(cli, want->out, server, &ca, &leaf, &err) < 0)
         return cli_err(cli, &err);
     return CLI_OK;
 }
 
-static int run_issue(struct cli *cli, const void *args, struct param_strs operands)
+static int run_ca_issue(struct cli *cli, const void *args, struct param_strs operands)
 {
     for (size_t i = 0; i < ARRAY_LEN(servers); i++)
         if (strcmp(servers[i].word, operands.p[0]) == 0)
-            return issue_certificate(cli, args, i);
+            return issue_ca_certificate(cli, args, i);
     return cli_usage(cli, "cannot issue '%s': expected nats-server or enroll", operands.p[0]);
 }
 
@@ -222,7 +222,7 @@ static const struct command ca_commands[] = {
         .examples = "  zester ca init\n",
         .options = dir_options,
         .args_size = sizeof(struct ca_args),
-        .run = run_init,
+        .run = run_ca_init,
     },
     {
         .name = "fingerprint",
@@ -258,7 +258,7 @@ static const struct command ca_commands[] = {
         .args_size = sizeof(struct ca_args),
         .least = 1,
         .most = 1,
-        .run = run_issue,
+        .run = run_ca_issue,
     },
     { 0 },
 };

@@ -71,7 +71,7 @@ static const struct param dir_options[] = {
 };
 /* clang-format on */
 
-static int64_t now_seconds(void)
+static int64_t read_auth_clock(void)
 {
     return clock_wall() / CLOCK_SECOND;
 }
@@ -84,16 +84,17 @@ struct auth_files {
     size_t n;
 };
 
-static const char *add_file(struct cli *cli, const char *dir, struct auth_files *files,
-                            const struct newfile *file)
+static const char *add_auth_file(struct cli *cli, const char *dir, struct auth_files *files,
+                                 const struct newfile *file)
 {
     files->list[files->n++] = *file;
     return path_absolute(cli->arena, path_join(cli->arena, dir, file->name));
 }
 
 /* A certificate for the server, issued by the authority in DIR/ca. */
-static int issue_certificate(struct cli *cli, const struct nats_auth_args *want, const char *out,
-                             struct auth_files *files, struct server_conf *conf, struct err *err)
+static int issue_bus_certificate(struct cli *cli, const struct nats_auth_args *want,
+                                 const char *out, struct auth_files *files,
+                                 struct server_conf *conf, struct err *err)
 {
     static const char *const localhost[] = { "localhost" }, *const loopback[] = { "127.0.0.1" };
     const char *folder = path_join(cli->arena, want->dir, "ca");
@@ -101,7 +102,7 @@ static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
         .name = "nats-server",
         .dns = want->dns.n > 0 ? want->dns : (struct param_strs){ 1, localhost },
         .ips = want->ips.n > 0 ? want->ips : (struct param_strs){ 1, loopback },
-        .now = now_seconds(),
+        .now = read_auth_clock(),
         .life = CA_SERVER_DAYS * CERTIFICATE_DAY,
     };
     AUTO_CA struct ca ca = { 0 };
@@ -110,12 +111,12 @@ static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
     if (ca_open(cli->arena, folder, &ca, err) < 0 ||
         ca_issue(&ca, &spec, cli->arena, &leaf, err) < 0)
         return -1;
-    conf->key_file =
-        add_file(cli, out, files, &(struct newfile){ "nats-server.key", leaf.key_pem, KEY_MODE });
+    conf->key_file = add_auth_file(cli, out, files,
+                                   &(struct newfile){ "nats-server.key", leaf.key_pem, KEY_MODE });
     conf->ca_file =
-        add_file(cli, out, files, &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
-    conf->cert_file = add_file(cli, out, files,
-                               &(struct newfile){ "nats-server.crt", leaf.chain_pem, CONF_MODE });
+        add_auth_file(cli, out, files, &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
+    conf->cert_file = add_auth_file(
+        cli, out, files, &(struct newfile){ "nats-server.crt", leaf.chain_pem, CONF_MODE });
     return 0;
 }
 
@@ -126,11 +127,12 @@ static int ensure_authority(struct cli *cli, const char *dir, struct err *err)
 
     if (ca_is_there(folder, &there, err) < 0)
         return -1;
-    return there ? 0 : ca_init(folder, now_seconds(), err);
+    return there ? 0 : ca_init(folder, read_auth_clock(), err);
 }
 
-static int write_files(struct cli *cli, const struct nats_auth_args *want,
-                       const struct auth_files *files, const struct newfile *conf, struct err *err)
+static int write_auth_files(struct cli *cli, const struct nats_auth_args *want,
+                            const struct auth_files *files, const struct newfile *conf,
+                            struct err *err)
 {
     if (newfiles_write(want->dir, files->list, files->n, "keys are never overwritten", err) < 0)
         return -1;
@@ -143,9 +145,9 @@ static int write_files(struct cli *cli, const struct nats_auth_args *want,
 }
 
 /* Both, or none. */
-static int set_aside(const struct nats_auth_args *want, const struct auth_files *files,
-                     const char *folder, const struct newfile *conf, const char *suffix,
-                     struct err *err)
+static int rename_old_files(const struct nats_auth_args *want, const struct auth_files *files,
+                            const char *folder, const struct newfile *conf, const char *suffix,
+                            struct err *err)
 {
     if (newfiles_set_aside(want->dir, files->list, files->n, suffix, err) < 0)
         return -1;
@@ -163,7 +165,7 @@ static int replace_files(struct cli *cli, const struct nats_auth_args *want,
 {
     const char *folder = path_dirname(cli->arena, want->conf), *suffix;
     struct auth_files before = *files;
-    int64_t number = now_seconds();
+    int64_t number = read_auth_clock();
     int result;
 
     for (enum identity_file i = IDENTITY_FILES; i < IDENTITY_NAMES;
@@ -171,11 +173,11 @@ static int replace_files(struct cli *cli, const struct nats_auth_args *want,
         before.list[before.n++] = (struct newfile){ .name = identity_file_name(i) };
     do {
         suffix = arena_printf(cli->arena, ".%lld", (long long)number++);
-        result = set_aside(want, &before, folder, conf, suffix, err);
+        result = rename_old_files(want, &before, folder, conf, suffix, err);
     } while (result < 0 && err->code == ERR_BUSY);
     if (result < 0)
         return -1;
-    if (write_files(cli, want, files, conf, err) == 0) {
+    if (write_auth_files(cli, want, files, conf, err) == 0) {
         printf("What was there before has the ending '%s'\n", suffix);
         return 0;
     }
@@ -209,13 +211,13 @@ static int init_auth(struct cli *cli, const struct nats_auth_args *want, struct 
 
     identity_list(identity, files.list);
     if (!want->cert && (ensure_authority(cli, want->dir, err) < 0 ||
-                        issue_certificate(cli, want, want->dir, &files, &conf, err) < 0))
+                        issue_bus_certificate(cli, want, want->dir, &files, &conf, err) < 0))
         return -1;
     if (server_conf_print(&text, &conf, identity, err) < 0)
         return -1;
     conf_file.text = buf_view(&text);
     return want->force ? replace_files(cli, want, &files, &conf_file, err)
-                       : write_files(cli, want, &files, &conf_file, err);
+                       : write_auth_files(cli, want, &files, &conf_file, err);
 }
 
 int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct err *err)
@@ -223,7 +225,7 @@ int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct er
     struct identity identity;
     int result;
 
-    if (identity_make(cli->arena, now_seconds(), &identity, err) < 0)
+    if (identity_make(cli->arena, read_auth_clock(), &identity, err) < 0)
         return -1;
     result = init_auth(cli, want, &identity, err);
     identity_wipe(&identity);
@@ -240,7 +242,7 @@ static void warn_if_missing(const char *path)
         (void)fprintf(stderr, "warning: nats-server needs '%s', which does not exist here\n", path);
 }
 
-static int run_init(struct cli *cli, const void *args, struct param_strs operands)
+static int run_auth_init(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct nats_auth_args *want = args;
     struct err err;
@@ -268,8 +270,8 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
 #define LEAF_WHY  "files of a leaf node are never overwritten"
 
 /* The credentials with which it connects to its hubs. */
-static int add_creds(struct cli *cli, const struct nats_auth_args *want, const char *name,
-                     struct auth_files *files, struct server_conf *conf, struct err *err)
+static int add_auth_creds(struct cli *cli, const struct nats_auth_args *want, const char *name,
+                          struct auth_files *files, struct server_conf *conf, struct err *err)
 {
     const char *sys = identity_file_name(IDENTITY_SYS_CREDS);
     const char *path = path_join(cli->arena, want->dir, sys);
@@ -287,12 +289,13 @@ static int add_creds(struct cli *cli, const struct nats_auth_args *want, const c
     if (identity_read_accounts(want->dir, &accounts, &is_separate, err) < 0)
         return -1;
     issuer = identity_issuer(&accounts, ACCOUNT_PEELS, is_separate);
-    result = identity_issue_leaf(cli->arena, &issuer, name, now_seconds(), &leaf_file.text, err);
+    result =
+        identity_issue_leaf(cli->arena, &issuer, name, read_auth_clock(), &leaf_file.text, err);
     accounts_done(&accounts);
     if (result < 0)
         return -1;
-    conf->leaf_creds = add_file(cli, want->out, files, &leaf_file);
-    conf->sys_creds = add_file(cli, want->out, files, &sys_file);
+    conf->leaf_creds = add_auth_file(cli, want->out, files, &leaf_file);
+    conf->sys_creds = add_auth_file(cli, want->out, files, &sys_file);
     return 0;
 }
 
@@ -304,8 +307,8 @@ static void wipe_secrets(struct auth_files *files)
             ed25519_wipe((char *)(uintptr_t)files->list[i].text.p, files->list[i].text.n);
 }
 
-static int write_leaf(struct cli *cli, const struct nats_auth_args *want, const char *name,
-                      struct auth_files *files, struct err *err)
+static int write_bus_leaf(struct cli *cli, const struct nats_auth_args *want, const char *name,
+                          struct auth_files *files, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
     struct identity identity;
@@ -319,13 +322,13 @@ static int write_leaf(struct cli *cli, const struct nats_auth_args *want, const 
         .hubs = want->hubs,
     };
 
-    if (identity_read_claims(cli->arena, want->dir, now_seconds(), &identity, err) < 0 ||
-        add_creds(cli, want, name, files, &conf, err) < 0 ||
-        (!want->cert && issue_certificate(cli, want, want->out, files, &conf, err) < 0) ||
+    if (identity_read_claims(cli->arena, want->dir, read_auth_clock(), &identity, err) < 0 ||
+        add_auth_creds(cli, want, name, files, &conf, err) < 0 ||
+        (!want->cert && issue_bus_certificate(cli, want, want->out, files, &conf, err) < 0) ||
         server_conf_print(&text, &conf, &identity, err) < 0)
         return -1;
-    (void)add_file(cli, want->out, files,
-                   &(struct newfile){ LEAF_CONF, buf_view(&text), CONF_MODE });
+    (void)add_auth_file(cli, want->out, files,
+                        &(struct newfile){ LEAF_CONF, buf_view(&text), CONF_MODE });
     return newfiles_write(want->out, files->list, files->n, LEAF_WHY, err);
 }
 
@@ -340,7 +343,7 @@ static int run_leaf(struct cli *cli, const void *args, struct param_strs operand
         return cli_usage(cli, "missing --hub URL");
     if (!want->cert != !want->key)
         return cli_usage(cli, "--nats-cert and --nats-key must be used together");
-    result = write_leaf(cli, want, operands.p[0], &files, &err);
+    result = write_bus_leaf(cli, want, operands.p[0], &files, &err);
     wipe_secrets(&files);
     if (result < 0)
         return cli_err(cli, &err);
@@ -354,8 +357,8 @@ static int run_leaf(struct cli *cli, const void *args, struct param_strs operand
 /* --- lint ------------------------------------------------------------------------ */
 
 /* Print what is missing from a list, one per line; returns how many. */
-static size_t report_missing(const char *file, const char *verb, struct param_strs wanted,
-                             struct param_strs found)
+static size_t report_missing_files(const char *file, const char *verb, struct param_strs wanted,
+                                   struct param_strs found)
 {
     size_t missing = 0;
 
@@ -393,9 +396,9 @@ static int lint_creds(struct cli *cli, const char *dir, enum identity_file file,
     nats_creds_done(&creds);
     if (result < 0 || grant_list(cli->arena, role, NULL, &grants, err) < 0)
         return err_wrap(err, "'%s'", path);
-    *problems += report_missing(path, "publish", grants.allow[GRANT_PUBLISH], claims.publish);
+    *problems += report_missing_files(path, "publish", grants.allow[GRANT_PUBLISH], claims.publish);
     *problems +=
-        report_missing(path, "subscribe to", grants.allow[GRANT_SUBSCRIBE], claims.subscribe);
+        report_missing_files(path, "subscribe to", grants.allow[GRANT_SUBSCRIBE], claims.subscribe);
     return 0;
 }
 
@@ -482,7 +485,7 @@ static const struct command auth_commands[] = {
             "  zester nats-auth init --dir ./auth --nats-conf ./nats.conf --jetstream-store ./js\n",
         .options = init_options,
         .args_size = sizeof(struct nats_auth_args),
-        .run = run_init,
+        .run = run_auth_init,
     },
     {
         .name = "leaf",

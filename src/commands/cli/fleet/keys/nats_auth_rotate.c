@@ -45,7 +45,7 @@ struct rotate {
 
 /* --- peels -------------------------------------------------------------------------- */
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_rotated_enrollment(void *self, const struct nats_kv_entry *entry)
 {
     fleet_enrollments_take(self, entry->key, entry->value);
 }
@@ -60,7 +60,8 @@ static int read_issuers(struct rotate *rotate, struct err *err)
         return -1;
     result = fleet_require_admin(fleet, "rotate keys", err);
     if (result == 0)
-        result = fleet_bucket_each(fleet, STORE_ENROLLMENTS, NULL, on_entry, &all, err);
+        result =
+            fleet_bucket_each(fleet, STORE_ENROLLMENTS, NULL, on_rotated_enrollment, &all, err);
     fleet_close(fleet);
     if (result < 0)
         return err_wrap(err, "enrollments");
@@ -72,7 +73,7 @@ static int read_issuers(struct rotate *rotate, struct err *err)
     return 0;
 }
 
-static const char *list_names(struct arena *arena, const struct issuer_peels *peels)
+static const char *list_peel_names(struct arena *arena, const struct issuer_peels *peels)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -85,8 +86,8 @@ static const char *list_names(struct arena *arena, const struct issuer_peels *pe
 
 /* --- showing ------------------------------------------------------------------------ */
 
-static void add_names(struct arena *arena, struct value *map, const char *key,
-                      const struct issuer_peels *peels)
+static void add_peel_names(struct arena *arena, struct value *map, const char *key,
+                           const struct issuer_peels *peels)
 {
     struct value_list *list = value_list_new(arena, peels->list.n);
 
@@ -115,11 +116,11 @@ static struct value status_value(struct rotate *rotate)
     value_map_set(arena, map.map, value_text("servers"), value_int((int64_t)rotate->keys.servers));
     value_map_set(arena, map.map, value_text("servers_current"),
                   value_int((int64_t)rotate->keys.current));
-    add_names(arena, &peels, "current", &rotate->issuers.current);
-    add_names(arena, &peels, "older", &rotate->issuers.older);
-    add_names(arena, &peels, "account", &rotate->issuers.account);
-    add_names(arena, &peels, "unmoved", &rotate->issuers.unmoved);
-    add_names(arena, &peels, "gone", &rotate->issuers.gone);
+    add_peel_names(arena, &peels, "current", &rotate->issuers.current);
+    add_peel_names(arena, &peels, "older", &rotate->issuers.older);
+    add_peel_names(arena, &peels, "account", &rotate->issuers.account);
+    add_peel_names(arena, &peels, "unmoved", &rotate->issuers.unmoved);
+    add_peel_names(arena, &peels, "gone", &rotate->issuers.gone);
     value_map_set(arena, map.map, value_text("peels"), peels);
     return map;
 }
@@ -127,10 +128,10 @@ static struct value status_value(struct rotate *rotate)
 static void print_group(struct arena *arena, const char *words, const struct issuer_peels *peels)
 {
     if (peels->list.n > 0)
-        printf("%s %zu (%s)\n", words, peels->list.n, list_names(arena, peels));
+        printf("%s %zu (%s)\n", words, peels->list.n, list_peel_names(arena, peels));
 }
 
-static void print_status(struct rotate *rotate)
+static void print_rotation_status(struct rotate *rotate)
 {
     struct arena *arena = rotate->cli->arena;
     const struct keyring *ring = &rotate->keys.ring;
@@ -155,14 +156,14 @@ static void print_status(struct rotate *rotate)
         printf("The last rotation has not ended: run 'zester nats-auth rotate' again\n");
 }
 
-static int show_status(struct rotate *rotate, struct err *err)
+static int show_rotation_status(struct rotate *rotate, struct err *err)
 {
     struct value value;
 
     if (read_issuers(rotate, err) < 0)
         return -1;
     if (rotate->want->fleet.format == FLEET_TEXT) {
-        print_status(rotate);
+        print_rotation_status(rotate);
         return CLI_OK;
     }
     value = status_value(rotate);
@@ -212,14 +213,14 @@ static int check_peels(struct rotate *rotate, struct err *err)
                        "renewed their credentials, revoke them, or use --force: then they have to "
                        "renew them before they can connect again",
                        issuers->unmoved.list.n, issuers->unmoved.list.n == 1 ? " has" : "s have",
-                       list_names(rotate->cli->arena, &issuers->unmoved));
+                       list_peel_names(rotate->cli->arena, &issuers->unmoved));
     if (issuers->older.list.n > 0)
         return err_set(err, ERR_BUSY,
                        "%zu peel%s credentials of an older key: %s; wait until they have renewed "
                        "them, revoke them, or use --force: then they have to renew them before "
                        "they can connect again",
                        issuers->older.list.n, issuers->older.list.n == 1 ? " has" : "s have",
-                       list_names(rotate->cli->arena, &issuers->older));
+                       list_peel_names(rotate->cli->arena, &issuers->older));
     if (issuers->unreadable > 0)
         return err_set(err, ERR_BUSY,
                        "the enrollments of %zu peel%s cannot be read, so it is not known whether "
@@ -307,7 +308,7 @@ int nats_auth_run_rotate(struct cli *cli, const void *args, struct param_strs op
     if (!rotate.want->fleet.creds)
         rotate.target.creds = path_join(cli->arena, dir, identity_file_name(IDENTITY_ADMIN_CREDS));
     if (signing_keys_open(cli->arena, dir, &rotate.target, &rotate.keys, &err) == 0)
-        result = rotate.want->status   ? show_status(&rotate, &err)
+        result = rotate.want->status   ? show_rotation_status(&rotate, &err)
                  : rotate.want->finish ? finish_rotation(&rotate, &err)
                                        : rotate_key(&rotate, &err);
     if (!rotate.want->status)

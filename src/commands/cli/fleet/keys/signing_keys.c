@@ -25,12 +25,12 @@
     "somebody else has changed the signing keys meanwhile: look with 'zester nats-auth rotate "    \
     "--status'"
 
-static int64_t now_seconds(void)
+static int64_t read_key_clock(void)
 {
     return clock_wall() / CLOCK_SECOND;
 }
 
-static const char *path_of(const struct signing_keys *keys, enum identity_file file)
+static const char *find_fleet_file(const struct signing_keys *keys, enum identity_file file)
 {
     return path_join(keys->arena, keys->dir, identity_file_name(file));
 }
@@ -42,10 +42,10 @@ static const char *fleet_key(const struct signing_keys *keys)
 
 /* --- files -------------------------------------------------------------------------- */
 
-static int read_text(const struct signing_keys *keys, enum identity_file file, struct str *ret,
-                     struct err *err)
+static int read_key_text(const struct signing_keys *keys, enum identity_file file, struct str *ret,
+                         struct err *err)
 {
-    const char *path = path_of(keys, file);
+    const char *path = find_fleet_file(keys, file);
 
     if (fs_read(keys->arena, path, NATS_JWT_MAX, ret, err) < 0)
         return -1;
@@ -57,17 +57,17 @@ static int read_text(const struct signing_keys *keys, enum identity_file file, s
     return 0;
 }
 
-static int find_next(struct signing_keys *keys, struct err *err)
+static int find_next_key(struct signing_keys *keys, struct err *err)
 {
     struct fs_info info;
 
-    if (fs_stat(path_of(keys, IDENTITY_SIGNING_NEXT), &info, err) < 0)
+    if (fs_stat(find_fleet_file(keys, IDENTITY_SIGNING_NEXT), &info, err) < 0)
         return -1;
     keys->has_next = info.kind != FS_NONE;
     return 0;
 }
 
-static int read_files(struct signing_keys *keys, struct err *err)
+static int read_key_files(struct signing_keys *keys, struct err *err)
 {
     struct claims_account claims;
     bool is_separate;
@@ -75,8 +75,8 @@ static int read_files(struct signing_keys *keys, struct err *err)
     if (identity_read_accounts(keys->dir, &keys->accounts, &is_separate, err) < 0)
         return err_wrap(err, "keys are rotated where the keys of the fleet are (--dir)");
     if (identity_read_key(keys->dir, IDENTITY_OPERATOR_SIGNING_SEED, &keys->signer, err) < 0 ||
-        read_text(keys, IDENTITY_OPERATOR_JWT, &keys->operator_jwt, err) < 0 ||
-        read_text(keys, IDENTITY_ACCOUNT_JWT, &keys->account_jwt, err) < 0 ||
+        read_key_text(keys, IDENTITY_OPERATOR_JWT, &keys->operator_jwt, err) < 0 ||
+        read_key_text(keys, IDENTITY_ACCOUNT_JWT, &keys->account_jwt, err) < 0 ||
         claims_verify_account(keys->arena, keys->operator_jwt, keys->account_jwt, fleet_key(keys),
                               err) < 0 ||
         claims_read_account(keys->arena, keys->account_jwt, &claims, err) < 0 ||
@@ -86,7 +86,7 @@ static int read_files(struct signing_keys *keys, struct err *err)
     keys->revocations = value_map(value_map_new(keys->arena, 0));
     if (claims.revocations.kind == VALUE_MAP)
         keys->revocations = value_copy(keys->arena, &claims.revocations);
-    return find_next(keys, err);
+    return find_next_key(keys, err);
 }
 
 /* --- what servers have -------------------------------------------------------------- */
@@ -106,13 +106,13 @@ static void add_revocations(struct signing_keys *keys, const struct value *more)
     }
 }
 
-static bool is_same(const struct keyring *a, const struct keyring *b)
+static bool is_same_keyring(const struct keyring *a, const struct keyring *b)
 {
     return !keyring_is_newer(a, b) && !keyring_is_newer(b, a);
 }
 
 /* What nobody of the operator has signed is not taken. */
-static void on_found(void *self, struct str jwt)
+static void on_claims_found(void *self, struct str jwt)
 {
     struct signing_keys *keys = self;
     const struct str text = arena_str(keys->arena, jwt);
@@ -133,11 +133,11 @@ static void on_found(void *self, struct str jwt)
         keys->ring = ring;
         keys->current = 0;
     }
-    if (is_same(&ring, &keys->ring))
+    if (is_same_keyring(&ring, &keys->ring))
         keys->current++;
 }
 
-static void on_done(void *self, const struct claims_push_result *result)
+static void on_claims_answer(void *self, const struct claims_push_result *result)
 {
     struct signing_keys *keys = self;
 
@@ -148,10 +148,10 @@ static void on_done(void *self, const struct claims_push_result *result)
 }
 
 /* Claims with the keys that are wanted, as a server ought to check them. */
-static int make_claims(void *self, struct buf *out, struct err *err)
+static int make_account_claims(void *self, struct buf *out, struct err *err)
 {
     struct signing_keys *keys = self;
-    const struct claims_renewal renewal = { .iat = now_seconds(),
+    const struct claims_renewal renewal = { .iat = read_key_clock(),
                                             .revocations = keys->revocations,
                                             .keys = keys->wanted,
                                             .accounts = &keys->accounts,
@@ -177,14 +177,15 @@ static int talk_to_servers(struct signing_keys *keys, const struct keyring *want
     keys->is_done = false;
     keys->current = 0;
     keys->wanted = wanted;
-    push = claims_push_new(&(struct claims_push_options){ .conn = keys->fleet->js.conn,
-                                                          .accounts = &keys->accounts,
-                                                          .signer = &keys->signer,
-                                                          .found = on_found,
-                                                          .make = wanted ? make_claims : NULL,
-                                                          .done = on_done,
-                                                          .self = keys },
-                           err);
+    push =
+        claims_push_new(&(struct claims_push_options){ .conn = keys->fleet->js.conn,
+                                                       .accounts = &keys->accounts,
+                                                       .signer = &keys->signer,
+                                                       .found = on_claims_found,
+                                                       .make = wanted ? make_account_claims : NULL,
+                                                       .done = on_claims_answer,
+                                                       .self = keys },
+                        err);
     if (!push)
         return -1;
     if (fleet_wait(keys->fleet, &keys->is_done, PUSH_NS, err) < 0) {
@@ -200,10 +201,10 @@ int signing_keys_open(struct arena *arena, const char *dir, const struct fleet_t
     struct fleet_target system = *target;
 
     *ret_keys = (struct signing_keys){ .arena = arena, .dir = dir };
-    if (read_files(ret_keys, err) < 0)
+    if (read_key_files(ret_keys, err) < 0)
         return -1;
     system.auth_dir = dir;
-    system.creds = path_of(ret_keys, IDENTITY_SYS_CREDS);
+    system.creds = find_fleet_file(ret_keys, IDENTITY_SYS_CREDS);
     if (fleet_connect(arena, &system, &ret_keys->fleet, err) < 0)
         return -1;
     return talk_to_servers(ret_keys, NULL, err);
@@ -219,11 +220,11 @@ void signing_keys_close(struct signing_keys *keys)
 
 /* --- changing ----------------------------------------------------------------------- */
 
-static int keep_claims(struct signing_keys *keys, struct err *err)
+static int store_claims_token(struct signing_keys *keys, struct err *err)
 {
     const struct fs_replace_options options = { .attr = FS_ATTR_KEEP };
 
-    return fs_replace(path_of(keys, IDENTITY_ACCOUNT_JWT),
+    return fs_replace(find_fleet_file(keys, IDENTITY_ACCOUNT_JWT),
                       str_from(arena_printf(keys->arena, "%s\n", keys->made)), &options, err);
 }
 
@@ -247,8 +248,8 @@ static int prepare_key(struct signing_keys *keys, const char **ret_key, struct e
 
 static int use_seed(struct signing_keys *keys, struct err *err)
 {
-    if (fs_rename(path_of(keys, IDENTITY_SIGNING_NEXT), path_of(keys, IDENTITY_SIGNING_SEED), err) <
-            0 ||
+    if (fs_rename(find_fleet_file(keys, IDENTITY_SIGNING_NEXT),
+                  find_fleet_file(keys, IDENTITY_SIGNING_SEED), err) < 0 ||
         fs_sync_folder(keys->dir, err) < 0)
         return -1;
     keys->has_next = false;
@@ -273,12 +274,12 @@ int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *e
     const char *current = keyring_current(&keys->ring), *key;
 
     if (keys->border.version == 0)
-        keys->border.since = now_seconds() + SKEW_SECONDS;
+        keys->border.since = read_key_clock() + SKEW_SECONDS;
     if (renew_creds(keys, err) < 0 || prepare_key(keys, &key, err) < 0)
         return -1;
     crash_point("signing-key-made");
     if ((!current || strcmp(current, key) != 0) &&
-        keyring_add(keys->arena, &keys->ring, key, now_seconds(), spread, &wanted, err) < 0)
+        keyring_add(keys->arena, &keys->ring, key, read_key_clock(), spread, &wanted, err) < 0)
         return -1;
     if (talk_to_servers(keys, &wanted, err) < 0)
         return -1;
@@ -288,7 +289,7 @@ int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *e
                        "have: start the others, and run this again",
                        keys->confirmed, keys->servers);
     crash_point("signing-key-confirmed");
-    if (keep_claims(keys, err) < 0)
+    if (store_claims_token(keys, err) < 0)
         return -1;
     crash_point("signing-claims-kept");
     if (use_seed(keys, err) < 0)
@@ -296,7 +297,7 @@ int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *e
     keys->ring = wanted;
     if (talk_to_servers(keys, NULL, err) < 0)
         return -1;
-    return is_same(&keys->ring, &wanted) ? 0 : err_set(err, ERR_BUSY, MEANWHILE);
+    return is_same_keyring(&keys->ring, &wanted) ? 0 : err_set(err, ERR_BUSY, MEANWHILE);
 }
 
 int signing_keys_finish(struct signing_keys *keys, struct err *err)
@@ -309,7 +310,7 @@ int signing_keys_finish(struct signing_keys *keys, struct err *err)
     if (keys->confirmed == 0)
         return err_set(err, ERR_TIMEOUT, "no server has confirmed it: run this again");
     crash_point("signing-keys-dropped");
-    if (keep_claims(keys, err) < 0)
+    if (store_claims_token(keys, err) < 0)
         return -1;
     keys->ring = wanted;
     keys->current = keys->confirmed;

@@ -67,7 +67,7 @@ static const struct param plain_options[] = {
 };
 /* clang-format on */
 
-static struct value_time now_time(void)
+static struct value_time read_policy_time(void)
 {
     return (struct value_time){ .seconds = bus_time_seconds() };
 }
@@ -79,7 +79,7 @@ static bool runs_jobs(enum operator_role role)
     return role == OPERATOR_OPERATOR || role == OPERATOR_ADMIN;
 }
 
-static int check_globs(struct cli *cli, const char *option, const struct param_strs *globs)
+static int check_policy_globs(struct cli *cli, const char *option, const struct param_strs *globs)
 {
     struct err err;
 
@@ -89,7 +89,8 @@ static int check_globs(struct cli *cli, const char *option, const struct param_s
     return CLI_OK;
 }
 
-static int check_args(struct cli *cli, const struct operator_args *want, enum operator_role role)
+static int check_policy_args(struct cli *cli, const struct operator_args *want,
+                             enum operator_role role)
 {
     struct err err;
 
@@ -102,9 +103,9 @@ static int check_args(struct cli *cli, const struct operator_args *want, enum op
         return cli_usage(cli, "--approval and --no-approval exclude each other");
     if (want->target && fleet_check_target(cli->arena, want->target, &err) < 0)
         return cli_usage(cli, "--target: %s", err.text);
-    if (check_globs(cli, "function", &want->functions) != CLI_OK)
+    if (check_policy_globs(cli, "function", &want->functions) != CLI_OK)
         return CLI_ERROR;
-    return check_globs(cli, "approval", &want->approvals);
+    return check_policy_globs(cli, "approval", &want->approvals);
 }
 
 /* What was not given stays as it is. */
@@ -167,8 +168,8 @@ static int add_operator(struct cli *cli, struct fleet *fleet, const struct opera
     *policy = (struct operator_policy){ .name = name,
                                         .role = want->role,
                                         .target = "",
-                                        .created = now_time(),
-                                        .updated = now_time(),
+                                        .created = read_policy_time(),
+                                        .updated = read_policy_time(),
                                         .created_by = fleet_user(cli->arena) };
     take_args(want, policy);
     if (operator_book_find(fleet, name, true, &earlier, &revision, err) < 0) {
@@ -214,7 +215,7 @@ static int check_add(struct cli *cli, const void *args, struct param_strs operan
 
     if (operator_check_name(operands.p[0], &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    return check_args(cli, want, want->role) == CLI_OK ? CLI_OK : CLI_ERROR;
+    return check_policy_args(cli, want, want->role) == CLI_OK ? CLI_OK : CLI_ERROR;
 }
 
 static int run_add(struct cli *cli, const void *args, struct param_strs operands)
@@ -250,7 +251,7 @@ static int change_operator(struct cli *cli, const struct operator_args *want, co
     if (result == 0)
         result = operator_book_find(fleet, name, false, ret_policy, &revision, &err);
     if (result == 0) {
-        ret_policy->updated = now_time();
+        ret_policy->updated = read_policy_time();
         result = change(cli, fleet, want, ret_policy, revision, &err);
     }
     if (!fleet->operator_name)
@@ -258,7 +259,7 @@ static int change_operator(struct cli *cli, const struct operator_args *want, co
     return result < 0 ? cli_err(cli, &err) : CLI_OK;
 }
 
-static int run_issue(struct cli *cli, const void *args, struct param_strs operands)
+static int run_operator_issue(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
     struct operator_policy policy;
@@ -276,7 +277,7 @@ static int set_policy(struct cli *cli, struct fleet *fleet, const struct operato
 
     if (want->has_role)
         policy->role = want->role;
-    if (check_args(cli, want, policy->role) != CLI_OK)
+    if (check_policy_args(cli, want, policy->role) != CLI_OK)
         return err_set(err, ERR_INVALID, "nothing was changed");
     take_args(want, policy);
     if (operator_book_write(fleet, policy, revision, err) < 0)
@@ -314,7 +315,7 @@ static int run_set(struct cli *cli, const void *args, struct param_strs operands
 
 /* --- list and show -------------------------------------------------------------------- */
 
-static struct value texts_value(struct arena *arena, const struct param_strs *texts)
+static struct value make_texts_value(struct arena *arena, const struct param_strs *texts)
 {
     struct value_list *list = value_list_new(arena, texts->n);
 
@@ -344,7 +345,7 @@ static struct value keys_value(struct arena *arena, const struct operator_policy
     return value_list(list);
 }
 
-static struct value describe(struct arena *arena, const struct operator_policy *policy)
+static struct value describe_operator(struct arena *arena, const struct operator_policy *policy)
 {
     const int64_t now = bus_time_seconds();
     struct value_map *map = value_map_new(arena, 10);
@@ -353,8 +354,8 @@ static struct value describe(struct arena *arena, const struct operator_policy *
     value_map_set(arena, map, value_text("role"), value_text(operator_role_name(policy->role)));
     value_map_set(arena, map, value_text("state"), value_text(operator_book_state(policy, now)));
     value_map_set(arena, map, value_text("target"), value_text(policy->target));
-    value_map_set(arena, map, value_text("functions"), texts_value(arena, &policy->functions));
-    value_map_set(arena, map, value_text("approvals"), texts_value(arena, &policy->approvals));
+    value_map_set(arena, map, value_text("functions"), make_texts_value(arena, &policy->functions));
+    value_map_set(arena, map, value_text("approvals"), make_texts_value(arena, &policy->approvals));
     value_map_set(arena, map, value_text("created"), time_value(arena, policy->created));
     value_map_set(arena, map, value_text("created_by"), value_text(policy->created_by));
     value_map_set(arena, map, value_text("expires"), time_value(arena, operator_book_end(policy)));
@@ -372,7 +373,7 @@ static const struct fleet_column list_columns[] = {
     FLEET_COLUMN("EXPIRES", "expires", .empty = "-"),
 };
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int run_operator_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
     struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
@@ -383,11 +384,11 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     if (operator_book_read(cli->fleet, &book, &err) < 0)
         return cli_err(cli, &err);
     VEC_EACH (&book.list, policy)
-        fleet_list_add(&list, describe(cli->arena, policy), policy);
+        fleet_list_add(&list, describe_operator(cli->arena, policy), policy);
     return fleet_list_print(cli, want->fleet.format, &list);
 }
 
-static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+static int run_operator_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct operator_args *want = args;
     struct operator_policy policy;
@@ -397,7 +398,7 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
 
     if (operator_book_find(cli->fleet, operands.p[0], true, &policy, &revision, &err) < 0)
         return cli_err(cli, &err);
-    whole = describe(cli->arena, &policy);
+    whole = describe_operator(cli->arena, &policy);
     return fleet_print(cli, want->fleet.format == FLEET_TEXT ? FLEET_YAML : want->fleet.format,
                        &whole);
 }
@@ -481,7 +482,7 @@ static const struct command operator_commands[] = {
           "the operator may do is not in them; 'zester operator set' changes it.\n"
           "Run it where the keys of the fleet are, with admin.creds.\n",
       .examples = "  zester operator issue alice --expires 8h --out alice-today.creds\n",
-      OPERATOR_COMMAND(issue_options, run_issue, 1, 1) },
+      OPERATOR_COMMAND(issue_options, run_operator_issue, 1, 1) },
     { .name = "set",
       .operands = "NAME",
       .lookup = "operator list",
@@ -496,13 +497,13 @@ static const struct command operator_commands[] = {
       .operands = "",
       .summary = "list operators: role, scope, and until when their credentials are valid",
       .examples = "  zester operator list --format json\n",
-      OPERATOR_COMMAND(plain_options, run_list, 0, 0) },
+      OPERATOR_COMMAND(plain_options, run_operator_list, 0, 0) },
     { .name = "show",
       .operands = "NAME",
       .lookup = "operator list",
       .summary = "show what an operator may do, and the credentials that were issued",
       .examples = "  zester operator show alice\n",
-      OPERATOR_COMMAND(plain_options, run_show, 1, 1) },
+      OPERATOR_COMMAND(plain_options, run_operator_show, 1, 1) },
     { .name = "remove",
       .operands = "NAME...",
       .lookup = "operator list",

@@ -96,7 +96,7 @@ int operator_book_write(struct fleet *fleet, const struct operator_policy *polic
 
 /* --- credentials -------------------------------------------------------------------- */
 
-static void forget_expired(struct arena *arena, struct operator_policy *policy, int64_t now)
+static void drop_expired_keys(struct arena *arena, struct operator_policy *policy, int64_t now)
 {
     struct operator_keys kept = { .list = VEC_INIT };
 
@@ -106,7 +106,8 @@ static void forget_expired(struct arena *arena, struct operator_policy *policy, 
     policy->keys = kept;
 }
 
-static int write_creds(struct arena *arena, const char *file, struct str creds, struct err *err)
+static int write_operator_creds(struct arena *arena, const char *file, struct str creds,
+                                struct err *err)
 {
     const struct newfile made = { path_basename(file).p, creds, CREDS_MODE };
     const char *folder = path_dirname(arena, file);
@@ -124,7 +125,7 @@ static int write_creds(struct arena *arena, const char *file, struct str creds, 
 }
 
 /* Servers end the credentials, and masters revoke what was issued until then. */
-static int64_t find_now(struct fleet *fleet)
+static int64_t read_bus_seconds(struct fleet *fleet)
 {
     fleet_learn_time(fleet);
     return bus_time_seconds();
@@ -133,7 +134,7 @@ static int64_t find_now(struct fleet *fleet)
 int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
                         struct operator_policy *policy, struct err *err)
 {
-    const int64_t now = find_now(fleet);
+    const int64_t now = read_bus_seconds(fleet);
     const struct identity_operator who = { .name = policy->name,
                                            .is_deaf = policy->role == OPERATOR_ENROLLER,
                                            .now = now,
@@ -145,7 +146,7 @@ int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
     bool is_separate;
     int result;
 
-    forget_expired(fleet->arena, policy, now);
+    drop_expired_keys(fleet->arena, policy, now);
     if (policy->keys.list.n >= OPERATOR_KEYS_MAX)
         return err_set(err, ERR_LIMIT,
                        "operator '%s' has %d credentials that have not expired, which is the "
@@ -158,7 +159,7 @@ int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
     accounts_done(&accounts);
     if (result < 0)
         return -1;
-    result = write_creds(fleet->arena, issue->file, creds, err);
+    result = write_operator_creds(fleet->arena, issue->file, creds, err);
     ed25519_wipe((char *)(uintptr_t)creds.p, creds.n);
     if (result == 0)
         VEC_PUSH_IN(fleet->arena, &policy->keys.list, key);

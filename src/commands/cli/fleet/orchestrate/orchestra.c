@@ -39,7 +39,7 @@ struct step {
 
 /* --- cancel ----------------------------------------------------------------------------- */
 
-static void on_cancel(struct watch *watch, uint32_t events)
+static void on_step_cancel(struct watch *watch, uint32_t events)
 {
     struct step *step = container_of(watch, struct step, watch);
 
@@ -56,7 +56,7 @@ static int watch_cancel(struct step *step, struct err *err)
 
     if (fd < 0)
         return 0;
-    if (watch_start(&step->watch, step->fleet->loop, fd, EPOLLIN, on_cancel, err) < 0)
+    if (watch_start(&step->watch, step->fleet->loop, fd, EPOLLIN, on_step_cancel, err) < 0)
         return -1;
     step->is_watching = true;
     return 0;
@@ -70,7 +70,7 @@ static int refuse_canceled(const struct step *step, struct err *err)
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-static bool has_changed(const struct fleet_answer *answer)
+static bool has_step_changed(const struct fleet_answer *answer)
 {
     VEC_EACH (&answer->response.results.list, result)
         if (result->changed)
@@ -97,7 +97,7 @@ static void add_peel(struct arena *arena, const struct fleet_answer *answer,
     struct state_job_peel peel = { .success = answer->has_come && answer->success };
 
     peel.peel = peel_id_name(arena, answer->peel);
-    peel.changed = answer->has_come && has_changed(answer);
+    peel.changed = answer->has_come && has_step_changed(answer);
     peel.error = peel.success ? NULL : arena_strdup(arena, find_error(answer));
     VEC_PUSH_IN(arena, &end->peels, peel);
 }
@@ -121,8 +121,8 @@ static int plan_waves(struct step *step, struct err *err)
 }
 
 /* Why its waves stopped, and what was done about it. */
-static int read_end(struct step *step, struct arena *arena, struct state_job_end *end,
-                    struct err *err)
+static int read_step_end(struct step *step, struct arena *arena, struct state_job_end *end,
+                         struct err *err)
 {
     const char *stopped, *revert;
 
@@ -178,7 +178,7 @@ static void note_cause(const struct orchestra *orchestra, struct step *step)
         fleet_note_limits(&step->arena, &step->job, orchestra->about.limits);
 }
 
-static void fill_job(struct orchestra *orchestra, struct step *step)
+static void fill_step_job(struct orchestra *orchestra, struct step *step)
 {
     step->job = (struct job){
         .jid = make_jid(orchestra, step),
@@ -230,7 +230,7 @@ static int join_job(struct step *step, struct err *err)
                          err);
 }
 
-static int dispatch_job(struct step *step, struct err *err)
+static int dispatch_step_job(struct step *step, struct err *err)
 {
     if (fleet_resolve(step->fleet, step->wanted->target, &step->job.targets, err) < 0)
         return -1;
@@ -248,7 +248,7 @@ static int dispatch_job(struct step *step, struct err *err)
 }
 
 /* All of them as if they had answered that nothing changes. */
-static int name_targets(struct step *step, struct err *err)
+static int name_step_targets(struct step *step, struct err *err)
 {
     if (fleet_resolve(step->fleet, step->wanted->target, &step->job.targets, err) < 0)
         return -1;
@@ -264,13 +264,13 @@ static int run_step(struct orchestra *orchestra, struct step *step, struct err *
     bool found;
 
     if (step->wanted->names_only)
-        return name_targets(step, err);
-    fill_job(orchestra, step);
+        return name_step_targets(step, err);
+    fill_step_job(orchestra, step);
     if (find_earlier(orchestra, step, &found, err) < 0)
         return -1;
     if (found)
         return join_job(step, err);
-    if (dispatch_job(step, err) == 0)
+    if (dispatch_step_job(step, err) == 0)
         return 0;
     /* Somebody else who runs the same may have been faster, with other targets by then. */
     if (find_earlier(orchestra, step, &found, &ignored) == 0 && found)
@@ -278,8 +278,9 @@ static int run_step(struct orchestra *orchestra, struct step *step, struct err *
     return -1;
 }
 
-static int run_job(struct state_fleet *fleet, struct arena *arena, const struct state_job *wanted,
-                   struct state_job_end *ret_end, struct err *err)
+static int run_step_job(struct state_fleet *fleet, struct arena *arena,
+                        const struct state_job *wanted, struct state_job_end *ret_end,
+                        struct err *err)
 {
     struct orchestra *orchestra = container_of(fleet, struct orchestra, fleet);
     struct step step = { .arena = ARENA_INIT, .wanted = wanted };
@@ -293,7 +294,7 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
     if (result == 0)
         result = run_step(orchestra, &step, err);
     if (result == 0 && !step.is_canceled)
-        result = read_end(&step, arena, ret_end, err);
+        result = read_step_end(&step, arena, ret_end, err);
     if (step.is_canceled)
         result = refuse_canceled(&step, err);
     if (result == 0 && step.job.targets.n > 0) {
@@ -316,7 +317,7 @@ void orchestra_init(struct orchestra *orchestra, const struct fleet_options *opt
                     const struct orchestra_about *about)
 {
     *orchestra = (struct orchestra){
-        .fleet = { .run = run_job },
+        .fleet = { .run = run_step_job },
         .options = options,
         .about = *about,
         .attempts = MAP_INIT,

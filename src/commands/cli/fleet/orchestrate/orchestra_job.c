@@ -33,8 +33,8 @@ struct orchestra_run {
 };
 
 /* The record, and how much the bus takes. */
-static int read_job(struct orchestra_run *run, const struct fleet_options *options, const char *jid,
-                    struct err *err)
+static int read_orchestration(struct orchestra_run *run, const struct fleet_options *options,
+                              const char *jid, struct err *err)
 {
     struct fleet *fleet;
     int result;
@@ -69,7 +69,7 @@ static int write_return(const struct orchestra_run *run, const struct perform_an
                                                                                  : CLI_ERROR;
 }
 
-static int run_states(struct orchestra_run *run, struct session_options *options)
+static int run_orchestration(struct orchestra_run *run, struct session_options *options)
 {
     const struct perform_request request = { .function = FUNCTION,
                                              .id = "",
@@ -106,7 +106,7 @@ int orchestra_run_job(struct cli *cli, const struct fleet_options *fleet,
     struct err err;
     int status;
 
-    if (cancel_init(&run.cancel, &err) < 0 || read_job(&run, fleet, jid, &err) < 0)
+    if (cancel_init(&run.cancel, &err) < 0 || read_orchestration(&run, fleet, jid, &err) < 0)
         return cli_err(cli, &err);
     interrupt_watch(&run.cancel, fleet->timeout);
     value_map_set(cli->arena, facts.map, value_text("id"), value_text(JOB_TARGET_MASTER));
@@ -118,7 +118,7 @@ int orchestra_run_job(struct cli *cli, const struct fleet_options *fleet,
     own.cancel = &run.cancel;
     own.fleet = &orchestra.fleet;
     own.steps_only = true;
-    status = run_states(&run, &own);
+    status = run_orchestration(&run, &own);
     interrupt_forget();
     orchestra_done(&orchestra);
     cancel_done(&run.cancel);

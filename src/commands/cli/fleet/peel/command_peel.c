@@ -67,7 +67,7 @@ static const struct fleet_column list_columns[] = {
     FLEET_COLUMN("DRIFT", NULL, .cell = print_drift),
 };
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int run_peel_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct peel_args *want = args;
     struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
@@ -104,7 +104,7 @@ static const struct command peel_commands[] = {
       .options = peel_options,
       .args_size = sizeof(ARGS),
       FLEET_CONNECT(ARGS, fleet),
-      .run = run_list },
+      .run = run_peel_list },
     { .name = "init",
       .operands = "",
       .summary = "write a configuration of an agent to begin with",

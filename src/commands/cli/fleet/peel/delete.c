@@ -24,8 +24,8 @@
 
 /* --- asking ----------------------------------------------------------------------------- */
 
-static int ask_master(struct fleet *fleet, const struct departure_request *request,
-                      struct departure_reply *ret, struct err *err)
+static int ask_for_deletion(struct fleet *fleet, const struct departure_request *request,
+                            struct departure_reply *ret, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(REQUEST_MAX);
     struct str reply;
@@ -45,8 +45,8 @@ static int ask_master(struct fleet *fleet, const struct departure_request *reque
 }
 
 /* As many at once as a master takes. */
-static int ask_all(struct cli *cli, struct fleet *fleet, const struct peel_delete_args *want,
-                   struct param_strs peels, struct departures *ret, struct err *err)
+static int delete_peels(struct cli *cli, struct fleet *fleet, const struct peel_delete_args *want,
+                        struct param_strs peels, struct departures *ret, struct err *err)
 {
     for (size_t i = 0; i < peels.n; i += DEPARTURE_PEELS_MAX) {
         const size_t rest = peels.n - i;
@@ -58,7 +58,7 @@ static int ask_all(struct cli *cli, struct fleet *fleet, const struct peel_delet
         };
         struct departure_reply reply;
 
-        if (ask_master(fleet, &request, &reply, err) < 0)
+        if (ask_for_deletion(fleet, &request, &reply, err) < 0)
             return -1;
         VEC_EACH (&reply.peels.list, departure)
             VEC_PUSH_IN(cli->arena, &ret->list, *departure);
@@ -68,7 +68,8 @@ static int ask_all(struct cli *cli, struct fleet *fleet, const struct peel_delet
 
 /* --- printing --------------------------------------------------------------------------- */
 
-static void add_count(struct buf *out, int32_t count, const char *what, const char *plural)
+static void print_removed_count(struct buf *out, int32_t count, const char *what,
+                                const char *plural)
 {
     if (count > 1)
         buf_printf(out, ", %d %s", (int)count, plural);
@@ -82,12 +83,12 @@ static const char *describe_removed(struct arena *arena, const struct departure 
 
     if (departure->revoked > 0)
         buf_add_text(&out, ", credentials revoked");
-    add_count(&out, departure->facts, "facts", "facts");
-    add_count(&out, departure->secrets, "secrets", "secrets");
-    add_count(&out, departure->basket, "1 basket entry", "basket entries");
-    add_count(&out, departure->heartbeat, "heartbeat", "heartbeats");
-    add_count(&out, departure->update_status, "update status", "update status");
-    add_count(&out, departure->enrollments, "1 enrollment", "enrollments");
+    print_removed_count(&out, departure->facts, "facts", "facts");
+    print_removed_count(&out, departure->secrets, "secrets", "secrets");
+    print_removed_count(&out, departure->basket, "1 basket entry", "basket entries");
+    print_removed_count(&out, departure->heartbeat, "heartbeat", "heartbeats");
+    print_removed_count(&out, departure->update_status, "update status", "update status");
+    print_removed_count(&out, departure->enrollments, "1 enrollment", "enrollments");
     return out.n > 0 ? arena_strdup(arena, buf_text(&out) + strlen(", ")) : "nothing was left";
 }
 
@@ -163,7 +164,7 @@ int peel_run_delete(struct cli *cli, const void *args, struct param_strs operand
         return cli_usage(cli, "%s", err.text);
     if (fleet_attach(cli, &want->fleet) != CLI_OK)
         return CLI_ERROR;
-    if (ask_all(cli, cli->fleet, want, peels, &departures, &err) < 0)
+    if (delete_peels(cli, cli->fleet, want, peels, &departures, &err) < 0)
         return cli_err(cli, &err);
     return print_departures(cli, want->fleet.format, &departures);
 }
@@ -213,7 +214,7 @@ static int delete_absent(struct cli *cli, struct fleet *fleet, const struct peel
 
     for (size_t i = 0; i < absent->list.n; i++)
         ids[i] = absent->list.p[i]->id;
-    return ask_all(cli, fleet, want, (struct param_strs){ absent->list.n, ids }, ret, err);
+    return delete_peels(cli, fleet, want, (struct param_strs){ absent->list.n, ids }, ret, err);
 }
 
 int peel_run_prune(struct cli *cli, const void *args, struct param_strs operands)

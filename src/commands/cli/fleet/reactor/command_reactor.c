@@ -29,7 +29,7 @@
 
 /* --- check ----------------------------------------------------------------------- */
 
-static int64_t print_time(void *user)
+static int64_t print_check_time(void *user)
 {
     (void)user;
     return clock_now();
@@ -46,7 +46,7 @@ static void print_lints(struct arena *arena, struct diags *lints)
     (void)fputs(buf_text(&out), stderr);
 }
 
-static const char *plural_of(size_t n)
+static const char *find_plural_ending(size_t n)
 {
     return n == 1 ? "" : "s";
 }
@@ -93,11 +93,11 @@ static int report_check(struct cli *cli, const char *folder, const struct rule_c
         (void)cli_diags(cli, mistakes);
     print_lints(cli->arena, warnings);
     if (wrong > 0)
-        return cli_error(cli, "%s: %zu mistake%s", folder, wrong, plural_of(wrong));
-    printf("%s: %zu rule%s, %zu reaction file%s", folder, result->rules, plural_of(result->rules),
-           result->files, plural_of(result->files));
+        return cli_error(cli, "%s: %zu mistake%s", folder, wrong, find_plural_ending(wrong));
+    printf("%s: %zu rule%s, %zu reaction file%s", folder, result->rules,
+           find_plural_ending(result->rules), result->files, find_plural_ending(result->files));
     if (odd > 0)
-        printf(", %zu warning%s", odd, plural_of(odd));
+        printf(", %zu warning%s", odd, find_plural_ending(odd));
     printf("\n");
     return CLI_OK;
 }
@@ -113,9 +113,9 @@ static const struct param check_options[] = {
 };
 /* clang-format on */
 
-static int run_check(struct cli *cli, const void *args, struct param_strs operands)
+static int run_reactor_check(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const struct reaction_options options = { .now = print_time, .lenient = true };
+    const struct reaction_options options = { .now = print_check_time, .lenient = true };
     const enum fleet_format format = ((const struct check_args *)args)->format;
     struct diags mistakes = DIAGS_INIT(cli->arena), warnings = DIAGS_INIT(cli->arena);
     struct rule_check_result result;
@@ -190,8 +190,8 @@ static int request_master(struct fleet *fleet, const struct nats_pub *pub,
     return 0;
 }
 
-static int ask_master(struct fleet *fleet, const struct question_test *question,
-                      struct question_tested *ret_tested, struct err *err)
+static int test_at_master(struct fleet *fleet, const struct question_test *question,
+                          struct question_tested *ret_tested, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct nats_pub pub = { .subject = str_from(subject_template(SUBJECT_REACTOR_TEST)) };
@@ -204,7 +204,7 @@ static int ask_master(struct fleet *fleet, const struct question_test *question,
     return ret_tested->err[0] ? err_set(err, ERR_INVALID, "%s", ret_tested->err) : 0;
 }
 
-static struct value list_texts(struct arena *arena, const struct param_strs *texts)
+static struct value list_match_texts(struct arena *arena, const struct param_strs *texts)
 {
     struct value_list *list = value_list_new(arena, texts->n);
 
@@ -223,8 +223,8 @@ static struct value describe_tested(struct arena *arena, const char *key,
         struct value_map *row = value_map_new(arena, 3);
 
         value_map_set(arena, row, value_text("rule"), value_text(match->rule));
-        value_map_set(arena, row, value_text("actions"), list_texts(arena, &match->actions));
-        value_map_set(arena, row, value_text("errors"), list_texts(arena, &match->errors));
+        value_map_set(arena, row, value_text("actions"), list_match_texts(arena, &match->actions));
+        value_map_set(arena, row, value_text("errors"), list_match_texts(arena, &match->errors));
         value_list_push(arena, list, value_map(row));
     }
     value_map_set(arena, map, value_text("key"), value_text(key));
@@ -253,7 +253,7 @@ static int print_tested(struct cli *cli, enum fleet_format format, const char *k
     return CLI_OK;
 }
 
-static int run_test(struct cli *cli, const void *args, struct param_strs operands)
+static int run_reactor_test(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct test_args *want = args;
     struct question_test question = { .key = operands.p[0] };
@@ -264,7 +264,7 @@ static int run_test(struct cli *cli, const void *args, struct param_strs operand
         return cli_err(cli, &err);
     if (fleet_attach(cli, &want->fleet) != CLI_OK)
         return CLI_ERROR;
-    return ask_master(cli->fleet, &question, &tested, &err) < 0
+    return test_at_master(cli->fleet, &question, &tested, &err) < 0
                ? cli_err(cli, &err)
                : print_tested(cli, want->fleet.format, question.key, &tested);
 }
@@ -353,7 +353,7 @@ static int print_retried(struct cli *cli, enum fleet_format format, struct value
     return CLI_OK;
 }
 
-static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
+static int run_reactor_retry(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct retry_args *want = args;
     struct value_list *list = value_list_new(cli->arena, operands.n);
@@ -410,7 +410,7 @@ static const struct command reactor_commands[] = {
         .args_size = sizeof(struct check_args),
         .least = 1,
         .most = 1,
-        .run = run_check,
+        .run = run_reactor_check,
     },
     {
         .name = "test",
@@ -425,7 +425,7 @@ static const struct command reactor_commands[] = {
         .args_size = sizeof(struct test_args),
         .least = 1,
         .most = 1,
-        .run = run_test,
+        .run = run_reactor_test,
     },
     {
         .name = "replay",
@@ -455,7 +455,7 @@ static const struct command reactor_commands[] = {
         .options = retry_options,
         .args_size = sizeof(struct retry_args),
         .most = COMMAND_MANY,
-        .run = run_retry,
+        .run = run_reactor_retry,
     },
     { 0 },
 };

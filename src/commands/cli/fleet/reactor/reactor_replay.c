@@ -51,7 +51,8 @@ struct session {
 
 /* --- events --------------------------------------------------------------------------- */
 
-static void on_event(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+static void on_stored_event(void *self, const struct nats_msg *msg,
+                            const struct nats_delivery *delivery)
 {
     struct session *session = self;
     const struct stored_event event = {
@@ -67,12 +68,12 @@ static void on_event(void *self, const struct nats_msg *msg, const struct nats_d
         VEC_PUSH_IN(session->arena, &session->events, event);
 }
 
-static void on_caught_up(void *self)
+static void on_events_end(void *self)
 {
     ((struct session *)self)->is_done = true;
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_events_failed(void *self, const struct nats_error *error)
 {
     struct session *session = self;
 
@@ -80,22 +81,22 @@ static void on_failed(void *self, const struct nats_error *error)
     session->error = *error;
 }
 
-static const char *print_moment(struct arena *arena, int64_t wall)
+static const char *print_start_time(struct arena *arena, int64_t wall)
 {
     return time_text(arena,
                      (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) });
 }
 
-static int read_events(struct session *session, struct err *err)
+static int read_stored_events(struct session *session, struct err *err)
 {
     const int64_t now = clock_wall(), since = session->options->since;
     const struct nats_ordered_options options = {
         .stream = STORE_EVENTS,
         .deliver = NATS_DELIVER_FROM_TIME,
-        .start_time = print_moment(session->arena, since < now ? now - since : 0),
-        .message = on_event,
-        .caught_up = on_caught_up,
-        .failed = on_failed,
+        .start_time = print_start_time(session->arena, since < now ? now - since : 0),
+        .message = on_stored_event,
+        .caught_up = on_events_end,
+        .failed = on_events_failed,
         .self = session,
     };
     struct nats_ordered *ordered = nats_ordered_new(&session->fleet->js, &options, err);
@@ -120,7 +121,7 @@ static void put_entry(void *self, const struct nats_kv_entry *entry)
     published_put(self, entry->key, entry->value.p ? entry->value : STR(""));
 }
 
-static int load_published(struct session *session, struct diags *diags, struct err *err)
+static int load_published_rules(struct session *session, struct diags *diags, struct err *err)
 {
     struct diags lints = DIAGS_INIT(session->arena);
     struct published published = { 0 };
@@ -138,13 +139,13 @@ static int load_published(struct session *session, struct diags *diags, struct e
 }
 
 /* Mistakes of a folder are in `diags`. */
-static int load_rules(struct session *session, struct diags *diags, struct err *err)
+static int load_replay_rules(struct session *session, struct diags *diags, struct err *err)
 {
     struct diags lints = DIAGS_INIT(session->arena);
     struct rule_files files;
 
     if (!session->options->rules)
-        return load_published(session, diags, err);
+        return load_published_rules(session, diags, err);
     if (rule_files_read(session->arena, session->options->rules, &files, err) < 0)
         return -1;
     session->rules = rule_set_new(files.list.p, files.list.n, diags, &lints);
@@ -153,8 +154,8 @@ static int load_rules(struct session *session, struct diags *diags, struct err *
 
 /* --- what is known of an event ---------------------------------------------------------- */
 
-static int find_facts(struct session *session, const struct event_source *source,
-                      const struct value **ret_facts, struct err *err)
+static int find_origin_facts(struct session *session, const struct event_source *source,
+                             const struct value **ret_facts, struct err *err)
 {
     struct value *facts;
     struct str bytes;
@@ -198,7 +199,7 @@ static int find_outcome(struct session *session, const char *id, struct outcome 
 
 /* --- rows ------------------------------------------------------------------------------- */
 
-static struct value list_texts(struct arena *arena, const struct param_strs *texts)
+static struct value list_rule_texts(struct arena *arena, const struct param_strs *texts)
 {
     struct value_list *list = value_list_new(arena, texts->n);
 
@@ -217,8 +218,8 @@ static struct value describe_now(struct arena *arena, const struct replay *repla
         value_map_set(arena, row, value_text("rule"), value_text(rule->rule));
         value_map_set(arena, row, value_text("result"),
                       value_text(outcome_result_name(rule->result)));
-        value_map_set(arena, row, value_text("actions"), list_texts(arena, &rule->actions));
-        value_map_set(arena, row, value_text("errors"), list_texts(arena, &rule->errors));
+        value_map_set(arena, row, value_text("actions"), list_rule_texts(arena, &rule->actions));
+        value_map_set(arena, row, value_text("errors"), list_rule_texts(arena, &rule->errors));
         value_list_push(arena, list, value_map(row));
     }
     return value_list(list);
@@ -253,9 +254,9 @@ static bool has_mistake(const struct replay *replay)
     return false;
 }
 
-static void add_row(struct session *session, const struct stored_event *stored,
-                    const struct event_gate_event *event, const struct replay *replay,
-                    const struct outcome *recorded)
+static void add_replay_row(struct session *session, const struct stored_event *stored,
+                           const struct event_gate_event *event, const struct replay *replay,
+                           const struct outcome *recorded)
 {
     struct arena *arena = session->arena;
     struct value_map *row = value_map_new(arena, 6);
@@ -269,7 +270,7 @@ static void add_row(struct session *session, const struct stored_event *stored,
         return;
     value_map_set(arena, row, value_text("id"), value_text(event->event.id));
     value_map_set(arena, row, value_text("key"), value_text(event->source.key));
-    value_map_set(arena, row, value_text("ts"), value_text(print_moment(arena, stored->time)));
+    value_map_set(arena, row, value_text("ts"), value_text(print_start_time(arena, stored->time)));
     value_map_set(arena, row, value_text("differs"), value_bool(replay->differs));
     value_map_set(arena, row, value_text("now"), describe_now(arena, replay));
     value_map_set(arena, row, value_text("then"), describe_then(arena, recorded));
@@ -313,20 +314,20 @@ static int replay_stored(struct session *session, const struct stored_event *sto
         return 0;
     }
     if (find_outcome(session, event.event.id, &outcome, &recorded, err) < 0 ||
-        find_facts(session, &event.source, &facts, err) < 0)
+        find_origin_facts(session, &event.source, &facts, err) < 0)
         return -1;
     if (recorded && recorded->outcome == OUTCOME_DROPPED) {
         session->dropped++;
         return 0;
     }
     replay_event(&tester, session->arena, &event, facts, recorded, &replay);
-    add_row(session, stored, &event, &replay, recorded);
+    add_replay_row(session, stored, &event, &replay, recorded);
     return 0;
 }
 
 /* --- printing --------------------------------------------------------------------------- */
 
-static void print_rules(const char *label, const struct value *rules)
+static void print_rule_list(const char *label, const struct value *rules)
 {
     if (rules->list->count == 0)
         printf("  %s nothing\n", label);
@@ -344,7 +345,7 @@ static void print_rules(const char *label, const struct value *rules)
     }
 }
 
-static void print_text(const struct session *session)
+static void print_replay_text(const struct session *session)
 {
     for (size_t i = 0; i < session->rows->count; i++) {
         const struct value *row = &session->rows->items[i];
@@ -352,9 +353,9 @@ static void print_text(const struct session *session)
 
         printf("%s  %s  %s%s\n", value_get_text(row, "ts"), value_get_text(row, "key"),
                value_get_text(row, "id"), differs ? "  (differs)" : "");
-        print_rules("now: ", value_get(row, "now"));
+        print_rule_list("now: ", value_get(row, "now"));
         if (differs)
-            print_rules("then:", value_get(row, "then"));
+            print_rule_list("then:", value_get(row, "then"));
     }
     printf("%zu events: %" PRId64 " would fire, %" PRId64
            " match a rule that would do nothing, %" PRId64 " match no rule, %" PRId64
@@ -390,7 +391,7 @@ static struct value describe_all(const struct session *session)
 
 /* --- the whole -------------------------------------------------------------------------- */
 
-static int64_t read_clock(void *user)
+static int64_t read_replay_clock(void *user)
 {
     (void)user;
     return clock_now();
@@ -398,9 +399,9 @@ static int64_t read_clock(void *user)
 
 static int replay_all(struct session *session, struct diags *diags, struct err *err)
 {
-    const struct reaction_options options = { .now = read_clock };
+    const struct reaction_options options = { .now = read_replay_clock };
 
-    if (load_rules(session, diags, err) < 0 || read_events(session, err) < 0)
+    if (load_replay_rules(session, diags, err) < 0 || read_stored_events(session, err) < 0)
         return -1;
     session->env = reaction_env_new(&options);
     session->rows = value_list_new(session->arena, 0);
@@ -421,7 +422,7 @@ int reactor_replay(struct cli *cli, const struct reactor_replay_options *options
     reaction_env_free(session.env);
     map_done(&session.facts);
     if (status == 0 && options->fleet.format == FLEET_TEXT) {
-        print_text(&session);
+        print_replay_text(&session);
         status = CLI_OK;
     } else if (status == 0) {
         result = describe_all(&session);

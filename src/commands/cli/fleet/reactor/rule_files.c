@@ -5,8 +5,8 @@
 #include "states/compile/tree.h"
 #include "core/sys/path.h"
 
-static int read_all(struct arena *arena, const struct tree *tree, const char *folder,
-                    struct rule_files *files, struct err *err)
+static int read_rule_folder(struct arena *arena, const struct tree *tree, const char *folder,
+                            struct rule_files *files, struct err *err)
 {
     struct tree_names names;
 
@@ -37,7 +37,7 @@ int rule_files_read(struct arena *arena, const char *folder, struct rule_files *
 
     if (!tree)
         return -1;
-    result = read_all(arena, tree, folder, &files, err);
+    result = read_rule_folder(arena, tree, folder, &files, err);
     tree_free(tree);
     if (result == 0)
         *ret_files = files;

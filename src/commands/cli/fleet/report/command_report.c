@@ -54,8 +54,8 @@ static struct report_state read_state(struct arena *arena, const struct exec_res
     return state;
 }
 
-static void add_states(struct arena *arena, struct report_machine *machine,
-                       const struct fleet_runs_item *run)
+static void add_run_states(struct arena *arena, struct report_machine *machine,
+                           const struct fleet_runs_item *run)
 {
     machine->shown = &run->summary;
     VEC_EACH (&run->response.results.list, result)
@@ -85,7 +85,8 @@ static void add_own_states(struct arena *arena, struct report_machine *machine, 
     }
 }
 
-static struct report_machine describe_machine(struct arena *arena, const struct fleet_peel *peel)
+static struct report_machine describe_fleet_machine(struct arena *arena,
+                                                    const struct fleet_peel *peel)
 {
     return (struct report_machine){
         .name = peel->name,
@@ -103,9 +104,9 @@ struct found_runs {
     struct fleet_own_runs own;
 };
 
-static int write_report(struct cli *cli, const struct report_args *want,
-                        const struct fleet_peels *peels, const struct found_runs *found,
-                        const char *target)
+static int write_fleet_report(struct cli *cli, const struct report_args *want,
+                              const struct fleet_peels *peels, const struct found_runs *found,
+                              const char *target)
 {
     struct report_machine *machines =
         ARENA_ARRAY(cli->arena, struct report_machine, peels->list.n + 1);
@@ -127,9 +128,9 @@ static int write_report(struct cli *cli, const struct report_args *want,
     size_t next = 0;
 
     for (size_t i = 0; i < peels->list.n; i++) {
-        machines[i] = describe_machine(cli->arena, peels->list.p[i]);
+        machines[i] = describe_fleet_machine(cli->arena, peels->list.p[i]);
         if (next < runs->list.n && runs->list.p[next].peel == peels->list.p[i])
-            add_states(cli->arena, &machines[i], &runs->list.p[next++]);
+            add_run_states(cli->arena, &machines[i], &runs->list.p[next++]);
         else
             machines[i].note = "No job of the last seven days ran states here.";
         add_own_states(cli->arena, &machines[i], peels->list.p[i]->id, &found->own);
@@ -193,7 +194,7 @@ static int run_report(struct cli *cli, const void *args, struct param_strs opera
         (void)fputs("No peels matched the target expression.\n", stderr);
         return FLEET_NO_TARGET;
     }
-    return write_report(cli, want, &peels, &found, target);
+    return write_fleet_report(cli, want, &peels, &found, target);
 }
 
 const struct command command_report = {

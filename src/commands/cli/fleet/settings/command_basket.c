@@ -112,7 +112,7 @@ struct names {
     VEC(const char *) list;
 };
 
-static void add_name(void *self, const struct nats_kv_entry *entry)
+static void add_basket_name(void *self, const struct nats_kv_entry *entry)
 {
     struct names *names = self;
 
@@ -120,13 +120,13 @@ static void add_name(void *self, const struct nats_kv_entry *entry)
                 arena_str(names->arena, str_from_offset(entry->key, names->prefix)).p);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_basket_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int print_names(struct cli *cli, enum fleet_format format, const struct names *names,
-                       const char *peel)
+static int print_basket_names(struct cli *cli, enum fleet_format format, const struct names *names,
+                              const char *peel)
 {
     struct value_list *list = value_list_new(cli->arena, names->list.n);
     const struct value all = value_list(list);
@@ -144,7 +144,7 @@ static int print_names(struct cli *cli, enum fleet_format format, const struct n
     return CLI_OK;
 }
 
-static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+static int run_basket_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct basket_args *want = args;
     struct names names = { .arena = cli->arena };
@@ -156,12 +156,12 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     names.prefix = strlen(id) + 1;
     if (fleet_attach(cli, &want->fleet) != CLI_OK)
         return CLI_ERROR;
-    if (fleet_bucket_each(cli->fleet, STORE_BASKET, arena_printf(cli->arena, "%s.>", id), add_name,
-                          &names, &err) < 0)
+    if (fleet_bucket_each(cli->fleet, STORE_BASKET, arena_printf(cli->arena, "%s.>", id),
+                          add_basket_name, &names, &err) < 0)
         return cli_err(cli, &err);
     if (names.list.n > 1)
-        qsort(names.list.p, names.list.n, sizeof(names.list.p[0]), compare_names);
-    return print_names(cli, want->fleet.format, &names, operands.p[0]);
+        qsort(names.list.p, names.list.n, sizeof(names.list.p[0]), compare_basket_names);
+    return print_basket_names(cli, want->fleet.format, &names, operands.p[0]);
 }
 
 static const struct command basket_commands[] = {
@@ -183,7 +183,7 @@ static const struct command basket_commands[] = {
       .args_size = sizeof(struct basket_args),
       .least = 1,
       .most = 1,
-      .run = run_list },
+      .run = run_basket_list },
     { 0 },
 };
 

@@ -36,7 +36,7 @@ static int print_settings(struct cli *cli, enum fleet_format format, const struc
     return fleet_print(cli, format == FLEET_TEXT ? FLEET_YAML : format, v);
 }
 
-static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+static int run_settings_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct settings_args *want = args;
     AUTO_BUF struct buf bytes = BUF_INIT(4096);
@@ -72,7 +72,7 @@ static const struct command settings_commands[] = {
       .args_size = sizeof(struct settings_args),
       .least = 1,
       .most = 2,
-      .run = run_show },
+      .run = run_settings_show },
     { 0 },
 };
 

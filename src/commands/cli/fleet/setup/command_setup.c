@@ -79,7 +79,7 @@ struct setup {
     bool has_changed;
 };
 
-static void print_step(struct setup *setup, bool is_new, const char *what, const char *where)
+static void print_setup_step(struct setup *setup, bool is_new, const char *what, const char *where)
 {
     printf("%s %s (%s)\n", is_new ? "created" : "kept   ", what, where);
     (void)fflush(stdout);
@@ -97,7 +97,7 @@ static int check_port(const char *address, const char *option, struct err *err)
     return fd < 0 ? err_set(err, why.code, "%s; choose another with %s", why.text, option) : 0;
 }
 
-static bool is_missing(const char *path)
+static bool is_file_missing(const char *path)
 {
     return access(path, F_OK) != 0;
 }
@@ -109,15 +109,15 @@ static int check_ports(const struct setup *setup, struct err *err)
     const struct setup_args *want = setup->want;
     const bool has_colons = strchr(want->listen, ':') != NULL;
 
-    if (is_missing(want->nats_conf) &&
+    if (is_file_missing(want->nats_conf) &&
         check_port(arena_printf(setup->cli->arena, has_colons ? "[%s]:%d" : "%s:%d", want->listen,
                                 (int)want->port),
                    "--port or --nats-host", err) < 0)
         return -1;
-    if (is_missing(want->nats_conf) && want->monitor[0] &&
+    if (is_file_missing(want->nats_conf) && want->monitor[0] &&
         check_port(want->monitor, "--monitor-addr", err) < 0)
         return -1;
-    if (!is_missing(want->config))
+    if (!is_file_missing(want->config))
         return 0;
     if (check_port(want->enroll_addr, "--enroll-addr", err) < 0)
         return -1;
@@ -126,13 +126,13 @@ static int check_ports(const struct setup *setup, struct err *err)
 
 /* --- keys and configuration --------------------------------------------------------- */
 
-static int make_keys(struct setup *setup, struct err *err)
+static int make_fleet_keys(struct setup *setup, struct err *err)
 {
     const struct setup_args *want = setup->want;
     struct arena *arena = setup->cli->arena;
     const char *seed = path_join(arena, want->auth_dir, identity_file_name(IDENTITY_ACCOUNT_SEED));
     struct hostnames names = { .arena = arena };
-    bool is_new = is_missing(seed);
+    bool is_new = is_file_missing(seed);
 
     hostnames_add(&names, setup->host);
     hostnames_add_own(&names);
@@ -148,12 +148,12 @@ static int make_keys(struct setup *setup, struct err *err)
                                                            .port = want->port },
                                  err) < 0)
         return -1;
-    print_step(setup, is_new, "keys, certificates and credentials", want->auth_dir);
-    print_step(setup, is_new, "configuration of nats-server", want->nats_conf);
+    print_setup_step(setup, is_new, "keys, certificates and credentials", want->auth_dir);
+    print_setup_step(setup, is_new, "configuration of nats-server", want->nats_conf);
     return 0;
 }
 
-static void add_text(struct buf *out, const char *key, const char *text)
+static void print_setup_text(struct buf *out, const char *key, const char *text)
 {
     buf_printf(out, "%s: ", key);
     json_print_text(out, str_from(text), JSON_STYLE_COMPACT);
@@ -161,7 +161,7 @@ static void add_text(struct buf *out, const char *key, const char *text)
 }
 
 /* A folder or file beside the keys. */
-static const char *find_folder(const struct setup *setup, const char *name)
+static const char *find_setup_folder(const struct setup *setup, const char *name)
 {
     struct arena *arena = setup->cli->arena;
 
@@ -171,36 +171,36 @@ static const char *find_folder(const struct setup *setup, const char *name)
 /* A folder that is there is kept as it is. */
 static int make_trees(struct setup *setup, struct err *err)
 {
-    if (!is_missing(setup->want->config)) /* which may name others */
+    if (!is_file_missing(setup->want->config)) /* which may name others */
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
-        const char *folder = find_folder(setup, trees[i].name);
-        const bool is_new = is_missing(folder);
+        const char *folder = find_setup_folder(setup, trees[i].name);
+        const bool is_new = is_file_missing(folder);
 
         if (is_new && fs_mkdirs(folder, trees[i].mode, err) < 0)
             return -1;
-        print_step(setup, is_new, trees[i].what, folder);
+        print_setup_step(setup, is_new, trees[i].what, folder);
     }
     return 0;
 }
 
-static void print_conf(const struct setup *setup, struct buf *out)
+static void print_master_conf(const struct setup *setup, struct buf *out)
 {
     const struct setup_args *want = setup->want;
     struct arena *arena = setup->cli->arena;
     const bool has_colons = strchr(setup->host, ':') != NULL;
 
     buf_add_text(out, "# The master of this machine; 'zester-master --help' has all keys.\n");
-    add_text(out, "nats_url", arena_printf(arena, "tls://127.0.0.1:%d", (int)want->port));
-    add_text(out, "auth_dir", want->auth_dir);
-    add_text(out, "health_addr", want->health_addr);
-    add_text(out, "orchestrate_dir", find_folder(setup, KEPT_FOLDER));
+    print_setup_text(out, "nats_url", arena_printf(arena, "tls://127.0.0.1:%d", (int)want->port));
+    print_setup_text(out, "auth_dir", want->auth_dir);
+    print_setup_text(out, "health_addr", want->health_addr);
+    print_setup_text(out, "orchestrate_dir", find_setup_folder(setup, KEPT_FOLDER));
     if (strcmp(want->auth_dir, AUTH_DIR) != 0) /* another master may use the usual one */
-        add_text(out, "publisher_status_file", find_folder(setup, STATUS_FILE));
+        print_setup_text(out, "publisher_status_file", find_setup_folder(setup, STATUS_FILE));
     for (size_t i = 0; i < ARRAY_LEN(trees); i++)
-        add_text(out, trees[i].key, find_folder(setup, trees[i].name));
+        print_setup_text(out, trees[i].key, find_setup_folder(setup, trees[i].name));
     buf_add_text(out, "enroll:\n");
-    add_text(out, "  addr", want->enroll_addr);
+    print_setup_text(out, "  addr", want->enroll_addr);
     buf_add_text(out, "ca:\n  enroll_sans: [");
     json_print_text(out, str_from(setup->host), JSON_STYLE_COMPACT);
     buf_add_text(out, "]\n");
@@ -219,20 +219,20 @@ static int make_conf(struct setup *setup, struct err *err)
     const char *path = setup->want->config;
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
     struct newfile file = { .name = path_basename(path).p, .mode = CONF_MODE };
-    bool is_new = is_missing(path);
+    bool is_new = is_file_missing(path);
 
-    print_conf(setup, &text);
+    print_master_conf(setup, &text);
     file.text = buf_view(&text);
     if (is_new && newfiles_write(path_dirname(setup->cli->arena, path), &file, 1,
                                  "it is never overwritten", err) < 0)
         return -1;
-    print_step(setup, is_new, "configuration of the master", path);
+    print_setup_step(setup, is_new, "configuration of the master", path);
     return 0;
 }
 
 /* --- running ------------------------------------------------------------------------ */
 
-static const char *find_server(struct arena *arena)
+static const char *find_server_program(struct arena *arena)
 {
     const char *found = program_find(arena, "nats-server");
 
@@ -241,7 +241,7 @@ static const char *find_server(struct arena *arena)
     return found;
 }
 
-static int find_programs(struct setup *setup, struct err *err)
+static int find_setup_programs(struct setup *setup, struct err *err)
 {
     struct arena *arena = setup->cli->arena;
     struct supervisor *supervisor = &setup->supervisor;
@@ -249,7 +249,7 @@ static int find_programs(struct setup *setup, struct err *err)
     setup->services[0] = (struct supervised){ "nats",
                                               "zester-nats.service",
                                               "NATS server of zester",
-                                              find_server(arena),
+                                              find_server_program(arena),
                                               "-c",
                                               setup->want->nats_conf,
                                               0 };
@@ -277,15 +277,15 @@ static int find_programs(struct setup *setup, struct err *err)
     return 0;
 }
 
-static int start_services(struct setup *setup, struct err *err)
+static int start_master_services(struct setup *setup, struct err *err)
 {
     struct arena *arena = setup->cli->arena;
     bool is_new;
 
     if (supervisor_write(arena, &setup->supervisor, &is_new, err) < 0)
         return -1;
-    print_step(setup, is_new, "services of nats-server and zester-master",
-               arena_printf(arena, "run by %s", supervisor_name(setup->supervisor.kind)));
+    print_setup_step(setup, is_new, "services of nats-server and zester-master",
+                     arena_printf(arena, "run by %s", supervisor_name(setup->supervisor.kind)));
     return supervisor_start(arena, &setup->supervisor, err);
 }
 
@@ -352,9 +352,9 @@ static int run_setup(struct cli *cli, const void *args, struct param_strs operan
 
     (void)operands;
     setup.host = setup.want->host ? setup.want->host : hostnames_own(cli->arena);
-    if (find_programs(&setup, &err) < 0 || check_ports(&setup, &err) < 0 ||
-        make_keys(&setup, &err) < 0 || make_trees(&setup, &err) < 0 ||
-        make_conf(&setup, &err) < 0 || start_services(&setup, &err) < 0 ||
+    if (find_setup_programs(&setup, &err) < 0 || check_ports(&setup, &err) < 0 ||
+        make_fleet_keys(&setup, &err) < 0 || make_trees(&setup, &err) < 0 ||
+        make_conf(&setup, &err) < 0 || start_master_services(&setup, &err) < 0 ||
         finish_setup(&setup, &err) < 0)
         return cli_err_root(cli, &err);
     return CLI_OK;

@@ -39,8 +39,8 @@ enum supervisor_kind supervisor_choose(enum supervisor_kind kind)
 
 /* --- files -------------------------------------------------------------------------- */
 
-static int write_file(struct arena *arena, const char *path, struct str text, bool *changed,
-                      struct err *err)
+static int write_service_file(struct arena *arena, const char *path, struct str text, bool *changed,
+                              struct err *err)
 {
     const struct newfile file = { .name = path_basename(path).p, .text = text, .mode = FILE_MODE };
 
@@ -78,8 +78,8 @@ static int write_units(struct arena *arena, const struct supervisor *supervisor,
         AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
         print_unit(&text, service, after);
-        if (write_file(arena, path_join(arena, UNIT_FOLDER, service->unit), buf_view(&text),
-                       changed, err) < 0)
+        if (write_service_file(arena, path_join(arena, UNIT_FOLDER, service->unit), buf_view(&text),
+                               changed, err) < 0)
             return -1;
         after = service->unit;
     }
@@ -113,7 +113,7 @@ static int write_kepler(struct arena *arena, const struct supervisor *supervisor
     for (size_t i = 0; i < supervisor->count; i++)
         print_service(&text, &supervisor->services[i],
                       i > 0 ? supervisor->services[i - 1].name : NULL);
-    return write_file(arena, supervisor->kepler_conf, buf_view(&text), changed, err);
+    return write_service_file(arena, supervisor->kepler_conf, buf_view(&text), changed, err);
 }
 
 int supervisor_write(struct arena *arena, const struct supervisor *supervisor, bool *ret_changed,
@@ -131,7 +131,7 @@ int supervisor_write(struct arena *arena, const struct supervisor *supervisor, b
 
 /* --- starting ----------------------------------------------------------------------- */
 
-static int run_program(struct arena *arena, const char *const *words, struct err *err)
+static int run_service_tool(struct arena *arena, const char *const *words, struct err *err)
 {
     AUTO_BUF struct buf status = BUF_INIT(TEXT_MAX);
     struct process_result result;
@@ -156,19 +156,22 @@ static int start_systemd(struct arena *arena, const struct supervisor *superviso
     assert(supervisor->count <= SUPERVISOR_SERVICES_MAX);
     for (size_t i = 0; i < supervisor->count; i++)
         words[3 + i] = supervisor->services[i].unit;
-    if (run_program(arena, (const char *const[]){ "systemctl", "daemon-reload", NULL }, err) < 0)
+    if (run_service_tool(arena, (const char *const[]){ "systemctl", "daemon-reload", NULL }, err) <
+        0)
         return -1;
-    return run_program(arena, words, err);
+    return run_service_tool(arena, words, err);
 }
 
 static int start_kepler(struct arena *arena, const struct supervisor *supervisor, struct err *err)
 {
     const char *kepler = supervisor->kepler;
 
-    if (run_program(arena, (const char *const[]){ kepler, "daemon", "status", NULL }, err) < 0 &&
-        run_program(arena, (const char *const[]){ kepler, "daemon", "start", "-d", NULL }, err) < 0)
+    if (run_service_tool(arena, (const char *const[]){ kepler, "daemon", "status", NULL }, err) <
+            0 &&
+        run_service_tool(arena, (const char *const[]){ kepler, "daemon", "start", "-d", NULL },
+                         err) < 0)
         return -1;
-    return run_program(
+    return run_service_tool(
         arena, (const char *const[]){ kepler, "start", "-f", supervisor->kepler_conf, "-d", NULL },
         err);
 }

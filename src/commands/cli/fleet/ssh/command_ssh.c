@@ -83,8 +83,8 @@ static int read_guarded(struct arena *arena, const char *path, struct str *ret_t
 }
 
 /* Names for targets, if the target has one. */
-static int read_groups(struct cli *cli, const struct ssh_args *args, const char *target,
-                       const struct value **ret_groups)
+static int read_fact_groups(struct cli *cli, const struct ssh_args *args, const char *target,
+                            const struct value **ret_groups)
 {
     const char *path = args->config ? args->config : FLEET_CONFIG;
     struct diags diags = DIAGS_INIT(cli->arena);
@@ -114,7 +114,7 @@ static int read_machines(struct cli *cli, const struct ssh_args *args, const cha
     struct str text;
     struct err err;
 
-    if (read_groups(cli, args, target, &groups) != CLI_OK)
+    if (read_fact_groups(cli, args, target, &groups) != CLI_OK)
         return CLI_ERROR;
     if (read_guarded(cli->arena, args->roster, &text, &err) < 0)
         return cli_err(cli, &err);
@@ -128,7 +128,7 @@ static int read_machines(struct cli *cli, const struct ssh_args *args, const cha
     return FLEET_NO_TARGET;
 }
 
-static bool is_folder(const char *path)
+static bool is_tree_folder(const char *path)
 {
     struct fs_info info;
     struct err ignored;
@@ -136,14 +136,14 @@ static bool is_folder(const char *path)
     return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
 }
 
-static int read_settings(struct cli *cli, const struct ssh_args *args,
-                         struct ssh_question *question)
+static int open_ssh_settings(struct cli *cli, const struct ssh_args *args,
+                             struct ssh_question *question)
 {
     const char *folder = session_find_settings(args->settings_dir);
     struct ssh_settings *settings = ARENA_NEW(cli->arena, struct ssh_settings);
     struct err err;
 
-    if (!is_folder(folder))
+    if (!is_tree_folder(folder))
         return args->settings_dir
                    ? cli_error(cli, "the folder of settings '%s' does not exist", folder)
                    : CLI_OK;
@@ -160,7 +160,7 @@ static int read_states(struct cli *cli, const struct ssh_args *args, bool is_nee
     struct ssh_tree *tree = ARENA_NEW(cli->arena, struct ssh_tree);
     struct err err;
 
-    if (!is_folder(folder))
+    if (!is_tree_folder(folder))
         return is_needed || args->states_dir
                    ? cli_error(cli, "the folder of states '%s' does not exist (--states-dir DIR)",
                                folder)
@@ -180,7 +180,7 @@ static int read_trees(struct cli *cli, const struct ssh_args *args, const char *
 
     if ((class != PERFORM_QUICK || str_starts(name, STR("settings.")) ||
          str_starts(name, STR("pillar."))) &&
-        read_settings(cli, args, question) != CLI_OK)
+        open_ssh_settings(cli, args, question) != CLI_OK)
         return CLI_ERROR;
     return class == PERFORM_QUICK
                ? CLI_OK
@@ -208,8 +208,8 @@ static int print_machines(struct cli *cli, const struct ssh_args *args,
                                       : fleet_print(cli, args->format, &names);
 }
 
-static int read_request(struct cli *cli, const struct ssh_args *args, struct param_strs operands,
-                        struct exec_request *ret)
+static int read_ssh_request(struct cli *cli, const struct ssh_args *args,
+                            struct param_strs operands, struct exec_request *ret)
 {
     struct fleet_words words;
 
@@ -239,7 +239,8 @@ static int read_request(struct cli *cli, const struct ssh_args *args, struct par
 }
 
 /* What nobody may see is asked for last, when everything else is right. */
-static int read_secrets(struct cli *cli, const struct ssh_args *args, struct exec_request *request)
+static int read_ssh_secrets(struct cli *cli, const struct ssh_args *args,
+                            struct exec_request *request)
 {
     AUTO_ARENA struct arena whole = ARENA_INIT;
     struct value all;
@@ -285,7 +286,7 @@ static int run_ssh(struct cli *cli, const void *options, struct param_strs opera
     int status;
 
     if (!args->preview || operands.n > 1 || args->clean)
-        status = read_request(cli, args, operands, &request);
+        status = read_ssh_request(cli, args, operands, &request);
     else
         status = CLI_OK;
     if (status == CLI_OK)
@@ -295,7 +296,7 @@ static int run_ssh(struct cli *cli, const void *options, struct param_strs opera
     if (!question.ssh)
         return cli_error(cli, "ssh is not installed (apt install openssh-client)");
     if (!args->clean && (read_trees(cli, args, request.module, &question) != CLI_OK ||
-                         read_secrets(cli, args, &request) != CLI_OK))
+                         read_ssh_secrets(cli, args, &request) != CLI_OK))
         return CLI_ERROR;
     status = ask_machines(cli, args, &machines, &question);
     secret_args_wipe(&request.secret_args);

@@ -49,7 +49,7 @@ struct node {
     struct str message;
 };
 
-static int complain(const char *text)
+static int report_node_error(const char *text)
 {
     (void)fprintf(stderr, "%s\n", text);
     return CLI_ERROR;
@@ -124,7 +124,7 @@ static int take_request(struct node *node, struct err *err)
 }
 
 /* Files with the same content are one file. */
-static void choose_files(struct node *node, struct buf *want)
+static void choose_tree_files(struct node *node, struct buf *want)
 {
     struct map asked = MAP_INIT_IN(&node->arena);
 
@@ -142,7 +142,7 @@ static int take_files(struct node *node, struct err *err)
 {
     AUTO_BUF struct buf want = BUF_INIT(SSH_FILES_MAX);
 
-    choose_files(node, &want);
+    choose_tree_files(node, &want);
     if (ssh_channel_send(&node->channel, SSH_WANT, buf_view(&want), err) < 0)
         return -1;
     for (size_t i = 0; i < want.n; i++)
@@ -160,7 +160,7 @@ static void fail_run(struct node *node, const char *why)
     node->answer = (struct perform_answer){ .error = arena_strdup(&node->arena, why) };
 }
 
-static void fail_diags(struct node *node, const struct diags *diags)
+static void report_node_diags(struct node *node, const struct diags *diags)
 {
     AUTO_BUF struct buf text = BUF_INIT(ERROR_MAX);
 
@@ -178,7 +178,7 @@ static const char *describe_expiry(struct node *node)
 }
 
 /* The message is made while the session lives, which has the values. */
-static void make_message(struct node *node)
+static void make_node_message(struct node *node)
 {
     const struct reply_head head = { node->request.peel, &node->request.request, SSH_ANSWER_MAX };
 
@@ -205,10 +205,10 @@ static void run_session(struct node *node, const struct perform_request *request
     struct session session;
 
     if (session_init(&session, options, find_need(node, request->function), &diags) < 0)
-        fail_diags(node, &diags);
+        report_node_diags(node, &diags);
     else
         perform(&session, request, NULL, &node->answer);
-    make_message(node);
+    make_node_message(node);
     session_done(&session);
 }
 
@@ -234,7 +234,7 @@ static void run_request(struct node *node)
     if (exec_lay_secrets(&node->arena, &asked->args, &asked->secret_args, &request.args, &err) <
         0) {
         fail_run(node, err.text);
-        make_message(node);
+        make_node_message(node);
         return;
     }
     run_session(node, &request, &options);
@@ -248,12 +248,12 @@ static int lay_tree(struct node *node, struct err *err)
     return ssh_store_lay(&node->store, &node->request, &node->states_dir, err);
 }
 
-static void leave_folder(void)
+static void remove_node_folder(void)
 {
     const char *home = getenv("HOME");
 
     if ((!home || chdir(home) < 0) && chdir("/") < 0)
-        (void)complain("cannot leave the folder of zester");
+        (void)report_node_error("cannot leave the folder of zester");
 }
 
 /* Nothing of this run is left when the answer goes out. */
@@ -262,7 +262,7 @@ static int serve_request(struct node *node, struct err *err)
     if (say_hello(node, err) < 0 || take_request(node, err) < 0 || take_files(node, err) < 0 ||
         lay_tree(node, err) < 0 || start_watch(node, err) < 0)
         return -1;
-    leave_folder();
+    remove_node_folder();
     interrupt_watch(&node->cancel, node->request.request.timeout);
     fd_limit_raise();
     run_request(node);
@@ -288,14 +288,14 @@ int ssh_node_main(void)
     inherited_reset(INHERITED_COMMAND);
     extend_path(&node.arena);
     if (cancel_init(&node.cancel, &err) < 0 || take_streams(&node, &err) < 0)
-        return complain(err.text);
+        return report_node_error(err.text);
     interrupt_watch(&node.cancel, 0); /* also: a closed pipe is an error of the write */
     node.channel.cancel = &node.cancel;
     if (ssh_store_open(&node.arena, &node.store, &err) < 0)
-        return complain(err.text);
+        return report_node_error(err.text);
     if (serve_request(&node, &err) < 0) {
         ssh_store_close(&node.store);
-        (void)complain(err.text);
+        (void)report_node_error(err.text);
         _exit(CLI_ERROR); /* a thread still waits for input */
     }
     _exit(CLI_OK);

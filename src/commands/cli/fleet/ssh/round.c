@@ -42,8 +42,9 @@ static void make_visit(void *arg)
 /* --- programs ------------------------------------------------------------------------------ */
 
 /* One for most machines: its sum is made once. */
-static const struct ssh_program *find_program(struct arena *arena, struct map *known,
-                                              const struct ssh_machine *machine, struct err *err)
+static const struct ssh_program *find_sent_program(struct arena *arena, struct map *known,
+                                                   const struct ssh_machine *machine,
+                                                   struct err *err)
 {
     const char *path = machine->program ? machine->program : program_find_beside(arena, PROGRAM);
     struct ssh_program *program;
@@ -64,12 +65,13 @@ static const struct ssh_program *find_program(struct arena *arena, struct map *k
     return program;
 }
 
-static int find_programs(struct arena *arena, struct visit *visits, size_t count, struct err *err)
+static int find_sent_programs(struct arena *arena, struct visit *visits, size_t count,
+                              struct err *err)
 {
     struct map known = MAP_INIT_IN(arena);
 
     for (size_t i = 0; i < count; i++) {
-        visits[i].program = find_program(arena, &known, visits[i].machine, err);
+        visits[i].program = find_sent_program(arena, &known, visits[i].machine, err);
         if (!visits[i].program)
             return -1;
     }
@@ -105,8 +107,8 @@ static void set_own(struct arena *arena, const struct visit *visit, struct fleet
     fleet_answers_set(answers, visit->machine->id, &view, "");
 }
 
-static void set_answer(struct arena *arena, const struct visit *visit,
-                       struct fleet_answers *answers)
+static void set_machine_answer(struct arena *arena, const struct visit *visit,
+                               struct fleet_answers *answers)
 {
     const struct ssh_outcome *outcome = &visit->outcome;
 
@@ -152,12 +154,12 @@ int ssh_round_run(struct arena *arena, const struct ssh_round *round, struct fle
                                     .arena = ARENA_INIT };
         ids[i] = visits[i].machine->id;
     }
-    if ((!round->clean && find_programs(arena, visits, count, err) < 0) ||
+    if ((!round->clean && find_sent_programs(arena, visits, count, err) < 0) ||
         run_visits(round, visits, count, err) < 0)
         return -1;
     fleet_answers_init(ret, arena, &(struct param_strs){ count, ids });
     for (size_t i = 0; i < count; i++) {
-        set_answer(arena, &visits[i], ret);
+        set_machine_answer(arena, &visits[i], ret);
         arena_done(&visits[i].arena);
     }
     return 0;

@@ -49,7 +49,7 @@ static void draw_frame(void *self, struct screen screen, struct buf *out)
     top_frame_print(top->model, &top->view, clock_wall(), out);
 }
 
-static void press_key(void *self, int key)
+static void press_top_key(void *self, int key)
 {
     struct top *top = self;
 
@@ -60,7 +60,7 @@ static void press_key(void *self, int key)
         live_end(&top->live);
 }
 
-static void on_changed(void *self)
+static void on_fleet_changed(void *self)
 {
     struct top *top = self;
 
@@ -69,14 +69,14 @@ static void on_changed(void *self)
     live_redraw(&top->live);
 }
 
-static int run_live(struct top *top, int64_t timeout, struct err *err)
+static int run_live_top(struct top *top, int64_t timeout, struct err *err)
 {
     struct err ignored;
 
     top->live = (struct live){ .loop = top->cli->fleet->loop,
                                .self = top,
                                .draw = draw_frame,
-                               .press = press_key,
+                               .press = press_top_key,
                                .is_over = top->live.is_over };
     top->view.base.color = top->cli->color;
     if (live_open(&top->live, err) < 0)
@@ -114,13 +114,13 @@ static int run_feed(struct top *top, const struct top_args *want, bool once, str
     const int64_t timeout = want->fleet.has_timeout ? want->fleet.timeout : CLOCK_NEVER;
     int result;
 
-    top->feed = top_feed_new(top->cli->fleet, top->model, on_changed, top, err);
+    top->feed = top_feed_new(top->cli->fleet, top->model, on_fleet_changed, top, err);
     if (!top->feed)
         return -1;
     if (once)
         result = fleet_wait(top->cli->fleet, top_feed_ready(top->feed), want->fleet.timeout, err);
     else
-        result = run_live(top, timeout, err);
+        result = run_live_top(top, timeout, err);
     if (result == 0 && top_feed_failure(top->feed)) {
         *err = *top_feed_failure(top->feed);
         result = -1;
@@ -128,7 +128,7 @@ static int run_feed(struct top *top, const struct top_args *want, bool once, str
     return result;
 }
 
-static int run_top(struct cli *cli, const void *args, struct param_strs operands)
+static int run_fleet_top(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct top_args *want = args;
     const bool once = want->once || want->json || want->fleet.format != FLEET_TEXT;
@@ -166,5 +166,5 @@ const struct command command_top = {
     .statuses = "0 ended by 'q', or printed; 1 an error, no connection, or no terminal",
     .options = top_options,
     .args_size = sizeof(ARGS),
-    .run = run_top,
+    .run = run_fleet_top,
 };

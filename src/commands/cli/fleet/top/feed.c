@@ -65,20 +65,20 @@ static void note_ready(struct source *source)
     feed->changed(feed->self);
 }
 
-static int read_stream(struct source *source, struct err *err);
+static int read_feed_stream(struct source *source, struct err *err);
 
 /* Returns are counted for jobs that are known. */
-static void on_caught_up(void *self)
+static void on_feed_caught_up(void *self)
 {
     struct source *source = self;
     struct top_feed *feed = source->feed;
 
-    if (source->kind == JOBS && read_stream(&feed->sources[RETURNS], &feed->err) < 0)
+    if (source->kind == JOBS && read_feed_stream(&feed->sources[RETURNS], &feed->err) < 0)
         feed->has_failed = feed->is_ready = true;
     note_ready(source);
 }
 
-static void on_failed(void *self, const struct nats_error *error)
+static void on_feed_failed(void *self, const struct nats_error *error)
 {
     struct top_feed *feed = ((struct source *)self)->feed;
 
@@ -101,7 +101,7 @@ static const struct {
     [MASTERS] = { STORE_MASTER_HEARTBEAT, top_model_take_master },
 };
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_feed_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
 
@@ -109,18 +109,19 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     source->feed->changed(source->feed->self);
 }
 
-static int watch_bucket(struct source *source, struct err *err)
+static int watch_feed_bucket(struct source *source, struct err *err)
 {
     const struct nats_kv kv = { .js = source->feed->fleet->js,
                                 .bucket = store_bucket_name(buckets[source->kind].bucket) };
 
-    source->watch = nats_kv_watch_new(&kv,
-                                      &(struct nats_kv_watch_options){ .without_deletes = true,
-                                                                       .entry = on_entry,
-                                                                       .caught_up = on_caught_up,
-                                                                       .failed = on_failed,
-                                                                       .self = source },
-                                      err);
+    source->watch =
+        nats_kv_watch_new(&kv,
+                          &(struct nats_kv_watch_options){ .without_deletes = true,
+                                                           .entry = on_feed_entry,
+                                                           .caught_up = on_feed_caught_up,
+                                                           .failed = on_feed_failed,
+                                                           .self = source },
+                          err);
     return source->watch ? 0 : -1;
 }
 
@@ -128,7 +129,7 @@ static int watch_bucket(struct source *source, struct err *err)
 
 typedef void take_message_fn(struct top_model *model, const struct nats_msg *msg, int64_t time);
 
-static void take_job(struct top_model *model, const struct nats_msg *msg, int64_t time)
+static void take_feed_job(struct top_model *model, const struct nats_msg *msg, int64_t time)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job job;
@@ -140,7 +141,7 @@ static void take_job(struct top_model *model, const struct nats_msg *msg, int64_
         top_model_take_job(model, &job);
 }
 
-static void take_event(struct top_model *model, const struct nats_msg *msg, int64_t time)
+static void take_feed_event(struct top_model *model, const struct nats_msg *msg, int64_t time)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct event_source source;
@@ -164,7 +165,7 @@ static void take_outcome(struct top_model *model, const struct nats_msg *msg, in
         top_model_take_outcome(model, &outcome);
 }
 
-static void take_return(struct top_model *model, const struct nats_msg *msg, int64_t time)
+static void take_feed_return(struct top_model *model, const struct nats_msg *msg, int64_t time)
 {
     enum subject_kind kind;
     struct subject_names names;
@@ -182,13 +183,14 @@ static const struct {
     take_message_fn *take;
     bool headers_only;
 } streams[] = {
-    [JOBS] = { "KV_jobs", "$KV.jobs.*", JOBS_NS, take_job, false },
-    [EVENTS] = { STORE_EVENTS, "zester.event.>", EVENTS_NS, take_event, false },
-    [RETURNS] = { STORE_JOB_EVENTS, "zester.job.*.return.*", RETURNS_NS, take_return, true },
+    [JOBS] = { "KV_jobs", "$KV.jobs.*", JOBS_NS, take_feed_job, false },
+    [EVENTS] = { STORE_EVENTS, "zester.event.>", EVENTS_NS, take_feed_event, false },
+    [RETURNS] = { STORE_JOB_EVENTS, "zester.job.*.return.*", RETURNS_NS, take_feed_return, true },
     [OUTCOMES] = { "KV_event-outcomes", "$KV.event-outcomes.*", EVENTS_NS, take_outcome, false },
 };
 
-static void on_message(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+static void on_feed_message(void *self, const struct nats_msg *msg,
+                            const struct nats_delivery *delivery)
 {
     struct source *source = self;
 
@@ -196,7 +198,7 @@ static void on_message(void *self, const struct nats_msg *msg, const struct nats
     source->feed->changed(source->feed->self);
 }
 
-static int read_stream(struct source *source, struct err *err)
+static int read_feed_stream(struct source *source, struct err *err)
 {
     struct top_feed *feed = source->feed;
 
@@ -209,9 +211,9 @@ static int read_stream(struct source *source, struct err *err)
                                         .filter_subject = streams[source->kind].subject,
                                         .deliver = NATS_DELIVER_FROM_TIME,
                                         .start_time = source->since,
-                                        .message = on_message,
-                                        .caught_up = on_caught_up,
-                                        .failed = on_failed,
+                                        .message = on_feed_message,
+                                        .caught_up = on_feed_caught_up,
+                                        .failed = on_feed_failed,
                                         .self = source },
         err);
     return source->messages ? 0 : -1;
@@ -219,8 +221,8 @@ static int read_stream(struct source *source, struct err *err)
 
 /* --- lag ---------------------------------------------------------------------------- */
 
-static void on_lag(void *self, const struct nats_error *error,
-                   const struct nats_consumer_info *info)
+static void on_consumer_lag(void *self, const struct nats_error *error,
+                            const struct nats_consumer_info *info)
 {
     struct lag_question *question = self;
     struct top_feed *feed = question->feed;
@@ -234,18 +236,19 @@ static void on_lag(void *self, const struct nats_error *error,
     note_ready(&feed->sources[LAG]); /* without a reactor there is no lag, and all is known */
 }
 
-static void on_timer(struct timer *timer)
+static void on_feed_timer(struct timer *timer)
 {
     struct top_feed *feed = container_of(timer, struct top_feed, timer);
     struct err err;
 
-    timer_set(loop_timers(feed->fleet->loop), timer, clock_after(clock_now(), LAG_NS), on_timer);
+    timer_set(loop_timers(feed->fleet->loop), timer, clock_after(clock_now(), LAG_NS),
+              on_feed_timer);
     if (feed->question)
         return;
     feed->question = mem_zalloc(sizeof(*feed->question));
     feed->question->feed = feed;
-    if (nats_consumer_info(&feed->fleet->js, STORE_EVENTS, STORE_REACTOR, on_lag, feed->question,
-                           &err) == 0)
+    if (nats_consumer_info(&feed->fleet->js, STORE_EVENTS, STORE_REACTOR, on_consumer_lag,
+                           feed->question, &err) == 0)
         return;
     free(feed->question);
     feed->question = NULL;
@@ -253,11 +256,11 @@ static void on_timer(struct timer *timer)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static int start_source(struct source *source, struct err *err)
+static int start_feed_source(struct source *source, struct err *err)
 {
     if (source->kind <= MASTERS)
-        return watch_bucket(source, err);
-    return source->kind == LAG || source->kind == RETURNS ? 0 : read_stream(source, err);
+        return watch_feed_bucket(source, err);
+    return source->kind == LAG || source->kind == RETURNS ? 0 : read_feed_stream(source, err);
 }
 
 struct top_feed *top_feed_new(struct fleet *fleet, struct top_model *model,
@@ -272,12 +275,12 @@ struct top_feed *top_feed_new(struct fleet *fleet, struct top_model *model,
     for (size_t i = 0; i < SOURCES; i++) {
         feed->sources[i].feed = feed;
         feed->sources[i].kind = (enum source_kind)i;
-        if (start_source(&feed->sources[i], err) < 0) {
+        if (start_feed_source(&feed->sources[i], err) < 0) {
             top_feed_free(feed);
             return NULL;
         }
     }
-    on_timer(&feed->timer);
+    on_feed_timer(&feed->timer);
     return feed;
 }
 

@@ -37,7 +37,7 @@ struct list_kind {
 
 /* --- cells -------------------------------------------------------------------------- */
 
-static const char *print_age(const struct table *table, int64_t time)
+static const char *print_row_age(const struct table *table, int64_t time)
 {
     AUTO_BUF struct buf text = BUF_INIT(64);
 
@@ -74,8 +74,8 @@ static enum color fill_machine(const struct table *table, size_t row, const char
     cells[0] = peel->name;
     cells[1] = peel->os;
     cells[2] = online ? "yes" : "no";
-    cells[3] = print_age(table, peel->seen);
-    cells[4] = print_age(table, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0);
+    cells[3] = print_row_age(table, peel->seen);
+    cells[4] = print_row_age(table, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0);
     cells[5] = fleet_peel_describe_drift(table->arena, peel);
     return online ? colors[fleet_peel_drift(peel)] : COLOR_DIM;
 }
@@ -85,7 +85,7 @@ static size_t count_jobs(const struct table *table)
     return table->model->job_count;
 }
 
-static enum color fill_job(const struct table *table, size_t row, const char **cells)
+static enum color fill_job_row(const struct table *table, size_t row, const char **cells)
 {
     const struct top_job *job = &table->model->jobs[row];
     const bool is_over = job_status_is_final(job->status);
@@ -95,7 +95,7 @@ static enum color fill_job(const struct table *table, size_t row, const char **c
     cells[2] = job->target;
     cells[3] = job_status_name(job->status);
     cells[4] = arena_printf(table->arena, "%u/%u", job->returned, job->targets);
-    cells[5] = print_age(table, job->created);
+    cells[5] = print_row_age(table, job->created);
     cells[6] = job->user;
     return !is_over ? COLOR_CYAN : job->status == JOB_COMPLETE ? COLOR_NONE : COLOR_RED;
 }
@@ -141,7 +141,7 @@ static const char *const reaction_heads[] = { "TIME", "RULE", "RESULT", "EVENT" 
 /* clang-format off */
 static const struct list_kind kinds[] = {
     [TOP_MACHINES]  = { "machines",  machine_heads,  ARRAY_LEN(machine_heads),  count_machines,  fill_machine },
-    [TOP_JOBS]      = { "jobs",      job_heads,      ARRAY_LEN(job_heads),      count_jobs,      fill_job },
+    [TOP_JOBS]      = { "jobs",      job_heads,      ARRAY_LEN(job_heads),      count_jobs,      fill_job_row },
     [TOP_EVENTS]    = { "events",    event_heads,    ARRAY_LEN(event_heads),    count_events,    fill_event },
     [TOP_REACTIONS] = { "reactions", reaction_heads, ARRAY_LEN(reaction_heads), count_reactions, fill_reaction },
 };
@@ -162,7 +162,7 @@ static int64_t sort_value(const struct fleet_peel *peel, enum top_sort sort)
     return 0;
 }
 
-static int compare_peels(const void *a, const void *b, void *self)
+static int compare_peel_rows(const void *a, const void *b, void *self)
 {
     const struct fleet_peel *left = *(const struct fleet_peel *const *)a;
     const struct fleet_peel *right = *(const struct fleet_peel *const *)b;
@@ -181,12 +181,13 @@ static void sort_peels(struct table *table, struct top_view *view)
     for (size_t i = 0; i < count; i++)
         table->peels[i] = table->model->peels.list.p[i];
     if (count > 1)
-        qsort_r(table->peels, count, sizeof(table->peels[0]), compare_peels, view);
+        qsort_r(table->peels, count, sizeof(table->peels[0]), compare_peel_rows, view);
 }
 
 /* --- lines -------------------------------------------------------------------------- */
 
-static void add_summary(const struct table *table, const struct top_view *view, struct buf *out)
+static void print_fleet_summary(const struct table *table, const struct top_view *view,
+                                struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(4096);
     const struct top_model *model = table->model;
@@ -239,7 +240,7 @@ static void add_last(const struct table *table, const struct top_view *view, con
     list_view_line(&view->base, buf_view(&line), COLOR_DIM, false, out);
 }
 
-static void add_keys(const struct top_view *view, struct buf *out)
+static void print_key_help(const struct top_view *view, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(512);
 
@@ -260,7 +261,7 @@ static void add_keys(const struct top_view *view, struct buf *out)
 
 /* --- rows --------------------------------------------------------------------------- */
 
-static bool has_part(const char *const *cells, size_t columns, const char *part)
+static bool has_filter_text(const char *const *cells, size_t columns, const char *part)
 {
     for (size_t i = 0; i < columns; i++)
         if (strcasestr(cells[i], part))
@@ -280,7 +281,7 @@ static size_t filter_rows(const struct table *table, const struct list_kind *kin
 
         if (filter[0])
             (void)kind->fill(table, i, cells);
-        if (!filter[0] || has_part(cells, kind->columns, filter))
+        if (!filter[0] || has_filter_text(cells, kind->columns, filter))
             rows[found++] = i;
     }
     *ret_rows = rows;
@@ -324,7 +325,7 @@ void top_frame_print(const struct top_model *model, struct top_view *view, int64
     struct table table = { .arena = &arena, .model = model, .now = now };
 
     sort_peels(&table, view);
-    add_summary(&table, view, out);
+    print_fleet_summary(&table, view, out);
     add_lists(view, out);
     buf_add_char(out, '\n');
     add_rows(&table, view, out);
@@ -332,17 +333,17 @@ void top_frame_print(const struct top_model *model, struct top_view *view, int64
     add_last(&table, view, "last event", TOP_EVENTS, out);
     add_last(&table, view, "last reaction", TOP_REACTIONS, out);
     if (view->base.rows > 0)
-        add_keys(view, out);
+        print_key_help(view, out);
 }
 
 /* --- data --------------------------------------------------------------------------- */
 
-static void put_value(struct arena *arena, struct value *map, const char *key, struct value v)
+static void put_frame_value(struct arena *arena, struct value *map, const char *key, struct value v)
 {
     value_map_set(arena, map->map, value_text(key), v);
 }
 
-static struct value print_time(struct arena *arena, int64_t time)
+static struct value make_time_value(struct arena *arena, int64_t time)
 {
     if (time <= 0)
         return value_null();
@@ -357,14 +358,14 @@ static struct value list_machines(struct arena *arena, const struct top_model *m
         const struct fleet_peel *peel = *item;
         struct value map = value_map(value_map_new(arena, 6));
 
-        put_value(arena, &map, "peel_id", value_text(peel->name));
-        put_value(arena, &map, "os", value_text(peel->os));
-        put_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
-        put_value(arena, &map, "last_seen", print_time(arena, peel->seen));
-        put_value(
+        put_frame_value(arena, &map, "peel_id", value_text(peel->name));
+        put_frame_value(arena, &map, "os", value_text(peel->os));
+        put_frame_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
+        put_frame_value(arena, &map, "last_seen", make_time_value(arena, peel->seen));
+        put_frame_value(
             arena, &map, "converged",
-            print_time(arena, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0));
-        put_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
+            make_time_value(arena, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0));
+        put_frame_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
         value_list_push(arena, list.list, map);
     }
     return list;
@@ -378,14 +379,14 @@ static struct value list_jobs(struct arena *arena, const struct top_model *model
         const struct top_job *job = &model->jobs[i];
         struct value map = value_map(value_map_new(arena, 8));
 
-        put_value(arena, &map, "jid", value_text(job->jid));
-        put_value(arena, &map, "function", value_text(job->function));
-        put_value(arena, &map, "target", value_text(job->target));
-        put_value(arena, &map, "status", value_text(job_status_name(job->status)));
-        put_value(arena, &map, "targets", value_int(job->targets));
-        put_value(arena, &map, "returned", value_int(job->returned));
-        put_value(arena, &map, "created", print_time(arena, job->created));
-        put_value(arena, &map, "user", value_text(job->user));
+        put_frame_value(arena, &map, "jid", value_text(job->jid));
+        put_frame_value(arena, &map, "function", value_text(job->function));
+        put_frame_value(arena, &map, "target", value_text(job->target));
+        put_frame_value(arena, &map, "status", value_text(job_status_name(job->status)));
+        put_frame_value(arena, &map, "targets", value_int(job->targets));
+        put_frame_value(arena, &map, "returned", value_int(job->returned));
+        put_frame_value(arena, &map, "created", make_time_value(arena, job->created));
+        put_frame_value(arena, &map, "user", value_text(job->user));
         value_list_push(arena, list.list, map);
     }
     return list;
@@ -399,10 +400,10 @@ static struct value list_events(struct arena *arena, const struct top_model *mod
         const struct top_event *event = &model->events[i];
         struct value map = value_map(value_map_new(arena, 4));
 
-        put_value(arena, &map, "ts", print_time(arena, event->time));
-        put_value(arena, &map, "key", value_text(event->key));
-        put_value(arena, &map, "id", value_text(event->id));
-        put_value(arena, &map, "depth", value_int(event->depth));
+        put_frame_value(arena, &map, "ts", make_time_value(arena, event->time));
+        put_frame_value(arena, &map, "key", value_text(event->key));
+        put_frame_value(arena, &map, "id", value_text(event->id));
+        put_frame_value(arena, &map, "depth", value_int(event->depth));
         value_list_push(arena, list.list, map);
     }
     return list;
@@ -416,11 +417,11 @@ static struct value list_reactions(struct arena *arena, const struct top_model *
         const struct top_reaction *reaction = &model->reactions[i];
         struct value map = value_map(value_map_new(arena, 5));
 
-        put_value(arena, &map, "ts", print_time(arena, reaction->time));
-        put_value(arena, &map, "rule", value_text(reaction->rule));
-        put_value(arena, &map, "result", value_text(reaction->result));
-        put_value(arena, &map, "key", value_text(reaction->key));
-        put_value(arena, &map, "event", value_text(reaction->event));
+        put_frame_value(arena, &map, "ts", make_time_value(arena, reaction->time));
+        put_frame_value(arena, &map, "rule", value_text(reaction->rule));
+        put_frame_value(arena, &map, "result", value_text(reaction->result));
+        put_frame_value(arena, &map, "key", value_text(reaction->key));
+        put_frame_value(arena, &map, "event", value_text(reaction->event));
         value_list_push(arena, list.list, map);
     }
     return list;
@@ -431,13 +432,14 @@ struct value top_frame_value(struct arena *arena, const struct top_model *model,
     struct value map = value_map(value_map_new(arena, 8));
     const struct value lag = value_int(model->waiting + model->pending);
 
-    put_value(arena, &map, "time", print_time(arena, now));
-    put_value(arena, &map, "masters", value_int((int64_t)top_model_count_masters(model, now)));
-    put_value(arena, &map, "lag", model->has_lag ? lag : value_null());
-    put_value(arena, &map, "events_per_second", value_double(top_model_rate(model, now)));
-    put_value(arena, &map, "machines", list_machines(arena, model, now));
-    put_value(arena, &map, "jobs", list_jobs(arena, model));
-    put_value(arena, &map, "events", list_events(arena, model));
-    put_value(arena, &map, "reactions", list_reactions(arena, model));
+    put_frame_value(arena, &map, "time", make_time_value(arena, now));
+    put_frame_value(arena, &map, "masters",
+                    value_int((int64_t)top_model_count_masters(model, now)));
+    put_frame_value(arena, &map, "lag", model->has_lag ? lag : value_null());
+    put_frame_value(arena, &map, "events_per_second", value_double(top_model_rate(model, now)));
+    put_frame_value(arena, &map, "machines", list_machines(arena, model, now));
+    put_frame_value(arena, &map, "jobs", list_jobs(arena, model));
+    put_frame_value(arena, &map, "events", list_events(arena, model));
+    put_frame_value(arena, &map, "reactions", list_reactions(arena, model));
     return map;
 }

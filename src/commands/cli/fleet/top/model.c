@@ -33,7 +33,7 @@ void top_model_free(struct top_model *model)
     free(model);
 }
 
-static void set_text(char field[static TOP_TEXT_SIZE], const char *text)
+static void set_model_text(char field[static TOP_TEXT_SIZE], const char *text)
 {
     struct str kept = str_slice(str_from(text ? text : ""), 0, TOP_TEXT_SIZE - 1);
 
@@ -43,7 +43,7 @@ static void set_text(char field[static TOP_TEXT_SIZE], const char *text)
     field[kept.n] = '\0';
 }
 
-static int64_t wall_of(struct value_time time)
+static int64_t find_wall_time(struct value_time time)
 {
     if (time.seconds <= 0 || time.seconds > INT64_MAX / CLOCK_SECOND - 1)
         return 0;
@@ -110,7 +110,7 @@ void top_model_take_master(struct top_model *model, const struct nats_kv_entry *
         master = &model->masters[model->master_count++];
     if (!master)
         return;
-    set_text(master->id, beat.master_id);
+    set_model_text(master->id, beat.master_id);
     master->seen = entry->time;
     master->jobs = (uint32_t)beat.active_jobs.n;
 }
@@ -126,7 +126,7 @@ size_t top_model_count_masters(const struct top_model *model, int64_t now)
 
 /* --- jobs --------------------------------------------------------------------------- */
 
-static struct top_job *find_job(struct top_model *model, const char *jid)
+static struct top_job *find_model_job(struct top_model *model, const char *jid)
 {
     for (size_t i = 0; i < model->job_count; i++)
         if (strcmp(model->jobs[i].jid, jid) == 0)
@@ -136,20 +136,20 @@ static struct top_job *find_job(struct top_model *model, const char *jid)
 
 void top_model_take_job(struct top_model *model, const struct job *job)
 {
-    struct top_job *row = find_job(model, job->jid);
+    struct top_job *row = find_model_job(model, job->jid);
 
     if (strlen(job->jid) >= TOP_TEXT_SIZE)
         return;
     if (!row)
         row = push_row(model->jobs, sizeof(model->jobs[0]), &model->job_count);
-    set_text(row->jid, job->jid);
-    set_text(row->function, job->function);
-    set_text(row->target, job->target_expr && job->target_expr[0] ? job->target_expr
-                          : job->targets.n > 0                    ? job->targets.p[0]
-                                                                  : "");
-    set_text(row->user, job->user);
+    set_model_text(row->jid, job->jid);
+    set_model_text(row->function, job->function);
+    set_model_text(row->target, job->target_expr && job->target_expr[0] ? job->target_expr
+                                : job->targets.n > 0                    ? job->targets.p[0]
+                                                                        : "");
+    set_model_text(row->user, job->user);
     row->status = job->status;
-    row->created = wall_of(job->created);
+    row->created = find_wall_time(job->created);
     row->targets = (uint32_t)job->targets.n;
     if (job_status_is_final(job->status) || job->return_count > 0)
         row->returned = job->return_count > 0 ? (uint32_t)job->return_count : 0;
@@ -197,8 +197,8 @@ void top_model_take_event(struct top_model *model, const struct event_source *so
     struct top_event *row = push_row(model->events, sizeof(model->events[0]), &model->event_count);
     const int64_t second = time / CLOCK_SECOND;
 
-    set_text(row->key, source->key);
-    set_text(row->id, event->id);
+    set_model_text(row->key, source->key);
+    set_model_text(row->id, event->id);
     row->time = time;
     row->depth = event->depth;
     if (second > model->last_second)
@@ -228,11 +228,11 @@ static void add_reaction(struct top_model *model, const struct outcome *outcome,
     struct top_reaction *row =
         push_row(model->reactions, sizeof(model->reactions[0]), &model->reaction_count);
 
-    set_text(row->rule, rule);
-    set_text(row->result, result);
-    set_text(row->key, outcome->key);
-    set_text(row->event, outcome->id);
-    row->time = wall_of(outcome->ts);
+    set_model_text(row->rule, rule);
+    set_model_text(row->result, result);
+    set_model_text(row->key, outcome->key);
+    set_model_text(row->event, outcome->id);
+    row->time = find_wall_time(outcome->ts);
 }
 
 void top_model_take_outcome(struct top_model *model, const struct outcome *outcome)

@@ -129,7 +129,7 @@ static int run_status(struct cli *cli, const void *args, struct param_strs opera
 
 static const char *const trees[] = { "states", "settings", "reactor" };
 
-static bool is_tree(const char *text)
+static bool is_tree_name(const char *text)
 {
     for (size_t i = 0; i < ARRAY_LEN(trees); i++)
         if (strcmp(trees[i], text) == 0)
@@ -146,8 +146,9 @@ static void add_trees(struct buf *out)
 
 static int check_tree(struct cli *cli, const char *text)
 {
-    return is_tree(text) ? CLI_OK
-                         : cli_usage(cli, "'%s' is not a tree: states, settings or reactor", text);
+    return is_tree_name(text)
+               ? CLI_OK
+               : cli_usage(cli, "'%s' is not a tree: states, settings or reactor", text);
 }
 
 static int read_revision(struct cli *cli, const char *text, uint64_t *ret)
@@ -217,7 +218,7 @@ static const char *print_published(struct arena *arena, const void *record)
     return time_text(arena, (struct value_time){ revision->time_unix, 0 });
 }
 
-static const char *print_note(struct arena *arena, const void *record)
+static const char *print_revision_note(struct arena *arena, const void *record)
 {
     const struct fileset_revision *revision = record;
 
@@ -237,11 +238,11 @@ static const struct fleet_column history_columns[] = {
     FLEET_COLUMN("ADDED", "added"),
     FLEET_COLUMN("CHANGED", "changed"),
     FLEET_COLUMN("REMOVED", "removed"),
-    FLEET_COLUMN("NOTE", NULL, .cell = print_note),
+    FLEET_COLUMN("NOTE", NULL, .cell = print_revision_note),
 };
 
 /* One revision: what it changed. */
-static void print_changes(const struct fileset_revision *revision)
+static void print_revision_changes(const struct fileset_revision *revision)
 {
     const uint64_t all = revision->added + revision->changed + revision->removed;
 
@@ -257,7 +258,7 @@ static int print_history(struct cli *cli, enum fleet_format format,
     struct fleet_list list = FLEET_LIST_INIT(cli->arena, history_columns);
 
     if (format == FLEET_TEXT && revisions->revision) {
-        print_changes(&revisions->list.p[0]);
+        print_revision_changes(&revisions->list.p[0]);
         return CLI_OK;
     }
     VEC_EACH (&revisions->list, revision)

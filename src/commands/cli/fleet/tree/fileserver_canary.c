@@ -37,8 +37,8 @@ const struct param fileserver_canary_promote_options[] = {
 
 /* --- which files differ -------------------------------------------------------------- */
 
-static void add_change(struct arena *arena, struct fileset_changes *changes, const char *change,
-                       const char *path)
+static void add_canary_change(struct arena *arena, struct fileset_changes *changes,
+                              const char *change, const char *path)
 {
     VEC_PUSH_IN(arena, &changes->list, (struct fileset_change){ change, path });
 }
@@ -60,17 +60,18 @@ static void compare_sets(struct arena *arena, const struct tree_files *base,
         const char *sum = map_remove(&before, str_from(tried->p[i].path));
 
         if (!sum)
-            add_change(arena, ret, "added", tried->p[i].path);
+            add_canary_change(arena, ret, "added", tried->p[i].path);
         else if (strcmp(sum, tried->p[i].sha256) != 0)
-            add_change(arena, ret, "changed", tried->p[i].path);
+            add_canary_change(arena, ret, "changed", tried->p[i].path);
     }
     MAP_EACH (&before, entry)
-        add_change(arena, ret, "removed", entry->key.p);
+        add_canary_change(arena, ret, "removed", entry->key.p);
     if (ret->list.n)
         qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_paths);
 }
 
-static int read_set(struct cli *cli, const char *key, struct tree_files *ret, struct err *err)
+static int read_manifest_files(struct cli *cli, const char *key, struct tree_files *ret,
+                               struct err *err)
 {
     struct str manifest;
 
@@ -79,13 +80,13 @@ static int read_set(struct cli *cli, const char *key, struct tree_files *ret, st
     return tree_files_parse(cli->arena, manifest, ret, err);
 }
 
-static int read_changes(struct cli *cli, struct fileset_changes *ret)
+static int read_canary_changes(struct cli *cli, struct fileset_changes *ret)
 {
     struct tree_files base, tried;
     struct err err;
 
-    if (read_set(cli, FILESET_MANIFEST, &base, &err) < 0 ||
-        read_set(cli, CANARY_MANIFEST, &tried, &err) < 0)
+    if (read_manifest_files(cli, FILESET_MANIFEST, &base, &err) < 0 ||
+        read_manifest_files(cli, CANARY_MANIFEST, &tried, &err) < 0)
         return cli_err(cli, &err);
     compare_sets(cli->arena, &base, &tried, ret);
     return CLI_OK;
@@ -93,7 +94,7 @@ static int read_changes(struct cli *cli, struct fileset_changes *ret)
 
 /* --- what is printed ----------------------------------------------------------------- */
 
-static void print_changes(const struct fileset_changes *changes)
+static void print_canary_changes(const struct fileset_changes *changes)
 {
     if (changes->list.n == 0)
         (void)printf("Files:    none differ\n");
@@ -107,7 +108,8 @@ static void print_changes(const struct fileset_changes *changes)
     }
 }
 
-static void print_state(const struct canary_reply *reply, const struct fileset_changes *changes)
+static void print_canary_state(const struct canary_reply *reply,
+                               const struct fileset_changes *changes)
 {
     AUTO_BUF struct buf since = BUF_INIT(64);
 
@@ -122,7 +124,7 @@ static void print_state(const struct canary_reply *reply, const struct fileset_c
                  reply->peels, reply->following);
     (void)printf("Base:     revision %" PRIu64 "\nRevision: %" PRIu64 "\n", reply->base,
                  reply->revision);
-    print_changes(changes);
+    print_canary_changes(changes);
 }
 
 static void print_begun(const struct canary_reply *reply)
@@ -161,8 +163,8 @@ static struct value merge_changes(struct cli *cli, const struct canary_reply *re
 
 /* --- asking -------------------------------------------------------------------------- */
 
-static int ask_master(struct cli *cli, const struct fleet_options *options,
-                      const struct canary_request *request, struct canary_reply *ret)
+static int ask_for_canary(struct cli *cli, const struct fleet_options *options,
+                          const struct canary_request *request, struct canary_reply *ret)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(CANARY_RECORD_MAX);
     struct str answer;
@@ -178,7 +180,8 @@ static int ask_master(struct cli *cli, const struct fleet_options *options,
     return status;
 }
 
-static void print_done(const struct canary_request *request, const struct canary_reply *reply)
+static void print_canary_done(const struct canary_request *request,
+                              const struct canary_reply *reply)
 {
     static void (*const printers[])(const struct canary_reply *reply) = {
         [CANARY_BEGIN] = print_begun,
@@ -196,13 +199,13 @@ static int show_canary(struct cli *cli, const struct fleet_options *options,
     struct value v;
 
     if (reply->active) {
-        const int status = read_changes(cli, &changes);
+        const int status = read_canary_changes(cli, &changes);
 
         if (status != CLI_OK)
             return status;
     }
     if (options->format == FLEET_TEXT) {
-        print_state(reply, &changes);
+        print_canary_state(reply, &changes);
         return CLI_OK;
     }
     v = merge_changes(cli, reply, &changes);
@@ -214,7 +217,7 @@ static int do_request(struct cli *cli, const struct fleet_options *options,
 {
     struct canary_reply reply = { .err = "" };
     struct value v;
-    int status = ask_master(cli, options, request, &reply);
+    int status = ask_for_canary(cli, options, request, &reply);
 
     if (status != CLI_OK)
         return status;
@@ -223,7 +226,7 @@ static int do_request(struct cli *cli, const struct fleet_options *options,
     if (!reply.err[0] && request->act == CANARY_SHOW)
         return show_canary(cli, options, &reply);
     if (options->format == FLEET_TEXT) {
-        print_done(request, &reply);
+        print_canary_done(request, &reply);
         return CLI_OK;
     }
     v = record_value(cli->arena, &canary_reply_type, &reply);

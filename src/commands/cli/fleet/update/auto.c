@@ -66,7 +66,8 @@ static int read_report(struct fleet *fleet, struct report *ret, struct err *err)
 }
 
 /* One line for each version, whatever the number of its systems. */
-static bool is_listed(const struct update_versions *versions, const struct update_manifest *one)
+static bool is_version_listed(const struct update_versions *versions,
+                              const struct update_manifest *one)
 {
     VEC_EACH (&versions->list, manifest) {
         if (manifest == one)
@@ -119,13 +120,13 @@ static const struct fleet_column version_columns[] = {
 };
 
 /* `enabled` is null when nobody has set it for the fleet. */
-static int print_report(struct cli *cli, enum fleet_format format, const struct report *report)
+static int print_auto_status(struct cli *cli, enum fleet_format format, const struct report *report)
 {
     struct fleet_list versions = FLEET_LIST_INIT(cli->arena, version_columns);
     struct value result = value_map(value_map_new(cli->arena, 2));
 
     VEC_EACH (&report->versions.list, manifest)
-        if (manifest->promoted && !is_listed(&report->versions, manifest))
+        if (manifest->promoted && !is_version_listed(&report->versions, manifest))
             fleet_list_add(&versions, version_value(cli->arena, report, manifest), manifest);
     if (format == FLEET_TEXT) {
         print_switch(report);
@@ -139,7 +140,7 @@ static int print_report(struct cli *cli, enum fleet_format format, const struct 
     return fleet_print(cli, format, &result);
 }
 
-static int show_status(struct cli *cli, const struct update_args *want)
+static int show_auto_status(struct cli *cli, const struct update_args *want)
 {
     struct report report;
     struct err err;
@@ -148,7 +149,7 @@ static int show_status(struct cli *cli, const struct update_args *want)
         return CLI_ERROR;
     if (read_report(cli->fleet, &report, &err) < 0)
         return cli_err(cli, &err);
-    return print_report(cli, want->fleet.format, &report);
+    return print_auto_status(cli, want->fleet.format, &report);
 }
 
 int update_run_auto(struct cli *cli, const void *args, struct param_strs operands)
@@ -156,7 +157,7 @@ int update_run_auto(struct cli *cli, const void *args, struct param_strs operand
     const char *word = operands.p[0];
 
     if (strcmp(word, "status") == 0)
-        return show_status(cli, args);
+        return show_auto_status(cli, args);
     if (strcmp(word, "on") == 0 || strcmp(word, "off") == 0)
         return set_switch(cli, args, strcmp(word, "on") == 0);
     return cli_usage(cli, "'%s': expected on, off or status", word);

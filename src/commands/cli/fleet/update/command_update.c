@@ -107,8 +107,8 @@ static int run_keygen(struct cli *cli, const void *args, struct param_strs opera
     return CLI_OK;
 }
 
-static int read_key(struct arena *arena, const char *file, struct nats_nkey *ret_key,
-                    struct err *err)
+static int read_signing_key(struct arena *arena, const char *file, struct nats_nkey *ret_key,
+                            struct err *err)
 {
     struct str text;
     int result;
@@ -129,7 +129,7 @@ static const char *arch_of(const struct update_args *want)
     return want->arch ? want->arch : facts_go_arch();
 }
 
-static const char *print_end(struct arena *arena, const void *record)
+static const char *print_version_end(struct arena *arena, const void *record)
 {
     const struct update_manifest *manifest = record;
     const int64_t seconds = update_manifest_end(manifest);
@@ -152,7 +152,7 @@ static const struct fleet_column version_columns[] = {
     FLEET_COLUMN("COMPONENT", "component"),
     FLEET_COLUMN("SYSTEM", NULL, .cell = print_system),
     FLEET_COLUMN("PUBLISHED", "published"),
-    FLEET_COLUMN("EXPIRES", NULL, .cell = print_end),
+    FLEET_COLUMN("EXPIRES", NULL, .cell = print_version_end),
     FLEET_COLUMN("SIGNED WITH", "key"),
 };
 
@@ -182,14 +182,14 @@ static const char *name_version(struct cli *cli, const struct update_args *want,
 /* --- publish ---------------------------------------------------------------------------- */
 
 /* Masters compare with the clock of the servers. */
-static int64_t find_end(struct fleet *fleet, int64_t life)
+static int64_t find_version_end(struct fleet *fleet, int64_t life)
 {
     fleet_learn_time(fleet);
     return (bus_time() + life) / CLOCK_SECOND;
 }
 
-static int publish(struct cli *cli, const struct update_args *want, const char *version,
-                   const char *file, struct update_manifest *manifest, struct err *err)
+static int publish_version(struct cli *cli, const struct update_args *want, const char *version,
+                           const char *file, struct update_manifest *manifest, struct err *err)
 {
     struct nats_nkey key;
     struct fleet *fleet;
@@ -203,12 +203,12 @@ static int publish(struct cli *cli, const struct update_args *want, const char *
         .publisher = fleet_user(cli->arena),
         .min_protocol = (int32_t)want->min_protocol,
     };
-    if (read_key(cli->arena, want->key, &key, err) < 0)
+    if (read_signing_key(cli->arena, want->key, &key, err) < 0)
         return -1;
     result = fleet_open(cli->arena, &want->fleet, &fleet, err);
     if (result == 0) {
         if (want->ttl > 0)
-            manifest->expires_at = find_end(fleet, want->ttl);
+            manifest->expires_at = find_version_end(fleet, want->ttl);
         result = update_versions_publish(fleet, file, &key, manifest, want->fleet.timeout, err);
         fleet_audit(cli, fleet, AUDIT_UPDATE_PUBLISH, name_version(cli, want, version),
                     result < 0 ? err : NULL);
@@ -229,7 +229,7 @@ static int run_publish(struct cli *cli, const void *args, struct param_strs oper
         return cli_usage(cli, "'%s' is not a valid version", operands.p[0]);
     if (!want->key)
         return cli_usage(cli, "--key is required: nodes accept signed versions only");
-    if (publish(cli, want, operands.p[0], operands.p[1], &manifest, &err) < 0)
+    if (publish_version(cli, want, operands.p[0], operands.p[1], &manifest, &err) < 0)
         return cli_err(cli, &err);
     result = record_value(cli->arena, &update_manifest_type, &manifest);
     if (want->fleet.format != FLEET_TEXT)
@@ -295,22 +295,22 @@ static void clear_promoted(struct update_manifest *manifest, int64_t number)
     manifest->promoted = false;
 }
 
-static void set_end(struct update_manifest *manifest, int64_t number)
+static void set_version_end(struct update_manifest *manifest, int64_t number)
 {
     manifest->expires_at = number;
 }
 
-static int promote(struct fleet *fleet, const struct update_args *want,
-                   const struct update_manifest *manifest, struct param_strs operands,
-                   struct err *err)
+static int promote_version(struct fleet *fleet, const struct update_args *want,
+                           const struct update_manifest *manifest, struct param_strs operands,
+                           struct err *err)
 {
     (void)operands;
     return update_versions_promote(fleet, manifest, want->fleet.timeout, err);
 }
 
-static int demote(struct fleet *fleet, const struct update_args *want,
-                  const struct update_manifest *manifest, struct param_strs operands,
-                  struct err *err)
+static int demote_version(struct fleet *fleet, const struct update_args *want,
+                          const struct update_manifest *manifest, struct param_strs operands,
+                          struct err *err)
 {
     (void)operands;
     return update_versions_change(fleet, manifest, clear_promoted, 0, want->fleet.timeout, err);
@@ -328,22 +328,22 @@ static int set_ttl(struct fleet *fleet, const struct update_args *want,
         if (life <= 0 || life > 100 * YEAR_NS)
             return err_set(err, ERR_INVALID, "'%s': expected a time above 0, or 'never'",
                            operands.p[1]);
-        end = find_end(fleet, life);
+        end = find_version_end(fleet, life);
     }
-    return update_versions_change(fleet, manifest, set_end, end, want->fleet.timeout, err);
+    return update_versions_change(fleet, manifest, set_version_end, end, want->fleet.timeout, err);
 }
 
-static int unpublish(struct fleet *fleet, const struct update_args *want,
-                     const struct update_manifest *manifest, struct param_strs operands,
-                     struct err *err)
+static int unpublish_version(struct fleet *fleet, const struct update_args *want,
+                             const struct update_manifest *manifest, struct param_strs operands,
+                             struct err *err)
 {
     (void)operands;
     return update_versions_remove(fleet, manifest, want->fleet.timeout, err);
 }
 
-static int fetch(struct fleet *fleet, const struct update_args *want,
-                 const struct update_manifest *manifest, struct param_strs operands,
-                 struct err *err)
+static int fetch_version(struct fleet *fleet, const struct update_args *want,
+                         const struct update_manifest *manifest, struct param_strs operands,
+                         struct err *err)
 {
     return update_versions_fetch(fleet, manifest, operands.p[1], want->fleet.timeout, err);
 }
@@ -351,13 +351,13 @@ static int fetch(struct fleet *fleet, const struct update_args *want,
 static int run_promote(struct cli *cli, const void *args, struct param_strs operands)
 {
     return with_version(cli, args, operands,
-                        &(struct deed){ promote, "promoted", AUDIT_UPDATE_PROMOTE, false });
+                        &(struct deed){ promote_version, "promoted", AUDIT_UPDATE_PROMOTE, false });
 }
 
 static int run_demote(struct cli *cli, const void *args, struct param_strs operands)
 {
     return with_version(cli, args, operands,
-                        &(struct deed){ demote, "demoted", AUDIT_UPDATE_DEMOTE, false });
+                        &(struct deed){ demote_version, "demoted", AUDIT_UPDATE_DEMOTE, false });
 }
 
 static int run_set_ttl(struct cli *cli, const void *args, struct param_strs operands)
@@ -368,13 +368,14 @@ static int run_set_ttl(struct cli *cli, const void *args, struct param_strs oper
 
 static int run_unpublish(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands,
-                        &(struct deed){ unpublish, "unpublished", AUDIT_UPDATE_UNPUBLISH, false });
+    return with_version(
+        cli, args, operands,
+        &(struct deed){ unpublish_version, "unpublished", AUDIT_UPDATE_UNPUBLISH, false });
 }
 
 static int run_fetch(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, &(struct deed){ fetch, "fetched", 0, true });
+    return with_version(cli, args, operands, &(struct deed){ fetch_version, "fetched", 0, true });
 }
 
 /* --- the table -------------------------------------------------------------------------- */

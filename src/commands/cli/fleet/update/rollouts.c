@@ -25,9 +25,9 @@
 #define MESSAGE_MAX ((size_t)64 << 10)
 
 /* A question to whichever master answers first. */
-static int ask_master(struct fleet *fleet, enum subject_kind subject,
-                      const struct record_type *type, const void *question,
-                      const struct record_type *reply_type, void *ret, struct err *err)
+static int ask_update_master(struct fleet *fleet, enum subject_kind subject,
+                             const struct record_type *type, const void *question,
+                             const struct record_type *reply_type, void *ret, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(MESSAGE_MAX);
     struct str reply;
@@ -160,8 +160,8 @@ static int start_rollout(struct cli *cli, struct fleet *fleet, const struct upda
     struct update_started started = { .error = "" };
     struct update_rollout rollout;
 
-    if (ask_master(fleet, SUBJECT_UPDATE_START, &update_start_type, start, &update_started_type,
-                   &started, err) < 0)
+    if (ask_update_master(fleet, SUBJECT_UPDATE_START, &update_start_type, start,
+                          &update_started_type, &started, err) < 0)
         return -1;
     if (started.error[0])
         return err_set(err, ERR_INVALID, "%s", started.error);
@@ -284,8 +284,8 @@ int update_run_abort(struct cli *cli, const void *args, struct param_strs operan
     struct err err;
 
     (void)args;
-    if (ask_master(cli->fleet, SUBJECT_UPDATE_ABORT, &update_abort_type, &request,
-                   &update_aborted_type, &reply, &err) < 0)
+    if (ask_update_master(cli->fleet, SUBJECT_UPDATE_ABORT, &update_abort_type, &request,
+                          &update_aborted_type, &reply, &err) < 0)
         return cli_err(cli, &err);
     if (reply.error[0])
         return cli_error(cli, "%s", reply.error);
@@ -322,7 +322,7 @@ static int compare_nodes(const void *a, const void *b)
     return order ? order : strcmp(left->id, right->id);
 }
 
-static const char *print_note(struct arena *arena, const void *record)
+static const char *print_node_note(struct arena *arena, const void *record)
 {
     const struct update_node *node = record;
 
@@ -335,7 +335,7 @@ static const struct fleet_column node_columns[] = {
     FLEET_COLUMN("COMPONENT", "component"),
     FLEET_COLUMN("VERSION", "version"),
     FLEET_COLUMN("STATE", "state"),
-    FLEET_COLUMN("NOTE", NULL, .cell = print_note),
+    FLEET_COLUMN("NOTE", NULL, .cell = print_node_note),
 };
 
 int update_run_status(struct cli *cli, const void *args, struct param_strs operands)

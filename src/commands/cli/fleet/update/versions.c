@@ -28,7 +28,7 @@
 #define PIECE        ((size_t)64 << 10)
 #define BINARY_MODE  0755
 
-static const char *key_of(struct arena *arena, const struct update_manifest *manifest)
+static const char *print_manifest_key(struct arena *arena, const struct update_manifest *manifest)
 {
     return arena_printf(arena, "%s.%s.%s.%s", update_component_name(manifest->component),
                         manifest->goos, manifest->goarch, manifest->version);
@@ -41,7 +41,7 @@ struct listing {
     struct update_versions *versions;
 };
 
-static void on_entry(void *self, const struct nats_kv_entry *entry)
+static void on_manifest_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct listing *listing = self;
     struct update_manifest manifest;
@@ -52,7 +52,7 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
         VEC_PUSH_IN(listing->arena, &listing->versions->list, manifest);
 }
 
-static int compare_versions(const void *a, const void *b)
+static int compare_manifests(const void *a, const void *b)
 {
     const struct update_manifest *left = a, *right = b;
     int order = (int)left->component - (int)right->component;
@@ -67,10 +67,11 @@ int update_versions_read(struct fleet *fleet, struct update_versions *ret, struc
     struct listing listing = { fleet->arena, ret };
 
     *ret = (struct update_versions){ 0 };
-    if (fleet_bucket_each(fleet, STORE_UPDATE_MANIFESTS, NULL, on_entry, &listing, err) < 0)
+    if (fleet_bucket_each(fleet, STORE_UPDATE_MANIFESTS, NULL, on_manifest_entry, &listing, err) <
+        0)
         return -1;
     if (ret->list.n > 0)
-        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_versions);
+        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_manifests);
     return 0;
 }
 
@@ -86,7 +87,7 @@ struct act {
 };
 
 /* In the arena: the bus may call back when nobody waits for it. */
-static struct act *begin_act(struct fleet *fleet)
+static struct act *begin_version_act(struct fleet *fleet)
 {
     struct act *act = ARENA_NEW(fleet->arena, struct act);
 
@@ -102,20 +103,21 @@ static void finish_act(struct act *act, const struct nats_error *error)
         act->error = *error;
 }
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_version_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
     finish_act(self, error);
 }
 
-static void on_object(void *self, const struct nats_error *error,
-                      const struct nats_object_info *info)
+static void on_binary_stored(void *self, const struct nats_error *error,
+                             const struct nats_object_info *info)
 {
     (void)info;
     finish_act(self, error);
 }
 
-static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void on_manifest_read(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
 {
     struct act *act = self;
 
@@ -126,7 +128,7 @@ static void on_read(void *self, const struct nats_error *error, const struct nat
     finish_act(act, error);
 }
 
-static int wait_for(struct fleet *fleet, struct act *act, int64_t timeout, struct err *err)
+static int wait_for_act(struct fleet *fleet, struct act *act, int64_t timeout, struct err *err)
 {
     if (fleet_wait(fleet, &act->is_done, timeout, err) < 0)
         return -1;
@@ -142,16 +144,17 @@ static struct nats_kv manifests_of(const struct fleet *fleet)
 }
 
 /* The stored manifest; false when there is none. */
-static int read_manifest(struct fleet *fleet, const char *key, int64_t timeout, bool *ret_found,
-                         struct update_manifest *ret, uint64_t *ret_revision, struct err *err)
+static int read_stored_manifest(struct fleet *fleet, const char *key, int64_t timeout,
+                                bool *ret_found, struct update_manifest *ret,
+                                uint64_t *ret_revision, struct err *err)
 {
     const struct nats_kv kv = manifests_of(fleet);
-    struct act *act = begin_act(fleet);
+    struct act *act = begin_version_act(fleet);
 
     *ret_found = false;
-    if (nats_kv_get(&kv, key, on_read, act, err) < 0)
+    if (nats_kv_get(&kv, key, on_manifest_read, act, err) < 0)
         return -1;
-    if (wait_for(fleet, act, timeout, err) < 0)
+    if (wait_for_act(fleet, act, timeout, err) < 0)
         return act->has_failed && act->error.fault == NATS_FAULT_NOT_FOUND ? 0 : -1;
     *ret_found = true;
     *ret_revision = act->revision;
@@ -186,47 +189,48 @@ static int measure_file(struct arena *arena, int fd, const char *file,
     return 0;
 }
 
-static int put_object(struct fleet *fleet, int fd, const char *name, int64_t timeout,
+static int put_binary(struct fleet *fleet, int fd, const char *name, int64_t timeout,
                       struct err *err)
 {
     const struct nats_objects objects = { .js = fleet->js, .bucket = STORE_BINARIES };
-    struct act *act = begin_act(fleet);
+    struct act *act = begin_version_act(fleet);
 
-    if (nats_object_put(&objects, &(struct nats_object_put){ .name = name, .fd = fd }, on_object,
-                        act, err) < 0 ||
-        wait_for(fleet, act, timeout, err) < 0)
+    if (nats_object_put(&objects, &(struct nats_object_put){ .name = name, .fd = fd },
+                        on_binary_stored, act, err) < 0 ||
+        wait_for_act(fleet, act, timeout, err) < 0)
         return err_wrap(err, "store the binary");
     return 0;
 }
 
-static int write_manifest(struct fleet *fleet, const struct update_manifest *manifest,
-                          uint64_t revision, int64_t timeout, struct err *err)
+static int write_signed_manifest(struct fleet *fleet, const struct update_manifest *manifest,
+                                 uint64_t revision, int64_t timeout, struct err *err)
 {
     const struct nats_kv kv = manifests_of(fleet);
-    const char *key = key_of(fleet->arena, manifest);
+    const char *key = print_manifest_key(fleet->arena, manifest);
     AUTO_BUF struct buf bytes = BUF_INIT(MANIFEST_MAX);
-    struct act *act = begin_act(fleet);
+    struct act *act = begin_version_act(fleet);
     int result;
 
     if (record_encode(&bytes, &update_manifest_type, manifest, err) < 0)
         return -1;
-    result = revision == 0
-                 ? nats_kv_create(&kv, key, buf_view(&bytes), on_written, act, err)
-                 : nats_kv_update(&kv, key, buf_view(&bytes), revision, on_written, act, err);
-    if (result < 0 || wait_for(fleet, act, timeout, err) < 0)
+    result =
+        revision == 0
+            ? nats_kv_create(&kv, key, buf_view(&bytes), on_version_written, act, err)
+            : nats_kv_update(&kv, key, buf_view(&bytes), revision, on_version_written, act, err);
+    if (result < 0 || wait_for_act(fleet, act, timeout, err) < 0)
         return err_wrap(err, "store the manifest");
     return 0;
 }
 
 /* A version that nodes have seen never changes its content. */
-static int check_new(struct fleet *fleet, const struct update_manifest *manifest, int64_t timeout,
-                     bool *ret_is_there, struct err *err)
+static int check_new_version(struct fleet *fleet, const struct update_manifest *manifest,
+                             int64_t timeout, bool *ret_is_there, struct err *err)
 {
     struct update_manifest stored;
     uint64_t revision;
 
-    if (read_manifest(fleet, key_of(fleet->arena, manifest), timeout, ret_is_there, &stored,
-                      &revision, err) < 0)
+    if (read_stored_manifest(fleet, print_manifest_key(fleet->arena, manifest), timeout,
+                             ret_is_there, &stored, &revision, err) < 0)
         return -1;
     if (*ret_is_there && strcmp(stored.sha256, manifest->sha256) != 0)
         return err_set(err, ERR_BUSY,
@@ -252,13 +256,13 @@ int update_versions_publish(struct fleet *fleet, const char *file, const struct 
                      manifest->goos, manifest->goarch, manifest->version);
     manifest->published = (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
     seal_sign(fleet->arena, manifest, key);
-    if (check_new(fleet, manifest, timeout, &is_there, err) < 0)
+    if (check_new_version(fleet, manifest, timeout, &is_there, err) < 0)
         return -1;
     if (is_there)
         return 0;
-    if (put_object(fleet, fd, manifest->object_key, timeout, err) < 0)
+    if (put_binary(fleet, fd, manifest->object_key, timeout, err) < 0)
         return -1;
-    return write_manifest(fleet, manifest, 0, timeout, err);
+    return write_signed_manifest(fleet, manifest, 0, timeout, err);
 }
 
 int update_versions_change(struct fleet *fleet, const struct update_manifest *manifest,
@@ -269,13 +273,13 @@ int update_versions_change(struct fleet *fleet, const struct update_manifest *ma
     uint64_t revision;
     bool is_there;
 
-    if (read_manifest(fleet, key_of(fleet->arena, manifest), timeout, &is_there, &stored, &revision,
-                      err) < 0)
+    if (read_stored_manifest(fleet, print_manifest_key(fleet->arena, manifest), timeout, &is_there,
+                             &stored, &revision, err) < 0)
         return -1;
     if (!is_there)
         return err_set(err, ERR_NOT_FOUND, "version '%s' is not published", manifest->version);
     change(&stored, number);
-    return write_manifest(fleet, &stored, revision, timeout, err);
+    return write_signed_manifest(fleet, &stored, revision, timeout, err);
 }
 
 static void set_promotion(struct update_manifest *manifest, int64_t round)
@@ -317,14 +321,15 @@ int update_versions_remove(struct fleet *fleet, const struct update_manifest *ma
 {
     const struct nats_kv kv = manifests_of(fleet);
     const struct nats_objects objects = { .js = fleet->js, .bucket = STORE_BINARIES };
-    struct act *act = begin_act(fleet), *object = begin_act(fleet);
+    struct act *act = begin_version_act(fleet), *object = begin_version_act(fleet);
 
-    if (nats_kv_delete(&kv, key_of(fleet->arena, manifest), 0, on_written, act, err) < 0 ||
-        wait_for(fleet, act, timeout, err) < 0)
+    if (nats_kv_delete(&kv, print_manifest_key(fleet->arena, manifest), 0, on_version_written, act,
+                       err) < 0 ||
+        wait_for_act(fleet, act, timeout, err) < 0)
         return -1;
-    if (nats_object_delete(&objects, manifest->object_key, on_object, object, err) < 0)
+    if (nats_object_delete(&objects, manifest->object_key, on_binary_stored, object, err) < 0)
         return -1;
-    if (wait_for(fleet, object, timeout, err) < 0 &&
+    if (wait_for_act(fleet, object, timeout, err) < 0 &&
         !(object->has_failed && object->error.fault == NATS_FAULT_NOT_FOUND))
         return -1;
     return 0;
@@ -340,7 +345,7 @@ struct fetching {
     bool cannot_write;
 };
 
-static void on_data(void *self, struct str data)
+static void on_binary_data(void *self, struct str data)
 {
     struct fetching *fetching = self;
 
@@ -349,15 +354,15 @@ static void on_data(void *self, struct str data)
         fetching->cannot_write = true;
 }
 
-static void on_fetched(void *self, const struct nats_error *error,
-                       const struct nats_object_info *info)
+static void on_binary_fetched(void *self, const struct nats_error *error,
+                              const struct nats_object_info *info)
 {
     (void)info;
     finish_act(&((struct fetching *)self)->act, error);
 }
 
-static int finish_fetch(struct fetching *fetching, const struct update_manifest *manifest,
-                        struct err *err)
+static int finish_version_fetch(struct fetching *fetching, const struct update_manifest *manifest,
+                                struct err *err)
 {
     char hash[SHA256_HEX_SIZE];
 
@@ -387,11 +392,12 @@ int update_versions_fetch(struct fleet *fleet, const struct update_manifest *man
     if (draft_open(&fetching->draft, file, &how, err) < 0)
         return -1;
     sha256_init(&fetching->sha);
-    result = nats_object_get(&objects, manifest->object_key, on_data, on_fetched, fetching, err);
+    result = nats_object_get(&objects, manifest->object_key, on_binary_data, on_binary_fetched,
+                             fetching, err);
     if (result == 0)
-        result = wait_for(fleet, &fetching->act, timeout, err);
+        result = wait_for_act(fleet, &fetching->act, timeout, err);
     if (result == 0)
-        result = finish_fetch(fetching, manifest, err);
+        result = finish_version_fetch(fetching, manifest, err);
     draft_done(&fetching->draft);
     return result;
 }

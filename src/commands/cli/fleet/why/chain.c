@@ -48,7 +48,7 @@ static void print_link(const struct why_link *link, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-static void print_lines(const struct why_chain *chain, struct buf *out)
+static void print_link_lines(const struct why_chain *chain, struct buf *out)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct str rest = str_from(chain->text);
@@ -67,7 +67,7 @@ void why_chain_print(const struct why_chain *chain, struct buf *out)
         buf_add_text(out, i > 0 ? "  <- " : "");
         print_link(&chain->list.p[i], out);
         if (i == 0 && chain->text)
-            print_lines(chain, out);
+            print_link_lines(chain, out);
     }
     if (chain->first_cause) {
         buf_add_text(out, "  first cause: ");
@@ -76,8 +76,8 @@ void why_chain_print(const struct why_chain *chain, struct buf *out)
     }
 }
 
-static void put_value(const struct why_chain *chain, struct value_map *map, const char *key,
-                      struct value v)
+static void put_link_value(const struct why_chain *chain, struct value_map *map, const char *key,
+                           struct value v)
 {
     value_map_set(chain->arena, map, value_text(key), v);
 }
@@ -86,11 +86,11 @@ static struct value link_value(const struct why_chain *chain, const struct why_l
 {
     struct value_map *map = value_map_new(chain->arena, 4);
 
-    put_value(chain, map, "kind", value_text(link->kind));
-    put_value(chain, map, "id", value_text(link->id));
-    put_value(chain, map, "what", value_text(link->what));
+    put_link_value(chain, map, "kind", value_text(link->kind));
+    put_link_value(chain, map, "id", value_text(link->id));
+    put_link_value(chain, map, "what", value_text(link->what));
     if (has_time(link))
-        put_value(chain, map, "time", value_time(link->time.seconds, link->time.nanoseconds));
+        put_link_value(chain, map, "time", value_time(link->time.seconds, link->time.nanoseconds));
     return value_map(map);
 }
 
@@ -102,13 +102,13 @@ struct value why_chain_value(const struct why_chain *chain)
     VEC_EACH (&chain->list, link)
         value_list_push(chain->arena, links, link_value(chain, link));
     if (chain->list.n > 0) {
-        put_value(chain, map, "kind", value_text(chain->list.p[0].kind));
-        put_value(chain, map, "id", value_text(chain->list.p[0].id));
+        put_link_value(chain, map, "kind", value_text(chain->list.p[0].kind));
+        put_link_value(chain, map, "id", value_text(chain->list.p[0].id));
     }
-    put_value(chain, map, "chain", value_list(links));
-    put_value(chain, map, "first_cause",
-              chain->first_cause ? value_text(chain->first_cause) : value_null());
+    put_link_value(chain, map, "chain", value_list(links));
+    put_link_value(chain, map, "first_cause",
+                   chain->first_cause ? value_text(chain->first_cause) : value_null());
     if (!value_is(&chain->details, VALUE_NULL))
-        put_value(chain, map, "details", chain->details);
+        put_link_value(chain, map, "details", chain->details);
     return value_map(map);
 }

@@ -81,7 +81,7 @@ static bool is_event_id(const struct question *q)
     return !q->peel && (is_ksuid(q->thing) || is_digest(q->thing));
 }
 
-static int answer_job(struct question *q, struct err *err)
+static int answer_about_job(struct question *q, struct err *err)
 {
     return reach_fleet(q, err) < 0 ? -1 : why_add_job(&q->chain, q->fleet, q->thing, err);
 }
@@ -92,7 +92,7 @@ static int answer_event(struct question *q, struct err *err)
 }
 
 /* As rules name it. */
-static bool is_reaction(const struct question *q)
+static bool is_reaction_id(const struct question *q)
 {
     return !q->peel && strncmp(q->thing, REACTION_PREFIX, strlen(REACTION_PREFIX)) == 0;
 }
@@ -190,16 +190,13 @@ static const struct kind {
     bool (*recognizes)(const struct question *q);
     int (*answer)(struct question *q, struct err *err); /* ERR_NOT_FOUND: it is something else */
 } kinds[] = {
-    { "job", is_job_id, answer_job },
-    { "event", is_event_id, answer_event },
-    { "reaction", is_reaction, answer_reaction },
-    { "state", is_of_peel, answer_peel_state },
-    { "service", is_of_peel, answer_peel_service },
-    { "state", is_of_machine, answer_state },
+    { "job", is_job_id, answer_about_job },          { "event", is_event_id, answer_event },
+    { "reaction", is_reaction_id, answer_reaction }, { "state", is_of_peel, answer_peel_state },
+    { "service", is_of_peel, answer_peel_service },  { "state", is_of_machine, answer_state },
     { "service", is_of_machine, answer_service },
 };
 
-static int answer_question(struct question *q, struct err *err)
+static int answer_why(struct question *q, struct err *err)
 {
     AUTO_BUF struct buf tried = BUF_INIT(BUF_NO_LIMIT);
 
@@ -228,7 +225,7 @@ static int print_answer(const struct question *q)
     return CLI_OK;
 }
 
-static int run_why(struct cli *cli, const void *args, struct param_strs operands)
+static int run_fleet_why(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct question q = { .cli = cli,
                           .args = args,
@@ -236,7 +233,7 @@ static int run_why(struct cli *cli, const void *args, struct param_strs operands
                           .thing = operands.p[operands.n - 1],
                           .chain = { .arena = cli->arena } };
     struct err err;
-    int result = answer_question(&q, &err);
+    int result = answer_why(&q, &err);
 
     fleet_close(q.fleet);
     return result < 0 ? cli_err(cli, &err) : print_answer(&q);
@@ -264,5 +261,5 @@ const struct command command_why = {
     .args_size = sizeof(struct why_args),
     .least = 1,
     .most = 2,
-    .run = run_why,
+    .run = run_fleet_why,
 };

@@ -38,7 +38,7 @@ static const char *describe_targets(struct arena *arena, const struct job *job)
     return arena_printf(arena, "%zu peels", job->targets.n);
 }
 
-static void add_rule(struct walk *walk, const char *rule, const char *tag)
+static void add_rule_link(struct walk *walk, const char *rule, const char *tag)
 {
     const struct why_link link = {
         .kind = "reaction",
@@ -71,7 +71,7 @@ static int visit_job(struct walk *walk, struct err *err)
     rule = value_get_text(&job.metadata, "rule");
     walk->event = value_get_text(&job.metadata, "event_id");
     if (rule)
-        add_rule(walk, rule, value_get_text(&job.metadata, "event_tag"));
+        add_rule_link(walk, rule, value_get_text(&job.metadata, "event_tag"));
     if (!walk->event)
         why_end(walk->chain, "requested by %s", job.user[0] ? job.user : "somebody");
     return 0;
@@ -85,7 +85,8 @@ struct stored {
     struct event event;
 };
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *message)
+static void on_event_message(void *self, const struct nats_error *error,
+                             const struct nats_stored *message)
 {
     struct stored *stored = self;
     struct err ignored;
@@ -97,14 +98,14 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
 }
 
 /* What the event says; false when the stream has it no more, or another one in its place. */
-static bool read_stored(struct walk *walk, const struct outcome *outcome, struct event *ret)
+static bool read_event_message(struct walk *walk, const struct outcome *outcome, struct event *ret)
 {
     struct stored stored = { .arena = walk->chain->arena };
     struct err ignored;
 
     if (outcome->seq == 0 ||
         nats_stream_get(&walk->fleet->js, STORE_EVENTS, &(struct nats_which){ .seq = outcome->seq },
-                        on_stored, &stored, &ignored) < 0)
+                        on_event_message, &stored, &ignored) < 0)
         return false;
     while (!stored.is_done) /* it has its own timeout */
         (void)fleet_wait(walk->fleet, &stored.is_done, STORED_NS, &ignored);
@@ -112,8 +113,8 @@ static bool read_stored(struct walk *walk, const struct outcome *outcome, struct
     return stored.is_found && strcmp(stored.event.id, outcome->id) == 0;
 }
 
-static const char *describe_event(struct arena *arena, const struct outcome *outcome,
-                                  const struct event *event)
+static const char *describe_event_link(struct arena *arena, const struct outcome *outcome,
+                                       const struct event *event)
 {
     AUTO_BUF struct buf data = BUF_INIT(BUF_NO_LIMIT);
     struct err ignored;
@@ -141,8 +142,8 @@ static const char *find_job_in_tag(struct arena *arena, struct str key)
     return NULL;
 }
 
-static const char *find_job(struct arena *arena, const struct outcome *outcome,
-                            const struct event *event)
+static const char *find_outcome_job(struct arena *arena, const struct outcome *outcome,
+                                    const struct event *event)
 {
     const char *job = event ? value_get_text(&event->data, "job") : NULL;
 
@@ -178,8 +179,8 @@ static int visit_event(struct walk *walk, struct err *err)
     walk->event = NULL;
     if (event_read_outcome(walk->fleet, link.id, &outcome, err) < 0)
         return -1;
-    known = read_stored(walk, &outcome, &event) ? &event : NULL;
-    link.what = describe_event(arena, &outcome, known);
+    known = read_event_message(walk, &outcome, &event) ? &event : NULL;
+    link.what = describe_event_link(arena, &outcome, known);
     link.time = known ? known->ts : outcome.ts;
     if (!why_add(walk->chain, &link))
         return 0;
@@ -187,11 +188,11 @@ static int visit_event(struct walk *walk, struct err *err)
         const struct str rule = str_from(outcome.provenance);
 
         if (str_starts(rule, STR(EVENT_PROVENANCE)))
-            add_rule(walk, outcome.provenance + strlen(EVENT_PROVENANCE), NULL);
+            add_rule_link(walk, outcome.provenance + strlen(EVENT_PROVENANCE), NULL);
         walk->event = outcome.parent;
         return 0;
     }
-    walk->job = find_job(arena, &outcome, known);
+    walk->job = find_outcome_job(arena, &outcome, known);
     if (!walk->job)
         end_at_source(walk->chain, outcome.key);
     return 0;
@@ -205,7 +206,7 @@ static int visit_next(struct walk *walk, struct err *err)
 }
 
 /* Records are kept for some days: where one is missing, the chain ends. */
-static int follow(struct walk *walk, struct err *err)
+static int follow_all_links(struct walk *walk, struct err *err)
 {
     if (visit_next(walk, err) < 0)
         return -1;
@@ -225,12 +226,12 @@ static int follow(struct walk *walk, struct err *err)
 
 int why_add_job(struct why_chain *chain, struct fleet *fleet, const char *jid, struct err *err)
 {
-    return follow(&(struct walk){ .chain = chain, .fleet = fleet, .job = jid }, err);
+    return follow_all_links(&(struct walk){ .chain = chain, .fleet = fleet, .job = jid }, err);
 }
 
 int why_add_event(struct why_chain *chain, struct fleet *fleet, const char *id, struct err *err)
 {
-    return follow(&(struct walk){ .chain = chain, .fleet = fleet, .event = id }, err);
+    return follow_all_links(&(struct walk){ .chain = chain, .fleet = fleet, .event = id }, err);
 }
 
 /* --- reactions --------------------------------------------------------------------------- */
@@ -242,7 +243,7 @@ struct newest {
     struct why_link link;
 };
 
-static const struct outcome_rule *find_rule(const struct outcome *outcome, const char *name)
+static const struct outcome_rule *find_outcome_rule(const struct outcome *outcome, const char *name)
 {
     VEC_EACH (&outcome->rules.list, rule)
         if (strcmp(rule->rule, name) == 0)
@@ -266,7 +267,7 @@ static const char *describe_rule(struct arena *arena, const struct outcome *outc
     return buf_copy(&text, arena).p;
 }
 
-static void note_outcome(void *self, const struct nats_kv_entry *entry)
+static void note_link_outcome(void *self, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct newest *newest = self;
@@ -276,7 +277,7 @@ static void note_outcome(void *self, const struct nats_kv_entry *entry)
 
     if (record_decode(&scratch, &outcome_type, 0, entry->value, &outcome, &ignored) < 0)
         return;
-    rule = find_rule(&outcome, newest->rule);
+    rule = find_outcome_rule(&outcome, newest->rule);
     if (!rule || (newest->event && !time_is_later(outcome.ts, newest->link.time)))
         return;
     newest->event = arena_strdup(newest->arena, outcome.id);
@@ -291,7 +292,7 @@ int why_add_reaction(struct why_chain *chain, struct fleet *fleet, const char *r
 {
     struct newest newest = { .arena = chain->arena, .rule = rule };
 
-    if (fleet_bucket_each(fleet, STORE_EVENT_OUTCOMES, NULL, note_outcome, &newest, err) < 0)
+    if (fleet_bucket_each(fleet, STORE_EVENT_OUTCOMES, NULL, note_link_outcome, &newest, err) < 0)
         return -1;
     if (!newest.event)
         return err_set(err, ERR_NOT_FOUND, "no event of the last week matched a rule with '%.256s'",

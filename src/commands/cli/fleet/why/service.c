@@ -58,7 +58,7 @@ static const char *deepest_cause(const struct value *entry)
 }
 
 /* The history has the newest change first. */
-static struct origin find_origin(const struct value *why)
+static struct origin find_cause_origin(const struct value *why)
 {
     const struct value *history = value_get(why, "history");
 
@@ -75,14 +75,14 @@ static struct origin find_origin(const struct value *why)
     return (struct origin){ 0 };
 }
 
-static int64_t wall_of(struct value_time time)
+static int64_t make_wall_time(struct value_time time)
 {
     return time.seconds * CLOCK_SECOND + time.nanoseconds;
 }
 
 static bool has_asked(const struct lastrun *run, const struct origin *origin)
 {
-    const int64_t end = wall_of(run->time);
+    const int64_t end = make_wall_time(run->time);
 
     return !run->test && origin->wall > 0 && origin->wall <= end &&
            origin->wall >= end - run->duration;
@@ -121,7 +121,7 @@ int why_add_service(struct why_chain *chain, const char *name, const char *data_
     if (orchestrator_why(&tool, name, &service, &why, err) < 0)
         return -1;
     add_service(chain, service.config, "", &why);
-    origin = find_origin(&why);
+    origin = find_cause_origin(&why);
     if (data_dir && lastrun_read(chain->arena, data_dir, &run, &ignored) == 0 &&
         has_asked(&run, &origin)) {
         why_add_run(chain, &run);
@@ -135,8 +135,8 @@ int why_add_service(struct why_chain *chain, const char *name, const char *data_
 /* --- a peel ------------------------------------------------------------------------------- */
 
 /* An answer that is a failure says that there is none, or why nobody knows. */
-static int ask_peel(struct why_chain *chain, struct fleet *fleet, const struct fleet_peel *peel,
-                    const char *name, int64_t timeout, struct value *ret_why, struct err *err)
+static int ask_peel_why(struct why_chain *chain, struct fleet *fleet, const struct fleet_peel *peel,
+                        const char *name, int64_t timeout, struct value *ret_why, struct err *err)
 {
     const struct fleet_question question = { .function = FUNCTION,
                                              .id = name,
@@ -186,12 +186,12 @@ int why_add_peel_service(struct why_chain *chain, struct fleet *fleet, const cha
     if (fleet_peels_find(fleet, peel, &all, &one, err) < 0)
         return -1;
     found = one.list.p[0];
-    if (ask_peel(chain, fleet, found, name, timeout, &why, err) < 0)
+    if (ask_peel_why(chain, fleet, found, name, timeout, &why, err) < 0)
         return -1;
     config = value_get_text(&why, "config");
     add_service(chain, config ? config : "?", arena_printf(chain->arena, " on %s", found->name),
                 &why);
-    origin = find_origin(&why);
+    origin = find_cause_origin(&why);
     if (origin.wall > 0 && follow_request(chain, fleet, &one, &origin, err) < 0)
         return -1;
     if (origin.cause)

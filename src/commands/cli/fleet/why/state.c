@@ -12,7 +12,7 @@
 #include "fleet/wire/exec.h"
 
 /* "file.managed:/etc/motd" by its name, or by its ID. */
-static bool is_named(const char *state, const char *name)
+static bool is_state_named(const char *state, const char *name)
 {
     const char *colon = strchr(state, ':');
 
@@ -41,18 +41,19 @@ void why_add_run(struct why_chain *chain, const struct lastrun *run)
 
 /* --- this machine ------------------------------------------------------------------------ */
 
-static const char *describe_change(struct arena *arena, const char *cause, bool test)
+static const char *describe_state_change(struct arena *arena, const char *cause, bool test)
 {
     return arena_printf(arena, "%s%s%s", test ? "would change" : "changed",
                         cause[0] ? ", because " : "", cause);
 }
 
-static const char *describe_state(struct arena *arena, const struct lastrun_state *state, bool test)
+static const char *describe_found_state(struct arena *arena, const struct lastrun_state *state,
+                                        bool test)
 {
     switch (state->outcome) {
     case OUTCOME_FAILED: return arena_printf(arena, "failed: %s", state->error);
     case OUTCOME_SKIPPED: return arena_printf(arena, "skipped: %s", state->reason);
-    case OUTCOME_CHANGED: return describe_change(arena, state->cause, test);
+    case OUTCOME_CHANGED: return describe_state_change(arena, state->cause, test);
     case OUTCOME_UNCHANGED: break;
     }
     return "unchanged";
@@ -89,10 +90,11 @@ static const struct lastrun_state *find_culprit(const struct lastrun_states *sta
     return NULL;
 }
 
-static const struct lastrun_state *find_state(const struct lastrun_states *states, const char *name)
+static const struct lastrun_state *find_named_state(const struct lastrun_states *states,
+                                                    const char *name)
 {
     VEC_EACH (&states->list, state)
-        if (is_named(state->name, name))
+        if (is_state_named(state->name, name))
             return state;
     return NULL;
 }
@@ -107,14 +109,14 @@ int why_add_state(struct why_chain *chain, const char *data_dir, const char *nam
     if (lastrun_read(chain->arena, data_dir, &run, err) < 0 ||
         lastrun_read_states(chain->arena, data_dir, &states, err) < 0)
         return -1;
-    state = find_state(&states, name);
+    state = find_named_state(&states, name);
     if (!state)
         return err_set(err, ERR_NOT_FOUND, "no state '%s' in the last run", name);
     for (; state; state = find_culprit(&states, state))
         if (!why_add(chain, &(struct why_link){
                                 .kind = "state",
                                 .id = state->name,
-                                .what = describe_state(chain->arena, state, run.test),
+                                .what = describe_found_state(chain->arena, state, run.test),
                             }))
             break;
     why_add_run(chain, &run);
@@ -131,13 +133,14 @@ static const char *describe_result(struct arena *arena, const struct exec_result
     if (result->skipped)
         return arena_printf(arena, "skipped: %s",
                             result->cause[0] ? result->cause : result->skip_reason);
-    return result->changed ? describe_change(arena, result->cause, test) : "unchanged";
+    return result->changed ? describe_state_change(arena, result->cause, test) : "unchanged";
 }
 
-static const struct exec_result *find_result(const struct exec_response *response, const char *name)
+static const struct exec_result *find_state_result(const struct exec_response *response,
+                                                   const char *name)
 {
     VEC_EACH (&response->results.list, result)
-        if (is_named(result->name, name))
+        if (is_state_named(result->name, name))
             return result;
     return NULL;
 }
@@ -152,7 +155,7 @@ int why_add_peel_state(struct why_chain *chain, struct fleet *fleet, const char 
     if (fleet_peels_find(fleet, peel, &all, &one, err) < 0 ||
         fleet_runs_read(fleet, &one, &runs, err) < 0)
         return -1;
-    result = runs.list.n > 0 ? find_result(&runs.list.p[0].response, name) : NULL;
+    result = runs.list.n > 0 ? find_state_result(&runs.list.p[0].response, name) : NULL;
     if (!result)
         return err_set(err, ERR_NOT_FOUND, "no state '%.256s' in the last job of %.256s%s", name,
                        peel, runs.list.n > 0 ? "" : ": no job ran states there");

@@ -20,20 +20,20 @@ static struct fields begin_map(struct arena *arena)
     return (struct fields){ arena, value_map_new(arena, 8) };
 }
 
-static void put_value(struct fields *fields, const char *key, struct value v)
+static void put_report_value(struct fields *fields, const char *key, struct value v)
 {
     value_map_set(fields->arena, fields->map, value_text(key), v);
 }
 
-static void put_text(struct fields *fields, const char *key, const char *text)
+static void put_report_text(struct fields *fields, const char *key, const char *text)
 {
     if (text[0])
-        put_value(fields, key, value_text(text));
+        put_report_value(fields, key, value_text(text));
 }
 
 static void put_count(struct fields *fields, const char *key, size_t count)
 {
-    put_value(fields, key, value_int((int64_t)count));
+    put_report_value(fields, key, value_int((int64_t)count));
 }
 
 static struct value describe_summary(struct arena *arena, const struct report_page *page)
@@ -56,17 +56,17 @@ static struct value describe_summary(struct arena *arena, const struct report_pa
 
 /* --- machines ------------------------------------------------------------------------- */
 
-static struct value describe_state(struct arena *arena, const struct report_state *state)
+static struct value describe_report_state(struct arena *arena, const struct report_state *state)
 {
     struct fields fields = begin_map(arena);
 
-    put_value(&fields, "name", value_text(state->name));
+    put_report_value(&fields, "name", value_text(state->name));
     put_count(&fields, "level", state->level);
-    put_value(&fields, "outcome", value_text(report_outcome_name(state->outcome)));
-    put_value(&fields, "duration", value_int(state->duration));
-    put_text(&fields, "error", state->error);
-    put_text(&fields, "reason", state->reason);
-    put_text(&fields, "diff", state->diff);
+    put_report_value(&fields, "outcome", value_text(report_outcome_name(state->outcome)));
+    put_report_value(&fields, "duration", value_int(state->duration));
+    put_report_text(&fields, "error", state->error);
+    put_report_text(&fields, "reason", state->reason);
+    put_report_text(&fields, "diff", state->diff);
     return value_map(fields.map);
 }
 
@@ -75,25 +75,26 @@ static struct value describe_states(struct arena *arena, const struct report_mac
     struct value_list *list = value_list_new(arena, machine->states.n);
 
     VEC_EACH (&machine->states, state)
-        value_list_push(arena, list, describe_state(arena, state));
+        value_list_push(arena, list, describe_report_state(arena, state));
     return value_list(list);
 }
 
-static struct value describe_machine(struct arena *arena, const struct report_machine *machine)
+static struct value describe_report_machine(struct arena *arena,
+                                            const struct report_machine *machine)
 {
     struct fields fields = begin_map(arena);
 
-    put_value(&fields, "machine", value_text(machine->name));
-    put_text(&fields, "os", machine->os);
-    put_value(&fields, "online", value_bool(machine->is_online));
-    put_value(&fields, "drift", value_text(machine->drift));
-    put_text(&fields, "drift_text", machine->drift_text);
+    put_report_value(&fields, "machine", value_text(machine->name));
+    put_report_text(&fields, "os", machine->os);
+    put_report_value(&fields, "online", value_bool(machine->is_online));
+    put_report_value(&fields, "drift", value_text(machine->drift));
+    put_report_text(&fields, "drift_text", machine->drift_text);
     if (machine->run)
-        put_value(&fields, "last_run", record_value(arena, &lastrun_type, machine->run));
+        put_report_value(&fields, "last_run", record_value(arena, &lastrun_type, machine->run));
     if (machine->shown)
-        put_value(&fields, "states_of", value_text(machine->shown->id));
-    put_text(&fields, "note", machine->note);
-    put_value(&fields, "states", describe_states(arena, machine));
+        put_report_value(&fields, "states_of", value_text(machine->shown->id));
+    put_report_text(&fields, "note", machine->note);
+    put_report_value(&fields, "states", describe_states(arena, machine));
     return value_map(fields.map);
 }
 
@@ -102,7 +103,7 @@ static struct value describe_machines(struct arena *arena, const struct report_p
     struct value_list *list = value_list_new(arena, page->count);
 
     for (size_t i = 0; i < page->count; i++)
-        value_list_push(arena, list, describe_machine(arena, &page->machines[i]));
+        value_list_push(arena, list, describe_report_machine(arena, &page->machines[i]));
     return value_list(list);
 }
 
@@ -120,9 +121,9 @@ static struct value describe_causes(struct arena *arena, const struct report_pag
 
         VEC_EACH (&(*cause)->machines, machine)
             value_list_push(arena, names, value_text((*machine)->name));
-        put_value(&fields, "state", value_text((*cause)->state));
-        put_value(&fields, "error", value_text((*cause)->error));
-        put_value(&fields, "machines", value_list(names));
+        put_report_value(&fields, "state", value_text((*cause)->state));
+        put_report_value(&fields, "error", value_text((*cause)->error));
+        put_report_value(&fields, "machines", value_list(names));
         put_count(&fields, "skipped", (*cause)->skipped);
         value_list_push(arena, list, value_map(fields.map));
     }
@@ -139,11 +140,11 @@ static struct value describe_slow(struct arena *arena, const struct report_page 
         const struct report_slow *slow = slows.list.p[i];
         struct fields fields = begin_map(arena);
 
-        put_value(&fields, "state", value_text(slow->state));
-        put_value(&fields, "longest", value_int(slow->longest));
-        put_value(&fields, "mean", value_int(report_slow_mean(slow)));
+        put_report_value(&fields, "state", value_text(slow->state));
+        put_report_value(&fields, "longest", value_int(slow->longest));
+        put_report_value(&fields, "mean", value_int(report_slow_mean(slow)));
         put_count(&fields, "count", slow->count);
-        put_value(&fields, "machine", value_text(slow->machine->name));
+        put_report_value(&fields, "machine", value_text(slow->machine->name));
         value_list_push(arena, list, value_map(fields.map));
     }
     return value_list(list);
@@ -155,12 +156,12 @@ struct value report_data(struct arena *arena, const struct report_page *page)
     struct fields fields = begin_map(arena);
 
     time_print(&time, (struct value_time){ page->now.seconds, 0 });
-    put_value(&fields, "about", value_text(page->about));
-    put_value(&fields, "time", value_str(buf_copy(&time, arena)));
-    put_text(&fields, "warning", page->warning);
-    put_value(&fields, "summary", describe_summary(arena, page));
-    put_value(&fields, "machines", describe_machines(arena, page));
-    put_value(&fields, "failures", describe_causes(arena, page));
-    put_value(&fields, "slowest", describe_slow(arena, page));
+    put_report_value(&fields, "about", value_text(page->about));
+    put_report_value(&fields, "time", value_str(buf_copy(&time, arena)));
+    put_report_text(&fields, "warning", page->warning);
+    put_report_value(&fields, "summary", describe_summary(arena, page));
+    put_report_value(&fields, "machines", describe_machines(arena, page));
+    put_report_value(&fields, "failures", describe_causes(arena, page));
+    put_report_value(&fields, "slowest", describe_slow(arena, page));
     return value_map(fields.map);
 }

@@ -15,7 +15,7 @@
 #include "core/sys/fs.h"
 
 /* Failed, drifted, unknown, converged. */
-static int urgency(const struct report_machine *machine)
+static int find_urgency(const struct report_machine *machine)
 {
     static const char *const order[] = { "failed", "drifted", "unknown" };
     int place = 0;
@@ -29,8 +29,8 @@ static int compare_machines(const void *a, const void *b)
 {
     const struct report_machine *left = a, *right = b;
 
-    if (urgency(left) != urgency(right))
-        return urgency(left) - urgency(right);
+    if (find_urgency(left) != find_urgency(right))
+        return find_urgency(left) - find_urgency(right);
     return strcmp(left->name, right->name);
 }
 
@@ -47,8 +47,8 @@ static int write_page(const char *path, struct str page, struct err *err)
 }
 
 /* -1: its data cannot be printed. */
-static int print_report(struct arena *arena, enum report_form form, const struct report_page *page,
-                        struct buf *out, struct err *err)
+static int print_report_file(struct arena *arena, enum report_form form,
+                             const struct report_page *page, struct buf *out, struct err *err)
 {
     struct value data;
 
@@ -75,7 +75,7 @@ int report_file_write(struct cli *cli, const char *path, enum report_form form,
     if (page->count > 1)
         qsort(machines, page->count, sizeof(machines[0]), compare_machines);
     page->machines = machines;
-    if (print_report(cli->arena, form, page, &out, &err) < 0 && !out.full)
+    if (print_report_file(cli->arena, form, page, &out, &err) < 0 && !out.full)
         return cli_err(cli, &err);
     if (out.full)
         return cli_error(cli, "the report is larger than %zu MiB; name fewer machines",

@@ -12,14 +12,15 @@
 
 /* --- texts -------------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool is_word_character(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-static bool is_alone(struct str text, size_t at, size_t n)
+static bool is_word_alone(struct str text, size_t at, size_t n)
 {
-    return (at == 0 || !is_word(text.p[at - 1])) && (at + n == text.n || !is_word(text.p[at + n]));
+    return (at == 0 || !is_word_character(text.p[at - 1])) &&
+           (at + n == text.n || !is_word_character(text.p[at + n]));
 }
 
 const char *report_fold_text(struct arena *arena, const char *text, const char *machine)
@@ -31,7 +32,7 @@ const char *report_fold_text(struct arena *arena, const char *text, const char *
     if (at == STR_NONE)
         return text;
     for (; at != STR_NONE; at = str_find(all, name, at + name.n)) {
-        if (!is_alone(all, at, name.n))
+        if (!is_word_alone(all, at, name.n))
             continue;
         buf_add_str(&out, str_slice(all, from, at - from));
         buf_add_char(&out, '*');
@@ -65,8 +66,8 @@ static struct report_cause *find_cause(struct folding *folding, const char *stat
     return cause;
 }
 
-static void add_failure(struct folding *folding, const struct report_machine *machine,
-                        const char *state, const char *error)
+static void add_folded_failure(struct folding *folding, const struct report_machine *machine,
+                               const char *state, const char *error)
 {
     struct report_cause *cause =
         find_cause(folding, report_fold_text(folding->arena, state, machine->name),
@@ -85,11 +86,11 @@ static void fold_machine(struct folding *folding, const struct report_machine *m
 
     VEC_EACH (&machine->states, state)
         if (state->outcome == OUTCOME_FAILED) {
-            add_failure(folding, machine, state->name, state->error);
+            add_folded_failure(folding, machine, state->name, state->error);
             failed++;
         }
     if (failed == 0 && machine->run && !machine->run->success)
-        add_failure(folding, machine, machine->run->function, machine->run->error);
+        add_folded_failure(folding, machine, machine->run->function, machine->run->error);
 }
 
 static int compare_causes(const void *a, const void *b)
@@ -126,8 +127,8 @@ static int compare_slow(const void *a, const void *b)
     return strcmp(left->state, right->state);
 }
 
-static void add_slow(struct arena *arena, struct map *by_name, struct report_slows *slows,
-                     const struct report_machine *machine, const struct report_state *state)
+static void add_slow_state(struct arena *arena, struct map *by_name, struct report_slows *slows,
+                           const struct report_machine *machine, const struct report_state *state)
 {
     const char *name = report_fold_text(arena, state->name, machine->name);
     struct report_slow *slow = map_find(by_name, str_from(name));
@@ -155,7 +156,7 @@ void report_fold_slow(struct arena *arena, const struct report_machine *machines
     for (size_t i = 0; i < count; i++)
         VEC_EACH (&machines[i].states, state)
             if (state->outcome != OUTCOME_SKIPPED)
-                add_slow(arena, &by_name, ret, &machines[i], state);
+                add_slow_state(arena, &by_name, ret, &machines[i], state);
     if (ret->list.n > 1)
         qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_slow);
 }
@@ -186,7 +187,7 @@ static void join_plan(struct arena *arena, struct report_plan *plan,
         plan->outcomes[i] = outcome_merge(plan->outcomes[i], machine->states.p[i].outcome);
 }
 
-static struct report_plan *new_plan(struct arena *arena, const struct report_machine *machine)
+static struct report_plan *add_run_plan(struct arena *arena, const struct report_machine *machine)
 {
     struct report_plan *plan = ARENA_NEW(arena, struct report_plan);
 
@@ -221,7 +222,7 @@ void report_fold_plans(struct arena *arena, const struct report_machine *machine
         key = plan_key(arena, &machines[i]);
         plan = map_find(&by_key, str_from(key));
         if (!plan) {
-            plan = new_plan(arena, &machines[i]);
+            plan = add_run_plan(arena, &machines[i]);
             (void)map_set(&by_key, str_from(key), plan);
             VEC_PUSH_IN(arena, &ret->list, plan);
         }

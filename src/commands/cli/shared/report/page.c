@@ -89,7 +89,7 @@ static void add_duration(struct buf *out, int64_t ns)
     buf_add_str(out, buf_view(&text));
 }
 
-static void add_time(struct buf *out, struct value_time time)
+static void print_page_time(struct buf *out, struct value_time time)
 {
     if (time.seconds > 0)
         time_print(out, (struct value_time){ time.seconds, 0 });
@@ -97,7 +97,7 @@ static void add_time(struct buf *out, struct value_time time)
         buf_add_char(out, '-');
 }
 
-static void begin_section(struct printer *printer, const char *id, const char *title)
+static void begin_page_section(struct printer *printer, const char *id, const char *title)
 {
     buf_printf(printer->out, "<section id=\"%s\"><h2>%s</h2>\n", id, title);
 }
@@ -107,14 +107,15 @@ static void end_section(struct printer *printer)
     buf_add_text(printer->out, "</section>\n");
 }
 
-static size_t place_of(const struct printer *printer, const struct report_machine *machine)
+static size_t find_machine_place(const struct printer *printer,
+                                 const struct report_machine *machine)
 {
     return (size_t)(machine - printer->page->machines);
 }
 
-static void add_link(struct printer *printer, const struct report_machine *machine)
+static void print_page_link(struct printer *printer, const struct report_machine *machine)
 {
-    buf_printf(printer->out, "<a href=\"#m%zu\">", place_of(printer, machine));
+    buf_printf(printer->out, "<a href=\"#m%zu\">", find_machine_place(printer, machine));
     html_add_text(printer->out, machine->name);
     buf_add_text(printer->out, "</a>");
 }
@@ -124,7 +125,7 @@ static void add_links(struct printer *printer, const struct report_machine *cons
 {
     for (size_t i = 0; i < count && i < REPORT_NAMES_MAX; i++) {
         buf_add_text(printer->out, i > 0 ? ", " : "");
-        add_link(printer, machines[i]);
+        print_page_link(printer, machines[i]);
     }
     if (count > REPORT_NAMES_MAX)
         buf_printf(printer->out, " and %zu more", count - REPORT_NAMES_MAX);
@@ -147,7 +148,7 @@ static void add_card(struct printer *printer, const char *look, const char *word
                report_page_count(printer->page, look), word);
 }
 
-static void add_summary(struct printer *printer)
+static void print_page_summary(struct printer *printer)
 {
     const struct report_page *page = printer->page;
     struct buf *out = printer->out;
@@ -178,7 +179,7 @@ static void add_summary(struct printer *printer)
 static void add_run_cells(struct buf *out, const struct lastrun *run)
 {
     buf_add_text(out, "<td>");
-    add_time(out, run->time);
+    print_page_time(out, run->time);
     buf_add_text(out, "</td><td><code>");
     html_add_text(out, run->function);
     for (size_t i = 0; i < run->refs.n; i++) {
@@ -196,7 +197,7 @@ static void add_machine_row(struct printer *printer, const struct report_machine
     struct buf *out = printer->out;
 
     buf_add_text(out, "<tr><td>");
-    add_link(printer, machine);
+    print_page_link(printer, machine);
     buf_add_text(out, machine->is_online ? "" : " <span class=\"dim\">(down)</span>");
     buf_add_text(out, "</td><td>");
     html_add_text(out, machine->os[0] ? machine->os : "-");
@@ -206,7 +207,7 @@ static void add_machine_row(struct printer *printer, const struct report_machine
     else
         buf_add_text(out, "<td>-</td><td>-</td><td></td><td></td><td></td><td></td>");
     buf_add_text(out, "<td>");
-    add_time(out, machine->run ? machine->run->converged : (struct value_time){ 0 });
+    print_page_time(out, machine->run ? machine->run->converged : (struct value_time){ 0 });
     buf_printf(out, "</td><td class=\"%s\">", machine->drift);
     html_add_text(out, machine->drift_text);
     buf_add_text(out, "</td></tr>\n");
@@ -214,7 +215,7 @@ static void add_machine_row(struct printer *printer, const struct report_machine
 
 static void add_machines(struct printer *printer)
 {
-    begin_section(printer, "machines", "Machines");
+    begin_page_section(printer, "machines", "Machines");
     buf_add_text(printer->out,
                  "<div class=\"scroll\"><table><thead><tr><th>Machine</th><th>OS</th>"
                  "<th>Last run</th><th>Function</th><th class=\"n\">Took</th>"
@@ -247,7 +248,7 @@ static void add_causes(struct printer *printer)
     struct report_causes causes;
 
     report_fold_causes(printer->arena, printer->page->machines, printer->page->count, &causes);
-    begin_section(printer, "failures", "Failures by cause");
+    begin_page_section(printer, "failures", "Failures by cause");
     if (causes.list.n == 0) {
         buf_add_text(printer->out, "<p class=\"dim\">No state failed.</p>\n");
         end_section(printer);
@@ -278,7 +279,7 @@ int64_t report_slow_mean(const struct report_slow *slow)
     return average < (double)slow->longest ? (int64_t)average : slow->longest;
 }
 
-static void add_slow(struct printer *printer, const struct report_slow *slow)
+static void print_slow_states(struct printer *printer, const struct report_slow *slow)
 {
     struct buf *out = printer->out;
 
@@ -289,7 +290,7 @@ static void add_slow(struct printer *printer, const struct report_slow *slow)
     buf_add_text(out, "</td><td class=\"n\">");
     add_duration(out, report_slow_mean(slow));
     buf_printf(out, "</td><td class=\"n\">%zu</td><td>", slow->count);
-    add_link(printer, slow->machine);
+    print_page_link(printer, slow->machine);
     buf_add_text(out, "</td></tr>\n");
 }
 
@@ -298,7 +299,7 @@ static void add_slows(struct printer *printer)
     struct report_slows slows;
 
     report_fold_slow(printer->arena, printer->page->machines, printer->page->count, &slows);
-    begin_section(printer, "slowest", "Slowest states");
+    begin_page_section(printer, "slowest", "Slowest states");
     if (slows.list.n == 0)
         buf_add_text(printer->out, "<p class=\"dim\">No states ran.</p>\n");
     else
@@ -306,7 +307,7 @@ static void add_slows(struct printer *printer)
                                    "<th class=\"n\">Mean</th><th class=\"n\">Machines</th>"
                                    "<th>Longest on</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < slows.list.n && i < REPORT_SLOW_MAX; i++)
-        add_slow(printer, slows.list.p[i]);
+        print_slow_states(printer, slows.list.p[i]);
     buf_add_text(printer->out, slows.list.n > 0 ? "</tbody></table>\n" : "");
     end_section(printer);
 }
@@ -327,8 +328,8 @@ static int compare_levels(const void *a, const void *b)
 }
 
 /* The box of each state; levels of machines may say anything. */
-static const uint32_t *add_boxes(struct arena *arena, const struct report_plan *plan,
-                                 struct drawing *drawing)
+static const uint32_t *add_page_boxes(struct arena *arena, const struct report_plan *plan,
+                                      struct drawing *drawing)
 {
     const struct report_machine *machine = plan->machines.p[0];
     struct ordered_state *order = ARENA_ARRAY(arena, struct ordered_state, machine->states.n);
@@ -375,7 +376,7 @@ static void add_graph(struct printer *printer, const struct report_plan *plan)
         buf_printf(printer->out, "<p class=\"dim\">Too large to draw: the limit is %d states.</p>",
                    REPORT_BOXES_MAX);
     } else {
-        add_arrows(machine, add_boxes(printer->arena, plan, &drawing), &drawing);
+        add_arrows(machine, add_page_boxes(printer->arena, plan, &drawing), &drawing);
         buf_add_text(printer->out, "<div class=\"scroll\">");
         drawing_print_figure(&drawing, printer->out);
         buf_add_text(printer->out, "</div>");
@@ -390,7 +391,7 @@ static void add_graphs(struct printer *printer)
     report_fold_plans(printer->arena, printer->page->machines, printer->page->count, &plans);
     if (plans.list.n == 0)
         return;
-    begin_section(printer, "graphs", "What depends on what");
+    begin_page_section(printer, "graphs", "What depends on what");
     buf_add_text(printer->out,
                  "<p class=\"dim\">States of one column run at the same time, columns from left to "
                  "right.</p>\n");
@@ -404,7 +405,7 @@ static void add_graphs(struct printer *printer)
 
 /* --- states ------------------------------------------------------------------------- */
 
-static void add_block(struct buf *out, const char *text, const char *look)
+static void print_page_block(struct buf *out, const char *text, const char *look)
 {
     if (!text[0])
         return;
@@ -413,23 +414,23 @@ static void add_block(struct buf *out, const char *text, const char *look)
     buf_add_text(out, "</pre>");
 }
 
-static void add_state(struct printer *printer, const struct report_state *state)
+static void print_page_state(struct printer *printer, const struct report_state *state)
 {
     struct buf *out = printer->out;
 
     buf_printf(out, "<tr><td class=\"n\">%u</td><td><code>", state->level);
     html_add_text(out, state->name);
     buf_add_text(out, "</code>");
-    add_block(out, state->error, "failed");
-    add_block(out, state->reason, "dim");
-    add_block(out, state->diff, "diff");
+    print_page_block(out, state->error, "failed");
+    print_page_block(out, state->reason, "dim");
+    print_page_block(out, state->diff, "diff");
     buf_printf(out, "</td><td class=\"%s\">%s</td><td class=\"n\">", outcome_names[state->outcome],
                outcome_names[state->outcome]);
     add_duration(out, state->duration);
     buf_add_text(out, "</td></tr>\n");
 }
 
-static void add_states(struct printer *printer, const struct report_machine *machine)
+static void print_page_states(struct printer *printer, const struct report_machine *machine)
 {
     size_t hidden = 0;
 
@@ -440,7 +441,7 @@ static void add_states(struct printer *printer, const struct report_machine *mac
         if (printer->brief && state->outcome == OUTCOME_UNCHANGED)
             hidden++;
         else
-            add_state(printer, state);
+            print_page_state(printer, state);
     }
     buf_add_text(printer->out, "</tbody></table>\n");
     if (hidden > 0)
@@ -448,11 +449,11 @@ static void add_states(struct printer *printer, const struct report_machine *mac
                    hidden);
 }
 
-static void add_machine(struct printer *printer, const struct report_machine *machine)
+static void print_page_machine(struct printer *printer, const struct report_machine *machine)
 {
     struct buf *out = printer->out;
 
-    buf_printf(out, "<details id=\"m%zu\"%s><summary>", place_of(printer, machine),
+    buf_printf(out, "<details id=\"m%zu\"%s><summary>", find_machine_place(printer, machine),
                printer->page->count <= REPORT_OPEN_MAX ? " open" : "");
     html_add_text(out, machine->name);
     buf_add_text(out, "</summary>\n");
@@ -460,11 +461,11 @@ static void add_machine(struct printer *printer, const struct report_machine *ma
         buf_add_text(out, "<p class=\"dim\"><code>");
         html_add_text(out, machine->shown->function);
         buf_printf(out, "</code>%s, ", machine->shown->test ? ", a dry run" : "");
-        add_time(out, machine->shown->time);
+        print_page_time(out, machine->shown->time);
         buf_add_text(out, ", <code>");
         html_add_text(out, machine->shown->id);
         buf_add_text(out, "</code></p>\n");
-        add_block(out, machine->shown->error, "failed");
+        print_page_block(out, machine->shown->error, "failed");
     }
     if (machine->note[0]) {
         buf_add_text(out, "<p class=\"dim\">");
@@ -472,7 +473,7 @@ static void add_machine(struct printer *printer, const struct report_machine *ma
         buf_add_text(out, "</p>\n");
     }
     if (machine->states.n > 0)
-        add_states(printer, machine);
+        print_page_states(printer, machine);
     buf_add_text(out, "</details>\n");
 }
 
@@ -481,11 +482,11 @@ static void add_all_states(struct printer *printer)
 {
     size_t i;
 
-    begin_section(printer, "states", "States");
+    begin_page_section(printer, "states", "States");
     for (i = 0; i < printer->page->count; i++) {
         const size_t before = printer->out->n;
 
-        add_machine(printer, &printer->page->machines[i]);
+        print_page_machine(printer, &printer->page->machines[i]);
         if (printer->out->n > REPORT_PAGE_MAX - ROOM_LEFT) {
             buf_cut(printer->out, before);
             break;
@@ -514,7 +515,7 @@ void report_page_print(struct arena *arena, const struct report_page *page, stru
                "</title></head><body>\n<svg width=\"0\" height=\"0\" aria-hidden=\"true\" "
                "style=\"position:absolute\">%s</svg>\n",
                drawing_defs);
-    add_summary(&printer);
+    print_page_summary(&printer);
     add_machines(&printer);
     add_causes(&printer);
     add_slows(&printer);

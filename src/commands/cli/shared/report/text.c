@@ -22,7 +22,7 @@ struct printer {
     bool color, test, revert;
 };
 
-static void print_line(struct printer *printer, struct str line)
+static void print_state_line(struct printer *printer, struct str line)
 {
     const size_t shown = line.n <= LINE_SHOWN_MAX ? line.n : utf8_offset(line, LINE_SHOWN_MAX);
 
@@ -31,7 +31,7 @@ static void print_line(struct printer *printer, struct str line)
         buf_printf(printer->out, "... [%zu more bytes; --format json shows them]", line.n - shown);
 }
 
-static void print_indented(struct printer *printer, struct str text, bool diff)
+static void print_indented_text(struct printer *printer, struct str text, bool diff)
 {
     struct str rest = str_trim_right(text);
 
@@ -44,7 +44,7 @@ static void print_indented(struct printer *printer, struct str text, bool diff)
 
         buf_add_text(printer->out, "    ");
         color_begin(printer->out, color, printer->color);
-        print_line(printer, line);
+        print_state_line(printer, line);
         color_end(printer->out, color, printer->color);
         buf_add_char(printer->out, '\n');
     }
@@ -62,7 +62,7 @@ static void print_head(struct printer *printer, const char *word, enum color col
 }
 
 /* The output of a command. */
-static void print_streams(struct printer *printer, const struct state_result *state)
+static void print_state_streams(struct printer *printer, const struct state_result *state)
 {
     static const char *const streams[] = { "stdout", "stderr" };
     const struct value details = value_map(state->details);
@@ -73,7 +73,7 @@ static void print_streams(struct printer *printer, const struct state_result *st
         if (!value_is(text, VALUE_STR) || str_trim(text->s).n == 0)
             continue;
         buf_printf(printer->out, "    %s:\n", streams[i]);
-        print_indented(printer, str_slice(text->s, 0, DETAIL_SHOWN_MAX), false);
+        print_indented_text(printer, str_slice(text->s, 0, DETAIL_SHOWN_MAX), false);
         if (text->s.n > DETAIL_SHOWN_MAX)
             buf_printf(printer->out, "    [%zu more bytes; --format json shows them]\n",
                        text->s.n - DETAIL_SHOWN_MAX);
@@ -86,13 +86,13 @@ static bool is_short(const struct printer *printer)
     return printer->detail == REPORT_TERSE || printer->detail == REPORT_MIXED;
 }
 
-static void print_failed(struct printer *printer, const struct state_result *state)
+static void print_failed_states(struct printer *printer, const struct state_result *state)
 {
     print_head(printer, "failed", COLOR_RED, state);
     if (printer->detail == REPORT_TERSE)
         return;
     if (state->error)
-        print_indented(printer, str_from(state->error), false);
+        print_indented_text(printer, str_from(state->error), false);
     if (state->at.file) {
         buf_add_text(printer->out, "    at ");
         place_print(state->at, printer->out);
@@ -100,8 +100,8 @@ static void print_failed(struct printer *printer, const struct state_result *sta
     }
     if (state->handler)
         buf_printf(printer->out, "    handled by %s\n", state->handler);
-    print_streams(printer, state);
-    print_indented(printer, state->diff, true);
+    print_state_streams(printer, state);
+    print_indented_text(printer, state->diff, true);
 }
 
 static void print_changed(struct printer *printer, const struct state_result *state)
@@ -115,8 +115,8 @@ static void print_changed(struct printer *printer, const struct state_result *st
         return;
     if (state->cause)
         buf_printf(printer->out, "    because %s\n", state->cause);
-    print_indented(printer, state->diff, true);
-    print_streams(printer, state);
+    print_indented_text(printer, state->diff, true);
+    print_state_streams(printer, state);
 }
 
 static void print_would_change(struct printer *printer, const struct state_result *state)
@@ -131,7 +131,7 @@ static void print_remark(struct printer *printer, const struct state_result *sta
     if (state->diff.n == 0 || state->would_change)
         return;
     print_head(printer, "unchanged", COLOR_NONE, state);
-    print_indented(printer, state->diff, false);
+    print_indented_text(printer, state->diff, false);
 }
 
 static void print_unchanged(struct printer *printer, const struct state_result *state)
@@ -140,7 +140,7 @@ static void print_unchanged(struct printer *printer, const struct state_result *
         return;
     print_head(printer, "unchanged", COLOR_NONE, state);
     if (!is_short(printer))
-        print_indented(printer, state->diff, false);
+        print_indented_text(printer, state->diff, false);
 }
 
 static void print_skipped(struct printer *printer, const struct state_result *state)
@@ -209,7 +209,7 @@ static void print_runs(struct printer *printer, const struct run_result *result)
                    result->run_id, result->reverted.p[n - 1]);
 }
 
-static void print_summary(struct printer *printer, const struct run_result *result)
+static void print_run_summary(struct printer *printer, const struct run_result *result)
 {
     size_t other = result->states.n - result->changed - result->failed - result->skipped -
                    result->would_change;
@@ -237,7 +237,7 @@ void report_text(const struct run_result *result, enum report_detail detail, boo
 {
     struct printer printer = { out, detail, color, result->test, result->revert };
 
-    print_all(&printer, result, OUTCOME_FAILED, print_failed);
+    print_all(&printer, result, OUTCOME_FAILED, print_failed_states);
     print_all(&printer, result, OUTCOME_CHANGED, print_changed);
     print_all(&printer, result, OUTCOME_UNCHANGED, print_would_change);
     print_all(&printer, result, OUTCOME_SKIPPED, print_skipped);
@@ -247,6 +247,6 @@ void report_text(const struct run_result *result, enum report_detail detail, boo
         print_all(&printer, result, OUTCOME_UNCHANGED, print_remark);
     if (out->n > 0)
         buf_add_char(out, '\n');
-    print_summary(&printer, result);
+    print_run_summary(&printer, result);
     print_slowest(&printer, result);
 }

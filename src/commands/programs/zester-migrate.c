@@ -263,7 +263,7 @@ static int migrate_beacons(struct cli *cli, const void *args, struct param_strs 
 
 /* --- trees of states and pillar ----------------------------------------------------- */
 
-struct tree_file {
+struct migrated_file {
     const char *from, *path; /* whole, and relative to its root */
 };
 
@@ -277,7 +277,7 @@ struct tree_walk {
     struct arena *arena;
     struct diags *remarks;
     struct map seen; /* by relative path */
-    VEC(struct tree_file) files;
+    VEC(struct migrated_file) files;
     size_t kept; /* files that end in .sls, without a remark */
 };
 
@@ -293,7 +293,7 @@ static int add_migrated_file(struct tree_walk *walk, const char *from, const cha
         return err_set(err, ERR_LIMIT, "more than %d files", TREE_FILES_MAX);
     if (!salt_tree_takes(path, from, walk->remarks))
         return 0;
-    VEC_PUSH_IN(walk->arena, &walk->files, (struct tree_file){ from, path });
+    VEC_PUSH_IN(walk->arena, &walk->files, (struct migrated_file){ from, path });
     if (!str_ends(str_from(path), STR(".sls")))
         return 0;
     if (fs_read(walk->arena, from, FILE_LIMIT, &text, err) < 0)

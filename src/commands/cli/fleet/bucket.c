@@ -6,7 +6,7 @@
 #include "fleet/nats/error.h"
 #include "core/sys/clock.h"
 
-struct reading {
+struct bucket_read {
     struct arena *arena;
     fleet_bucket_fn *fn;
     void *self;
@@ -18,26 +18,26 @@ struct reading {
 
 static void on_bucket_entry(void *self, const struct nats_kv_entry *entry)
 {
-    struct reading *reading = self;
+    struct bucket_read *reading = self;
 
     reading->fn(reading->self, entry);
 }
 
 static void on_bucket_end(void *self)
 {
-    ((struct reading *)self)->is_done = true;
+    ((struct bucket_read *)self)->is_done = true;
 }
 
 static void on_bucket_failed(void *self, const struct nats_error *error)
 {
-    struct reading *reading = self;
+    struct bucket_read *reading = self;
 
     reading->is_done = reading->has_failed = true;
     reading->error = *error;
 }
 
 /* By a master, which names the stream and the reason. */
-static bool is_refusal(const struct reading *reading)
+static bool is_refusal(const struct bucket_read *reading)
 {
     return reading->has_failed && reading->error.fault == NATS_FAULT_REFUSED &&
            reading->error.code == 0;
@@ -47,7 +47,7 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
                       fleet_bucket_fn *fn, void *self, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
-    struct reading reading = { .fn = fn, .self = self };
+    struct bucket_read reading = { .fn = fn, .self = self };
     struct nats_kv_watch *watch =
         nats_kv_watch_new(&kv,
                           &(struct nats_kv_watch_options){ .pattern = pattern,
@@ -75,13 +75,13 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
 
 static void on_get(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct reading *reading = self;
+    struct bucket_read *reading = self;
 
     if (error)
         on_bucket_failed(self, error);
     else
-        *reading = (struct reading){ .value = arena_str(reading->arena, entry->value),
-                                     .revision = entry->revision };
+        *reading = (struct bucket_read){ .value = arena_str(reading->arena, entry->value),
+                                         .revision = entry->revision };
     reading->is_done = true;
 }
 
@@ -91,7 +91,7 @@ int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char 
     const struct nats_kv kv = { .js = fleet->js,
                                 .bucket = store_bucket_name(bucket),
                                 .indirect = true };
-    struct reading reading = { .arena = fleet->arena };
+    struct bucket_read reading = { .arena = fleet->arena };
 
     if (nats_kv_get(&kv, key, on_get, &reading, err) < 0)
         return -1;
@@ -122,7 +122,7 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
 /* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
 static void on_bucket_written(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct reading *reading = self;
+    struct bucket_read *reading = self;
 
     (void)revision;
     if (error)
@@ -131,7 +131,7 @@ static void on_bucket_written(void *self, const struct nats_error *error, uint64
 }
 
 /* Each write has its own timeout. */
-static int wait_written(struct fleet *fleet, const struct reading *reading, struct err *err)
+static int wait_written(struct fleet *fleet, const struct bucket_read *reading, struct err *err)
 {
     while (!reading->is_done)
         (void)fleet_wait(fleet, &reading->is_done, FLEET_BUCKET_NS, err);
@@ -147,7 +147,7 @@ int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *
                      struct str value, int64_t timeout, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
-    struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
+    struct bucket_read *writing = ARENA_NEW(fleet->arena, struct bucket_read);
 
     if (require_writer(fleet, err) < 0 ||
         nats_kv_put(&kv, key, value, on_bucket_written, writing, err) < 0 ||
@@ -160,7 +160,7 @@ int fleet_bucket_replace(struct fleet *fleet, enum store_bucket bucket, const ch
                          struct str value, uint64_t revision, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
-    struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
+    struct bucket_read *writing = ARENA_NEW(fleet->arena, struct bucket_read);
     int result;
 
     if (require_writer(fleet, err) < 0)
@@ -174,7 +174,7 @@ int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char
                        struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
-    struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
+    struct bucket_read *writing = ARENA_NEW(fleet->arena, struct bucket_read);
 
     if (require_writer(fleet, err) < 0 ||
         nats_kv_purge(&kv, key, 0, on_bucket_written, writing, err) < 0)

@@ -51,7 +51,7 @@ static int parse_job_target(struct arena *arena, const char *expr, bool with_mas
 }
 
 /* Facts are read one by one if there is no master. */
-struct scan {
+struct target_search {
     struct arena *arena;
     const struct target *target;
     VEC(const char *) found;
@@ -59,7 +59,7 @@ struct scan {
 
 static void match_facts(void *self, const struct nats_kv_entry *entry)
 {
-    struct scan *scan = self;
+    struct target_search *scan = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value facts;
     bool matches = false;
@@ -82,7 +82,7 @@ static int compare_job_texts(const void *a, const void *b)
 static int scan_facts(struct fleet *fleet, const struct target *target,
                       struct param_strs *ret_peels, struct err *err)
 {
-    struct scan scan = { .arena = fleet->arena, .target = target };
+    struct target_search scan = { .arena = fleet->arena, .target = target };
 
     if (fleet_bucket_each(fleet, STORE_FACTS, NULL, match_facts, &scan, err) < 0)
         return -1;

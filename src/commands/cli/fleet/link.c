@@ -192,7 +192,7 @@ int fleet_find(struct arena *arena, const struct fleet_options *options, struct 
 
 /* --- connecting --------------------------------------------------------------------- */
 
-struct connection {
+struct fleet_connection {
     struct fleet fleet; /* first: what callers see */
     struct link *link;
     struct nats_creds creds; /* sign requests */
@@ -204,15 +204,15 @@ struct connection {
     struct err err; /* why it is over */
 };
 
-static struct connection *connection_of(struct fleet *fleet)
+static struct fleet_connection *connection_of(struct fleet *fleet)
 {
-    return container_of(fleet, struct connection, fleet);
+    return container_of(fleet, struct fleet_connection, fleet);
 }
 
 /* After the first connection, the client reconnects as long as the command waits. */
 static void on_link_event(struct nats_listener *listener, const struct nats_event *event)
 {
-    struct connection *connection = container_of(listener, struct connection, listener);
+    struct fleet_connection *connection = container_of(listener, struct fleet_connection, listener);
 
     if (event->kind == NATS_EVENT_CONNECTED)
         connection->was_connected = true;
@@ -227,19 +227,19 @@ static void on_link_event(struct nats_listener *listener, const struct nats_even
 
 static void on_link_late(struct timer *timer)
 {
-    container_of(timer, struct connection, timer)->is_late = true;
+    container_of(timer, struct fleet_connection, timer)->is_late = true;
 }
 
 /* At the end of each turn. */
 static void on_link_step(void *self)
 {
-    const struct connection *connection = self;
+    const struct fleet_connection *connection = self;
 
     if (connection->done && (*connection->done || connection->is_over || connection->is_late))
         loop_stop(connection->fleet.loop);
 }
 
-static int wait_until_done(struct connection *connection, const bool *done, int64_t timeout)
+static int wait_until_done(struct fleet_connection *connection, const bool *done, int64_t timeout)
 {
     struct timers *timers = loop_timers(connection->fleet.loop);
 
@@ -261,7 +261,7 @@ static unsigned count_urls(const char *urls)
     return count;
 }
 
-static int start_client(struct connection *connection, const struct fleet_target *target,
+static int start_client(struct fleet_connection *connection, const struct fleet_target *target,
                         struct err *err)
 {
     struct fleet *fleet = &connection->fleet;
@@ -298,7 +298,7 @@ static int start_client(struct connection *connection, const struct fleet_target
     return 0;
 }
 
-static int open_connection(struct connection *connection, const struct fleet_target *target,
+static int open_connection(struct fleet_connection *connection, const struct fleet_target *target,
                            struct err *err)
 {
     if (start_client(connection, target, err) < 0 ||
@@ -315,7 +315,7 @@ static int open_connection(struct connection *connection, const struct fleet_tar
 int fleet_connect(struct arena *arena, const struct fleet_target *target, struct fleet **ret_fleet,
                   struct err *err)
 {
-    struct connection *connection = mem_zalloc(sizeof(*connection));
+    struct fleet_connection *connection = mem_zalloc(sizeof(*connection));
 
     connection->fleet.arena = arena;
     if (open_connection(connection, target, err) < 0) {
@@ -357,7 +357,7 @@ int fleet_attach(struct cli *cli, const void *options)
 
 void fleet_close(struct fleet *fleet)
 {
-    struct connection *connection;
+    struct fleet_connection *connection;
 
     if (!fleet)
         return;
@@ -391,7 +391,7 @@ bool fleet_is_over(struct fleet *fleet)
 
 /* --- requests ----------------------------------------------------------------------- */
 
-struct request {
+struct pending_request {
     struct arena *arena;
     bool is_done;
     struct str reply;
@@ -402,7 +402,7 @@ struct request {
 
 static void on_request_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
-    struct request *request = self;
+    struct pending_request *request = self;
     struct str reason;
 
     request->is_done = true;
@@ -417,7 +417,7 @@ static void on_request_reply(void *self, const struct nats_error *error, const s
 
 int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err)
 {
-    const struct connection *connection = connection_of(fleet);
+    const struct fleet_connection *connection = connection_of(fleet);
     const struct request_signature_signer signer = { .key = &connection->creds.key,
                                                      .jwt = connection->creds.jwt };
 
@@ -437,7 +437,7 @@ static struct str find_operator_subject(const struct fleet *fleet, struct str su
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
                   struct str *ret_reply, struct err *err)
 {
-    struct request request = { .arena = fleet->arena };
+    struct pending_request request = { .arena = fleet->arena };
     struct nats_pub sent = *pub;
 
     sent.subject = find_operator_subject(fleet, pub->subject);

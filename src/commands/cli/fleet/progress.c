@@ -36,7 +36,7 @@
 /* In the order in which lines are shown. */
 enum rank { RANK_FAILED, RANK_RUNNING, RANK_QUEUED, RANK_SILENT, RANK_DONE };
 
-struct line {
+struct progress_line {
     enum rank rank;
     const struct fleet_answer *answer;
     const struct fleet_progress_row *row;
@@ -55,7 +55,7 @@ static enum rank find_progress_rank(const struct fleet_answer *answer,
 /* Less done is slower. */
 static int compare_progress_lines(const void *a, const void *b)
 {
-    const struct line *left = a, *right = b;
+    const struct progress_line *left = a, *right = b;
     const uint64_t less = (uint64_t)left->row->done * right->row->total,
                    more = (uint64_t)right->row->done * left->row->total;
 
@@ -123,7 +123,7 @@ static void print_progress_state(struct fleet_progress *progress, const char *pe
     print_progress_line(progress, peel, buf_text(&text));
 }
 
-static const char *cell_of(struct arena *arena, const struct line *line)
+static const char *cell_of(struct arena *arena, const struct progress_line *line)
 {
     const struct fleet_progress_row *row = line->row;
 
@@ -136,15 +136,16 @@ static const char *cell_of(struct arena *arena, const struct line *line)
     return line->rank == RANK_QUEUED ? "queued" : "no answer yet";
 }
 
-static struct line *sort_lines(const struct fleet_progress *progress, struct arena *arena,
-                               size_t counts[RANK_DONE + 1])
+static struct progress_line *sort_lines(const struct fleet_progress *progress, struct arena *arena,
+                                        size_t counts[RANK_DONE + 1])
 {
     const struct fleet_answers *answers = progress->answers;
-    struct line *lines = ARENA_ARRAY(arena, struct line, answers->count);
+    struct progress_line *lines = ARENA_ARRAY(arena, struct progress_line, answers->count);
 
     for (size_t i = 0; i < answers->count; i++) {
-        lines[i] = (struct line){ find_progress_rank(&answers->list[i], &progress->rows[i]),
-                                  &answers->list[i], &progress->rows[i] };
+        lines[i] =
+            (struct progress_line){ find_progress_rank(&answers->list[i], &progress->rows[i]),
+                                    &answers->list[i], &progress->rows[i] };
         counts[lines[i].rank]++;
     }
     if (answers->count > 1)
@@ -182,7 +183,7 @@ void fleet_progress_draw(const struct fleet_progress *progress, int64_t elapsed,
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     size_t counts[RANK_DONE + 1] = { 0 }, shown = 0, room;
-    const struct line *lines = sort_lines(progress, &arena, counts);
+    const struct progress_line *lines = sort_lines(progress, &arena, counts);
     const size_t wanted = progress->answers->count - counts[RANK_DONE];
     const char **cells;
 

@@ -14,15 +14,15 @@
 #include "fleet/wire/job.h"
 #include "fleet/wire/peel_id.h"
 
-struct state_job {
+struct listed_job {
     struct value_time created;
     char jid[JOB_ID_MAX + 1];
     const char *function; /* of the table of verbs */
 };
 
 /* The newest jobs that ran states. */
-struct state_jobs {
-    struct state_job list[FLEET_RUNS_JOBS];
+struct listed_jobs {
+    struct listed_job list[FLEET_RUNS_JOBS];
     size_t count;
 };
 
@@ -50,7 +50,7 @@ static const char *find_run_function(const char *name)
 }
 
 /* Sorted, newest first; the oldest falls off the end. */
-static void insert_job(struct state_jobs *jobs, const struct state_job *job)
+static void insert_job(struct listed_jobs *jobs, const struct listed_job *job)
 {
     size_t at = 0;
 
@@ -67,7 +67,7 @@ static void insert_job(struct state_jobs *jobs, const struct state_job *job)
 static void add_run_job(void *self, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
-    struct state_job found = { 0 };
+    struct listed_job found = { 0 };
     struct job job;
     struct err err;
 
@@ -241,16 +241,16 @@ static int read_one_by_one(struct search *search, const char *jid, struct err *e
 static int search_jobs(struct search *search, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
-    struct state_jobs *jobs;
+    struct listed_jobs *jobs;
     size_t wanted = count_wanted(search);
 
     if (wanted == 0)
         return 0;
-    jobs = ARENA_NEW(&scratch, struct state_jobs);
+    jobs = ARENA_NEW(&scratch, struct listed_jobs);
     if (fleet_bucket_each(search->fleet, STORE_JOBS, "*", add_run_job, jobs, err) < 0)
         return -1;
     for (size_t i = 0; i < jobs->count && wanted > 0; i++) {
-        const struct state_job *job = &jobs->list[i];
+        const struct listed_job *job = &jobs->list[i];
         int result;
 
         search->function = job->function;

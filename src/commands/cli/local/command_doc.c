@@ -43,7 +43,7 @@ static void add_kind(struct buf *out, function_tables all, bool call, const char
     buf_add_char(out, '\n');
 }
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN };
+enum doc_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN };
 
 struct doc_args {
     int format;

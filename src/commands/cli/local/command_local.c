@@ -210,19 +210,19 @@ static int run_state_revert(struct local *local)
 /* --- dispatch ---------------------------------------------------------------------------- */
 
 /* What the words and pairs after a function are. */
-enum reading {
+enum word_use {
     READ_WORDS, /* words, and no pairs */
     READ_WISH,  /* references, and their options */
     READ_LATER, /* read by the function itself */
 };
 
-struct function {
+struct local_function {
     int (*run)(struct local *local);
-    enum reading reading;
+    enum word_use use;
 };
 
 /* clang-format off */
-static const struct function functions[] = {
+static const struct local_function functions[] = {
     [VERB_APPLY]          = { run_state_apply,          READ_WISH },
     [VERB_HIGHSTATE]      = { run_state_highstate,      READ_WISH },
     [VERB_SLS_ID]         = { run_state_sls_id,         READ_LATER },
@@ -247,7 +247,7 @@ _Static_assert(ARRAY_LEN(functions) == VERB_KINDS, "every verb has a row");
 
 /* Beside the verbs: what the last run came to, as a page. */
 #define REPORT "report"
-static const struct function report = { local_report, READ_WORDS };
+static const struct local_function report = { local_report, READ_WORDS };
 
 static void add_local_words(struct buf *out)
 {
@@ -257,7 +257,7 @@ static void add_local_words(struct buf *out)
     module_add_names(out);
 }
 
-static const struct function *find_local_function(const char *name)
+static const struct local_function *find_local_function(const char *name)
 {
     const struct verb *verb = verb_find(name);
 
@@ -302,16 +302,16 @@ static int unknown_function(struct local *local)
     return local_refuse(local);
 }
 
-static int call_own(struct local *local, const struct function *function)
+static int call_own(struct local *local, const struct local_function *function)
 {
-    if ((function->reading == READ_WISH && local_read_wish(local) < 0) ||
-        (function->reading == READ_WORDS && local_refuse_pairs(local) < 0))
+    if ((function->use == READ_WISH && local_read_wish(local) < 0) ||
+        (function->use == READ_WORDS && local_refuse_pairs(local) < 0))
         return local_refuse(local);
     return function->run(local);
 }
 
 /* Does the function apply states, so that --plan works with it? */
-static bool applies_states(const struct function *function, const struct module *module)
+static bool applies_states(const struct local_function *function, const struct module *module)
 {
     if (!function)
         return module && module->apply;
@@ -337,7 +337,7 @@ static int open_local_session(struct local *local, enum session_need need)
 
 static int dispatch_function(struct local *local, struct param_strs operands)
 {
-    const struct function *function = find_local_function(local->function);
+    const struct local_function *function = find_local_function(local->function);
     const struct verb *verb = verb_find(local->function);
     const struct module *module = module_find(str_from(local->function));
     enum session_need need = verb && verb_needs_tree(verb) ? SESSION_TREE : SESSION_NOTHING;

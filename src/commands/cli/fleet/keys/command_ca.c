@@ -117,7 +117,7 @@ static int run_print(struct cli *cli, const void *args, struct param_strs operan
 
 /* --- issue ----------------------------------------------------------------------- */
 
-struct output {
+struct leaf_file {
     const char *name;
     struct str text;
     mode_t mode;
@@ -136,7 +136,7 @@ static const struct {
 static int write_ca_leaf(struct cli *cli, const char *out, size_t server, const struct ca *ca,
                          const struct ca_leaf *leaf, struct err *err)
 {
-    const struct output outputs[] = {
+    const struct leaf_file outputs[] = {
         { servers[server].key, leaf->key_pem, KEY_MODE },
         { servers[server].root, ca->root_pem, CERT_MODE },
         { servers[server].certificate, leaf->chain_pem, CERT_MODE },

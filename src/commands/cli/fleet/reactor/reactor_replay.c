@@ -34,7 +34,7 @@ struct stored_event {
 };
 
 /* What was read and counted. */
-struct session {
+struct replay_session {
     struct arena *arena;
     struct fleet *fleet;
     const struct reactor_replay_options *options;
@@ -54,7 +54,7 @@ struct session {
 static void on_stored_event(void *self, const struct nats_msg *msg,
                             const struct nats_delivery *delivery)
 {
-    struct session *session = self;
+    struct replay_session *session = self;
     const struct stored_event event = {
         .subject = arena_str(session->arena, msg->subject),
         .payload = arena_str(session->arena, msg->payload.p ? msg->payload : STR("")),
@@ -70,12 +70,12 @@ static void on_stored_event(void *self, const struct nats_msg *msg,
 
 static void on_events_end(void *self)
 {
-    ((struct session *)self)->is_done = true;
+    ((struct replay_session *)self)->is_done = true;
 }
 
 static void on_events_failed(void *self, const struct nats_error *error)
 {
-    struct session *session = self;
+    struct replay_session *session = self;
 
     session->is_done = session->has_failed = true;
     session->error = *error;
@@ -87,7 +87,7 @@ static const char *print_start_time(struct arena *arena, int64_t wall)
                      (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) });
 }
 
-static int read_stored_events(struct session *session, struct err *err)
+static int read_stored_events(struct replay_session *session, struct err *err)
 {
     const int64_t now = clock_wall(), since = session->options->since;
     const struct nats_ordered_options options = {
@@ -121,7 +121,8 @@ static void put_entry(void *self, const struct nats_kv_entry *entry)
     published_put(self, entry->key, entry->value.p ? entry->value : STR(""));
 }
 
-static int load_published_rules(struct session *session, struct diags *diags, struct err *err)
+static int load_published_rules(struct replay_session *session, struct diags *diags,
+                                struct err *err)
 {
     struct diags lints = DIAGS_INIT(session->arena);
     struct published published = { 0 };
@@ -139,7 +140,7 @@ static int load_published_rules(struct session *session, struct diags *diags, st
 }
 
 /* Mistakes of a folder are in `diags`. */
-static int load_replay_rules(struct session *session, struct diags *diags, struct err *err)
+static int load_replay_rules(struct replay_session *session, struct diags *diags, struct err *err)
 {
     struct diags lints = DIAGS_INIT(session->arena);
     struct rule_files files;
@@ -154,7 +155,7 @@ static int load_replay_rules(struct session *session, struct diags *diags, struc
 
 /* --- what is known of an event ---------------------------------------------------------- */
 
-static int find_origin_facts(struct session *session, const struct event_source *source,
+static int find_origin_facts(struct replay_session *session, const struct event_source *source,
                              const struct value **ret_facts, struct err *err)
 {
     struct value *facts;
@@ -179,7 +180,7 @@ static int find_origin_facts(struct session *session, const struct event_source 
     return 0;
 }
 
-static int find_outcome(struct session *session, const char *id, struct outcome *outcome,
+static int find_outcome(struct replay_session *session, const char *id, struct outcome *outcome,
                         const struct outcome **ret, struct err *err)
 {
     char key[OUTCOME_KEY_SIZE];
@@ -254,7 +255,7 @@ static bool has_mistake(const struct replay *replay)
     return false;
 }
 
-static void add_replay_row(struct session *session, const struct stored_event *stored,
+static void add_replay_row(struct replay_session *session, const struct stored_event *stored,
                            const struct event_gate_event *event, const struct replay *replay,
                            const struct outcome *recorded)
 {
@@ -278,7 +279,8 @@ static void add_replay_row(struct session *session, const struct stored_event *s
 }
 
 /* Without the event gates that depend on the moment. */
-static enum event_gate_drop pass_gates(struct session *session, const struct stored_event *stored,
+static enum event_gate_drop pass_gates(struct replay_session *session,
+                                       const struct stored_event *stored,
                                        struct event_gate_event *ret_event)
 {
     const struct event_gate_delivery delivery = { .subject = stored->subject,
@@ -293,7 +295,7 @@ static enum event_gate_drop pass_gates(struct session *session, const struct sto
     return drop;
 }
 
-static int replay_stored(struct session *session, const struct stored_event *stored,
+static int replay_stored(struct replay_session *session, const struct stored_event *stored,
                          struct err *err)
 {
     const struct tester tester = {
@@ -345,7 +347,7 @@ static void print_rule_list(const char *label, const struct value *rules)
     }
 }
 
-static void print_replay_text(const struct session *session)
+static void print_replay_text(const struct replay_session *session)
 {
     for (size_t i = 0; i < session->rows->count; i++) {
         const struct value *row = &session->rows->items[i];
@@ -367,7 +369,7 @@ static void print_replay_text(const struct session *session)
                session->failed);
 }
 
-static struct value describe_all(const struct session *session)
+static struct value describe_all(const struct replay_session *session)
 {
     const struct {
         const char *name;
@@ -397,7 +399,7 @@ static int64_t read_replay_clock(void *user)
     return clock_now();
 }
 
-static int replay_all(struct session *session, struct diags *diags, struct err *err)
+static int replay_all(struct replay_session *session, struct diags *diags, struct err *err)
 {
     const struct reaction_options options = { .now = read_replay_clock };
 
@@ -413,7 +415,9 @@ static int replay_all(struct session *session, struct diags *diags, struct err *
 
 int reactor_replay(struct cli *cli, const struct reactor_replay_options *options)
 {
-    struct session session = { .arena = cli->arena, .fleet = cli->fleet, .options = options };
+    struct replay_session session = { .arena = cli->arena,
+                                      .fleet = cli->fleet,
+                                      .options = options };
     struct diags diags = DIAGS_INIT(cli->arena);
     struct value result;
     struct err err;

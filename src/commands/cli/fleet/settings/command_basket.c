@@ -106,7 +106,7 @@ static int run_get(struct cli *cli, const void *args, struct param_strs operands
 
 /* --- list ----------------------------------------------------------------------------- */
 
-struct names {
+struct basket_names {
     struct arena *arena;
     size_t prefix;
     VEC(const char *) list;
@@ -114,7 +114,7 @@ struct names {
 
 static void add_basket_name(void *self, const struct nats_kv_entry *entry)
 {
-    struct names *names = self;
+    struct basket_names *names = self;
 
     VEC_PUSH_IN(names->arena, &names->list,
                 arena_str(names->arena, str_from_offset(entry->key, names->prefix)).p);
@@ -125,8 +125,8 @@ static int compare_basket_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int print_basket_names(struct cli *cli, enum fleet_format format, const struct names *names,
-                              const char *peel)
+static int print_basket_names(struct cli *cli, enum fleet_format format,
+                              const struct basket_names *names, const char *peel)
 {
     struct value_list *list = value_list_new(cli->arena, names->list.n);
     const struct value all = value_list(list);
@@ -147,7 +147,7 @@ static int print_basket_names(struct cli *cli, enum fleet_format format, const s
 static int run_basket_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct basket_args *want = args;
-    struct names names = { .arena = cli->arena };
+    struct basket_names names = { .arena = cli->arena };
     char id[PEEL_ID_SIZE];
     struct err err;
 

@@ -37,7 +37,7 @@
 /* What the shell of a service may not have: tools of the administrator. */
 #define MORE_PATH "/usr/local/sbin:/usr/sbin:/sbin"
 
-struct node {
+struct ssh_node {
     struct arena arena;
     struct ssh_channel channel;
     struct ssh_store store;
@@ -58,7 +58,7 @@ static int report_node_error(const char *text)
 /* --- streams -------------------------------------------------------------------------- */
 
 /* Nothing that a module or a library prints may get between messages. */
-static int take_streams(struct node *node, struct err *err)
+static int take_streams(struct ssh_node *node, struct err *err)
 {
     const int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -75,7 +75,7 @@ static int take_streams(struct node *node, struct err *err)
 /* Nothing more is expected: an end, or a byte, means stop. */
 static void *watch_input(void *arg)
 {
-    struct node *node = arg;
+    struct ssh_node *node = arg;
     struct pollfd in = { .fd = node->channel.in, .events = POLLIN };
 
     while (poll(&in, 1, -1) < 0 && errno == EINTR)
@@ -84,7 +84,7 @@ static void *watch_input(void *arg)
     return NULL;
 }
 
-static int start_watch(struct node *node, struct err *err)
+static int start_watch(struct ssh_node *node, struct err *err)
 {
     pthread_t thread;
     const int failed = pthread_create(&thread, NULL, watch_input, node);
@@ -97,7 +97,7 @@ static int start_watch(struct node *node, struct err *err)
 
 /* --- the request ------------------------------------------------------------------------ */
 
-static int say_hello(struct node *node, struct err *err)
+static int say_hello(struct ssh_node *node, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(SSH_HELLO_MAX);
     struct diags diags = DIAGS_INIT(&node->arena);
@@ -112,7 +112,7 @@ static int say_hello(struct node *node, struct err *err)
     return ssh_channel_send(&node->channel, SSH_HELLO, buf_view(&bytes), err);
 }
 
-static int take_request(struct node *node, struct err *err)
+static int take_request(struct ssh_node *node, struct err *err)
 {
     struct str payload;
 
@@ -124,7 +124,7 @@ static int take_request(struct node *node, struct err *err)
 }
 
 /* Files with the same content are one file. */
-static void choose_tree_files(struct node *node, struct buf *want)
+static void choose_tree_files(struct ssh_node *node, struct buf *want)
 {
     struct map asked = MAP_INIT_IN(&node->arena);
 
@@ -138,7 +138,7 @@ static void choose_tree_files(struct node *node, struct buf *want)
     }
 }
 
-static int take_files(struct node *node, struct err *err)
+static int take_files(struct ssh_node *node, struct err *err)
 {
     AUTO_BUF struct buf want = BUF_INIT(SSH_FILES_MAX);
 
@@ -155,12 +155,12 @@ static int take_files(struct node *node, struct err *err)
 
 /* --- the run ---------------------------------------------------------------------------- */
 
-static void fail_run(struct node *node, const char *why)
+static void fail_run(struct ssh_node *node, const char *why)
 {
     node->answer = (struct perform_answer){ .error = arena_strdup(&node->arena, why) };
 }
 
-static void report_node_diags(struct node *node, const struct diags *diags)
+static void report_node_diags(struct ssh_node *node, const struct diags *diags)
 {
     AUTO_BUF struct buf text = BUF_INIT(ERROR_MAX);
 
@@ -168,7 +168,7 @@ static void report_node_diags(struct node *node, const struct diags *diags)
     fail_run(node, arena_str(&node->arena, str_trim_right(buf_view(&text))).p);
 }
 
-static const char *describe_expiry(struct node *node)
+static const char *describe_expiry(struct ssh_node *node)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -178,7 +178,7 @@ static const char *describe_expiry(struct node *node)
 }
 
 /* The message is made while the session lives, which has the values. */
-static void make_node_message(struct node *node)
+static void make_node_message(struct ssh_node *node)
 {
     const struct reply_head head = { node->request.peel, &node->request.request, SSH_ANSWER_MAX };
 
@@ -189,7 +189,7 @@ static void make_node_message(struct node *node)
     node->message = reply_response(&node->arena, &head, &node->answer);
 }
 
-static enum session_need find_need(const struct node *node, const char *function)
+static enum session_need find_need(const struct ssh_node *node, const char *function)
 {
     const enum perform_class class = perform_class(function);
 
@@ -198,7 +198,7 @@ static enum session_need find_need(const struct node *node, const char *function
     return class == PERFORM_STATES || class == PERFORM_SHOW ? SESSION_TREE : SESSION_NOTHING;
 }
 
-static void run_session(struct node *node, const struct perform_request *request,
+static void run_session(struct ssh_node *node, const struct perform_request *request,
                         const struct session_options *options)
 {
     struct diags diags = DIAGS_INIT(&node->arena);
@@ -212,7 +212,7 @@ static void run_session(struct node *node, const struct perform_request *request
     session_done(&session);
 }
 
-static void run_request(struct node *node)
+static void run_request(struct ssh_node *node)
 {
     const struct exec_request *asked = &node->request.request;
     struct value facts =
@@ -241,7 +241,7 @@ static void run_request(struct node *node)
 }
 
 /* A tree that is not there is the mistake of functions that need it. */
-static int lay_tree(struct node *node, struct err *err)
+static int lay_tree(struct ssh_node *node, struct err *err)
 {
     if (!node->request.has_tree)
         return 0;
@@ -257,7 +257,7 @@ static void remove_node_folder(void)
 }
 
 /* Nothing of this run is left when the answer goes out. */
-static int serve_request(struct node *node, struct err *err)
+static int serve_request(struct ssh_node *node, struct err *err)
 {
     if (say_hello(node, err) < 0 || take_request(node, err) < 0 || take_files(node, err) < 0 ||
         lay_tree(node, err) < 0 || start_watch(node, err) < 0)
@@ -282,7 +282,7 @@ static void extend_path(struct arena *arena)
 
 int ssh_node_main(void)
 {
-    struct node node = { .arena = ARENA_INIT };
+    struct ssh_node node = { .arena = ARENA_INIT };
     struct err err;
 
     inherited_reset(INHERITED_COMMAND);

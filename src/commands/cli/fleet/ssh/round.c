@@ -17,7 +17,7 @@
 #define PROGRAM "zester"
 
 /* One machine, in a worker. */
-struct visit {
+struct machine_call {
     const struct ssh_round *round;
     const struct ssh_machine *machine;
     const struct ssh_program *program;
@@ -25,18 +25,18 @@ struct visit {
     struct ssh_outcome outcome;
 };
 
-static void make_visit(void *arg)
+static void run_machine_call(void *arg)
 {
-    struct visit *visit = arg;
-    const struct ssh_question *question = visit->round->question;
+    struct machine_call *call = arg;
+    const struct ssh_question *question = call->round->question;
 
     if (cancel_is_raised(question->cancel))
-        visit->outcome =
+        call->outcome =
             (struct ssh_outcome){ .end = SSH_CALL_FAILED, .why = "canceled before it was asked" };
-    else if (visit->round->clean)
-        ssh_call_clean(&visit->arena, question, visit->machine, &visit->outcome);
+    else if (call->round->clean)
+        ssh_call_clean(&call->arena, question, call->machine, &call->outcome);
     else
-        ssh_call_make(&visit->arena, question, visit->machine, visit->program, &visit->outcome);
+        ssh_call_make(&call->arena, question, call->machine, call->program, &call->outcome);
 }
 
 /* --- programs ------------------------------------------------------------------------------ */
@@ -65,14 +65,14 @@ static const struct ssh_program *find_sent_program(struct arena *arena, struct m
     return program;
 }
 
-static int find_sent_programs(struct arena *arena, struct visit *visits, size_t count,
+static int find_sent_programs(struct arena *arena, struct machine_call *calls, size_t count,
                               struct err *err)
 {
     struct map known = MAP_INIT_IN(arena);
 
     for (size_t i = 0; i < count; i++) {
-        visits[i].program = find_sent_program(arena, &known, visits[i].machine, err);
-        if (!visits[i].program)
+        calls[i].program = find_sent_program(arena, &known, calls[i].machine, err);
+        if (!calls[i].program)
             return -1;
     }
     return 0;
@@ -81,15 +81,16 @@ static int find_sent_programs(struct arena *arena, struct visit *visits, size_t 
 /* --- answers ------------------------------------------------------------------------------- */
 
 /* An answer in the words of the machine's own: it failed, or it is clean. */
-static void set_own(struct arena *arena, const struct visit *visit, struct fleet_answers *answers)
+static void set_own(struct arena *arena, const struct machine_call *call,
+                    struct fleet_answers *answers)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const bool success = visit->outcome.end == SSH_CALL_CLEANED;
+    const bool success = call->outcome.end == SSH_CALL_CLEANED;
     struct exec_response response = { .v = EXEC_PROTOCOL,
-                                      .peel_id = visit->machine->id,
+                                      .peel_id = call->machine->id,
                                       .jid = "",
                                       .success = success,
-                                      .error = visit->outcome.why };
+                                      .error = call->outcome.why };
     struct exec_result removed = { .name = "clean",
                                    .changed = true,
                                    .diff = "",
@@ -104,30 +105,30 @@ static void set_own(struct arena *arena, const struct visit *visit, struct fleet
         VEC_PUSH_IN(arena, &response.results.list, removed);
     (void)record_encode(&bytes, &exec_response_type, &response, &err); /* without a limit */
     view = buf_view(&bytes);
-    fleet_answers_set(answers, visit->machine->id, &view, "");
+    fleet_answers_set(answers, call->machine->id, &view, "");
 }
 
-static void set_machine_answer(struct arena *arena, const struct visit *visit,
+static void set_machine_answer(struct arena *arena, const struct machine_call *call,
                                struct fleet_answers *answers)
 {
-    const struct ssh_outcome *outcome = &visit->outcome;
+    const struct ssh_outcome *outcome = &call->outcome;
 
     switch (outcome->end) {
     case SSH_CALL_ANSWERED:
-        fleet_answers_set(answers, visit->machine->id, &outcome->response, "");
+        fleet_answers_set(answers, call->machine->id, &outcome->response, "");
         break;
     case SSH_CALL_UNREACHABLE:
-        fleet_answers_set(answers, visit->machine->id, NULL, outcome->why);
+        fleet_answers_set(answers, call->machine->id, NULL, outcome->why);
         break;
     case SSH_CALL_CLEANED:
-    case SSH_CALL_FAILED: set_own(arena, visit, answers); break;
+    case SSH_CALL_FAILED: set_own(arena, call, answers); break;
     }
 }
 
 /* --- the round ------------------------------------------------------------------------------ */
 
-static int run_visits(const struct ssh_round *round, struct visit *visits, size_t count,
-                      struct err *err)
+static int run_calls(const struct ssh_round *round, struct machine_call *calls, size_t count,
+                     struct err *err)
 {
     const struct pool_options options = { .limit = round->parallel, .active = round->parallel };
     struct pool *pool = pool_new(&options, err);
@@ -135,7 +136,7 @@ static int run_visits(const struct ssh_round *round, struct visit *visits, size_
     if (!pool)
         return -1;
     for (size_t i = 0; i < count; i++)
-        pool_submit(pool, make_visit, &visits[i]);
+        pool_submit(pool, run_machine_call, &calls[i]);
     pool_drain(pool);
     pool_free(pool);
     return 0;
@@ -145,22 +146,22 @@ int ssh_round_run(struct arena *arena, const struct ssh_round *round, struct fle
                   struct err *err)
 {
     const size_t count = round->machines->list.n;
-    struct visit *visits = ARENA_ARRAY(arena, struct visit, count);
+    struct machine_call *calls = ARENA_ARRAY(arena, struct machine_call, count);
     const char **ids = ARENA_ARRAY(arena, const char *, count);
 
     for (size_t i = 0; i < count; i++) {
-        visits[i] = (struct visit){ .round = round,
-                                    .machine = &round->machines->list.p[i],
-                                    .arena = ARENA_INIT };
-        ids[i] = visits[i].machine->id;
+        calls[i] = (struct machine_call){ .round = round,
+                                          .machine = &round->machines->list.p[i],
+                                          .arena = ARENA_INIT };
+        ids[i] = calls[i].machine->id;
     }
-    if ((!round->clean && find_sent_programs(arena, visits, count, err) < 0) ||
-        run_visits(round, visits, count, err) < 0)
+    if ((!round->clean && find_sent_programs(arena, calls, count, err) < 0) ||
+        run_calls(round, calls, count, err) < 0)
         return -1;
     fleet_answers_init(ret, arena, &(struct param_strs){ count, ids });
     for (size_t i = 0; i < count; i++) {
-        set_machine_answer(arena, &visits[i], ret);
-        arena_done(&visits[i].arena);
+        set_machine_answer(arena, &calls[i], ret);
+        arena_done(&calls[i].arena);
     }
     return 0;
 }

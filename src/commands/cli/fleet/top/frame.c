@@ -19,7 +19,7 @@
 #define COLUMNS_MOST 7
 
 /* One list: its rows as cells. */
-struct table {
+struct top_table {
     struct arena *arena;
     const struct top_model *model;
     int64_t now;
@@ -30,14 +30,14 @@ struct list_kind {
     const char *name;
     const char *const *heads;
     size_t columns;
-    size_t (*count)(const struct table *table);
+    size_t (*count)(const struct top_table *table);
     /* Cells in the arena; returns the colour of the row. */
-    enum color (*fill)(const struct table *table, size_t row, const char **cells);
+    enum color (*fill)(const struct top_table *table, size_t row, const char **cells);
 };
 
 /* --- cells -------------------------------------------------------------------------- */
 
-static const char *print_row_age(const struct table *table, int64_t time)
+static const char *print_row_age(const struct top_table *table, int64_t time)
 {
     AUTO_BUF struct buf text = BUF_INIT(64);
 
@@ -47,7 +47,7 @@ static const char *print_row_age(const struct table *table, int64_t time)
     return buf_copy(&text, table->arena).p;
 }
 
-static const char *print_clock(const struct table *table, int64_t time)
+static const char *print_clock(const struct top_table *table, int64_t time)
 {
     const time_t seconds = (time_t)(time / CLOCK_SECOND);
     struct tm tm = { 0 };
@@ -57,12 +57,12 @@ static const char *print_clock(const struct table *table, int64_t time)
     return arena_printf(table->arena, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
-static size_t count_machines(const struct table *table)
+static size_t count_machines(const struct top_table *table)
 {
     return table->model->peels.list.n;
 }
 
-static enum color fill_machine(const struct table *table, size_t row, const char **cells)
+static enum color fill_machine(const struct top_table *table, size_t row, const char **cells)
 {
     static const enum color colors[FLEET_DRIFTS] = {
         [FLEET_DRIFT_FAILED] = COLOR_RED,
@@ -80,12 +80,12 @@ static enum color fill_machine(const struct table *table, size_t row, const char
     return online ? colors[fleet_peel_drift(peel)] : COLOR_DIM;
 }
 
-static size_t count_jobs(const struct table *table)
+static size_t count_jobs(const struct top_table *table)
 {
     return table->model->job_count;
 }
 
-static enum color fill_job_row(const struct table *table, size_t row, const char **cells)
+static enum color fill_job_row(const struct top_table *table, size_t row, const char **cells)
 {
     const struct top_job *job = &table->model->jobs[row];
     const bool is_over = job_status_is_final(job->status);
@@ -100,12 +100,12 @@ static enum color fill_job_row(const struct table *table, size_t row, const char
     return !is_over ? COLOR_CYAN : job->status == JOB_COMPLETE ? COLOR_NONE : COLOR_RED;
 }
 
-static size_t count_events(const struct table *table)
+static size_t count_events(const struct top_table *table)
 {
     return table->model->event_count;
 }
 
-static enum color fill_event(const struct table *table, size_t row, const char **cells)
+static enum color fill_event(const struct top_table *table, size_t row, const char **cells)
 {
     const struct top_event *event = &table->model->events[row];
 
@@ -116,12 +116,12 @@ static enum color fill_event(const struct table *table, size_t row, const char *
     return COLOR_NONE;
 }
 
-static size_t count_reactions(const struct table *table)
+static size_t count_reactions(const struct top_table *table)
 {
     return table->model->reaction_count;
 }
 
-static enum color fill_reaction(const struct table *table, size_t row, const char **cells)
+static enum color fill_reaction(const struct top_table *table, size_t row, const char **cells)
 {
     const struct top_reaction *reaction = &table->model->reactions[row];
 
@@ -173,7 +173,7 @@ static int compare_peel_rows(const void *a, const void *b, void *self)
     return view->reverse ? -order : order;
 }
 
-static void sort_peels(struct table *table, struct top_view *view)
+static void sort_peels(struct top_table *table, struct top_view *view)
 {
     const size_t count = table->model->peels.list.n;
 
@@ -186,7 +186,7 @@ static void sort_peels(struct table *table, struct top_view *view)
 
 /* --- lines -------------------------------------------------------------------------- */
 
-static void print_fleet_summary(const struct table *table, const struct top_view *view,
+static void print_fleet_summary(const struct top_table *table, const struct top_view *view,
                                 struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(4096);
@@ -221,7 +221,7 @@ static void add_lists(const struct top_view *view, struct buf *out)
     list_view_line(&view->base, str_trim_right(buf_view(&line)), COLOR_NONE, false, out);
 }
 
-static void add_last(const struct table *table, const struct top_view *view, const char *title,
+static void add_last(const struct top_table *table, const struct top_view *view, const char *title,
                      enum top_panel list, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(4096);
@@ -270,7 +270,7 @@ static bool has_filter_text(const char *const *cells, size_t columns, const char
 }
 
 /* The numbers of the rows that the filter lets through. */
-static size_t filter_rows(const struct table *table, const struct list_kind *kind,
+static size_t filter_rows(const struct top_table *table, const struct list_kind *kind,
                           const char *filter, size_t **ret_rows)
 {
     const size_t count = kind->count(table);
@@ -288,7 +288,7 @@ static size_t filter_rows(const struct table *table, const struct list_kind *kin
     return found;
 }
 
-static void add_rows(const struct table *table, struct top_view *view, struct buf *out)
+static void add_rows(const struct top_table *table, struct top_view *view, struct buf *out)
 {
     const struct list_kind *kind = &kinds[view->list];
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -322,7 +322,7 @@ void top_frame_print(const struct top_model *model, struct top_view *view, int64
                      struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct table table = { .arena = &arena, .model = model, .now = now };
+    struct top_table table = { .arena = &arena, .model = model, .now = now };
 
     sort_peels(&table, view);
     print_fleet_summary(&table, view, out);

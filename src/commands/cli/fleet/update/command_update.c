@@ -257,7 +257,7 @@ static const struct update_manifest *find_version(const struct update_versions *
 }
 
 /* What is done with a version. */
-struct deed {
+struct version_action {
     version_fn *fn;
     const char *done;
     enum audit_act act;
@@ -265,7 +265,7 @@ struct deed {
 };
 
 static int with_version(struct cli *cli, const struct update_args *want, struct param_strs operands,
-                        const struct deed *deed)
+                        const struct version_action *action)
 {
     const struct update_manifest *manifest = NULL;
     struct update_versions versions;
@@ -275,17 +275,17 @@ static int with_version(struct cli *cli, const struct update_args *want, struct 
 
     if (result == 0) {
         manifest = find_version(&versions, want, operands.p[0]);
-        result = manifest ? deed->fn(fleet, want, manifest, operands, &err)
+        result = manifest ? action->fn(fleet, want, manifest, operands, &err)
                           : err_set(&err, ERR_NOT_FOUND,
                                     "version '%s' of %s is not published for %s/%s", operands.p[0],
                                     update_component_name(want->component), SYSTEM, arch_of(want));
     }
-    if (!deed->changes_nothing)
-        fleet_audit(cli, fleet, deed->act, name_version(cli, want, operands.p[0]),
+    if (!action->changes_nothing)
+        fleet_audit(cli, fleet, action->act, name_version(cli, want, operands.p[0]),
                     result < 0 ? &err : NULL);
     if (result < 0)
         return cli_err(cli, &err);
-    printf("%s %s %s\n", deed->done, update_component_name(want->component), operands.p[0]);
+    printf("%s %s %s\n", action->done, update_component_name(want->component), operands.p[0]);
     return CLI_OK;
 }
 
@@ -350,32 +350,36 @@ static int fetch_version(struct fleet *fleet, const struct update_args *want,
 
 static int run_promote(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands,
-                        &(struct deed){ promote_version, "promoted", AUDIT_UPDATE_PROMOTE, false });
+    return with_version(
+        cli, args, operands,
+        &(struct version_action){ promote_version, "promoted", AUDIT_UPDATE_PROMOTE, false });
 }
 
 static int run_demote(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands,
-                        &(struct deed){ demote_version, "demoted", AUDIT_UPDATE_DEMOTE, false });
+    return with_version(
+        cli, args, operands,
+        &(struct version_action){ demote_version, "demoted", AUDIT_UPDATE_DEMOTE, false });
 }
 
 static int run_set_ttl(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands,
-                        &(struct deed){ set_ttl, "changed", AUDIT_UPDATE_SET_TTL, false });
+    return with_version(
+        cli, args, operands,
+        &(struct version_action){ set_ttl, "changed", AUDIT_UPDATE_SET_TTL, false });
 }
 
 static int run_unpublish(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(
-        cli, args, operands,
-        &(struct deed){ unpublish_version, "unpublished", AUDIT_UPDATE_UNPUBLISH, false });
+    return with_version(cli, args, operands,
+                        &(struct version_action){ unpublish_version, "unpublished",
+                                                  AUDIT_UPDATE_UNPUBLISH, false });
 }
 
 static int run_fetch(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, &(struct deed){ fetch_version, "fetched", 0, true });
+    return with_version(cli, args, operands,
+                        &(struct version_action){ fetch_version, "fetched", 0, true });
 }
 
 /* --- the table -------------------------------------------------------------------------- */

@@ -295,7 +295,7 @@ int update_run_abort(struct cli *cli, const void *args, struct param_strs operan
 
 /* --- nodes ------------------------------------------------------------------------------ */
 
-struct node_list {
+struct update_nodes {
     struct arena *arena;
     VEC(struct update_node) list;
 };
@@ -303,7 +303,7 @@ struct node_list {
 /* Identity is in the key: a peel can write its own only. */
 static void on_node(void *self, const struct nats_kv_entry *entry)
 {
-    struct node_list *nodes = self;
+    struct update_nodes *nodes = self;
     struct update_node node;
     struct err err;
 
@@ -342,7 +342,7 @@ int update_run_status(struct cli *cli, const void *args, struct param_strs opera
 {
     const struct update_args *want = args;
     struct fleet_list list = FLEET_LIST_INIT(cli->arena, node_columns);
-    struct node_list nodes = { .arena = cli->arena };
+    struct update_nodes nodes = { .arena = cli->arena };
     struct err err;
 
     (void)operands;

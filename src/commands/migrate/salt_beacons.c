@@ -97,7 +97,7 @@ static bool convert_memory(const struct section *section)
     const struct value *percent = value_get(&section->given, "percent");
 
     if (!percent) {
-        (void)value_diag(section->remarks, &section->given, "there is no 'percent'; left out");
+        (void)value_diag(section->remarks, &section->given, "missing 'percent'; left out");
         return false;
     }
     set_beacon_field(section, "over", *percent);

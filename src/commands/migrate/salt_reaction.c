@@ -169,7 +169,7 @@ static int convert_reaction_target(struct block *block)
 
     kind = kind ? kind : value_get(&block->args, "expr_form");
     if (!target)
-        return leave_out(block, block->at, "there is no 'tgt'");
+        return leave_out(block, block->at, "missing 'tgt'");
     while (kind && *known && !(kind->kind == VALUE_STR && strcmp(*known, kind->s.p) == 0))
         known++;
     if (kind && !*known)
@@ -228,7 +228,7 @@ static int convert_orchestration(struct block *block)
     const struct value *ref = mods ? mods : block->single;
 
     if (!ref)
-        return leave_out(block, block->at, "there is no 'mods'");
+        return leave_out(block, block->at, "missing 'mods'");
     set_reaction_field(block, "sls", ref);
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (find_argument(block, fields[i]))
@@ -252,7 +252,7 @@ static int convert_runner(struct block *block)
                          "runners other than event.send and state.orchestrate are not converted");
     tag = tag ? tag : block->single;
     if (!tag)
-        return leave_out(block, block->at, "there is no 'tag'");
+        return leave_out(block, block->at, "missing 'tag'");
     set_reaction_field(block, "tag", tag);
     if (data)
         set_reaction_field(block, "data", data);
@@ -281,13 +281,13 @@ static int convert_wheel(struct block *block)
         return leave_out(block, block->at,
                          "enrollments are decided for events of masters only (salt/auth)");
     if (!match)
-        return leave_out(block, block->at, "there is no 'match'");
+        return leave_out(block, block->at, "missing 'match'");
     value_map_set(block->tmpl->arena, block->out, value_text("id"),
                   salt_template_expression(block->tmpl, "data['id'] | tojson"));
     set_reaction_field(block, "require_peel", match);
     if (match->kind == VALUE_STR && salt_template_is_masked(match->s))
         (void)value_diag(block->tmpl->remarks, match,
-                         "every machine that asks is let in: write a pattern of names");
+                         "every machine is accepted: use a pattern of names");
     return 0;
 }
 

@@ -71,7 +71,7 @@ static void print_reaction(struct salt_reactor *reactor, const struct salt_tag *
     head = out->n;
     salt_reaction_convert(&tmpl, source->text, out);
     if (out->n == head)
-        buf_add_text(out, "# Nothing of it could be converted.\n");
+        buf_add_text(out, "# Nothing could be converted.\n");
 }
 
 /* One file; the reference to it. */

@@ -82,8 +82,7 @@ static void set_level(void)
     if (log_level_find(str_from(word), &level))
         log_set_level(level);
     else
-        log_warning("KEPLER_LOG is none of error, warning, info, debug: taken as info value=%s",
-                    word);
+        log_warning("invalid KEPLER_LOG, using info value=%s", word);
 }
 
 static int serve_requests(enum hardening hardening)

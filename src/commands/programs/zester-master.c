@@ -55,8 +55,8 @@ int main(int argc, char **argv)
     const struct program program = {
         .name = "zester-master",
         .summary = "directs the peels of a fleet",
-        .statuses = "0 done; 1 it could not be done, or wrong usage; 2 the daemon was given an\n"
-                    "option or a word that it does not know",
+        .statuses = "0 done; 1 failed, or wrong usage; 2 the daemon was given an\n"
+                    "unknown option or word",
         .commands = commands,
         .globals = command_daemon_globals,
         .unknown_status = COMMAND_DAEMON_USAGE,

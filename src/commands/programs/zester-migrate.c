@@ -73,7 +73,7 @@ static int read_salt_conf(struct salt_conf *conf, const char *path, struct err *
     if (fs_read(conf->arena, path, FILE_LIMIT, &text, err) < 0)
         return -1;
     if (!text.p)
-        return err_set(err, ERR_NOT_FOUND, "there is no file '%s'", path);
+        return err_set(err, ERR_NOT_FOUND, "file '%s' does not exist", path);
     if (yaml_parse(conf->arena, path, text, &options, &map, conf->diags) < 0)
         return 0; /* reported with the rest */
     take_reactor(conf, &map);
@@ -160,14 +160,14 @@ static void fetch_files(void *self, const struct value *at, const char *ref,
 
     if (strncmp(ref, SCHEME, strlen(SCHEME)) != 0) {
         if (!add_beacon_matches(fetching, at, ref, ret))
-            (void)value_diag(fetching->remarks, at, "there is no file '%s'", ref);
+            (void)value_diag(fetching->remarks, at, "file '%s' does not exist", ref);
         return;
     }
     for (size_t i = 0; i < conf->roots.n; i++)
         if (add_beacon_matches(fetching, at,
                                path_join(conf->arena, conf->roots.p[i], ref + strlen(SCHEME)), ret))
             return;
-    (void)value_diag(fetching->remarks, at, "'%s' is in none of the file_roots", ref);
+    (void)value_diag(fetching->remarks, at, "'%s' is not in any of the file_roots", ref);
     diag_hint(fetching->remarks, "name its folder with --file-root");
 }
 
@@ -231,7 +231,7 @@ static int run_reactor(struct cli *cli, const void *args, struct param_strs oper
     if (status != CLI_OK)
         return status;
     if (conf.reactor->count == 0)
-        return cli_error(cli, "there is no list 'reactor' in these files");
+        return cli_error(cli, "no list 'reactor' in these files");
     list = value_list(conf.reactor);
     salt_reactor_convert(&reactor, &list);
     if (write_tree(cli, &reactor, want->output, &err) < 0)
@@ -253,7 +253,7 @@ static int migrate_beacons(struct cli *cli, const void *args, struct param_strs 
     if (status != CLI_OK)
         return status;
     if (conf.beacons.kind != VALUE_MAP)
-        return cli_error(cli, "there is no map 'beacons' in these files");
+        return cli_error(cli, "no map 'beacons' in these files");
     result = salt_beacons_convert(cli->arena, &conf.beacons, &remarks);
     if (yaml_print(&out, &result, &err) < 0)
         return cli_err(cli, &err);
@@ -373,7 +373,7 @@ static int migrate_tree(struct cli *cli, const struct tree_args *want, struct pa
         if (walk_folder(&walk, roots.p[i], "", 0, &err) < 0)
             return cli_err(cli, &err);
     if (walk.files.n == 0)
-        return cli_error(cli, "there are no files in these folders");
+        return cli_error(cli, "no files in these folders");
     if (refuse_existing_output(&walk, want->output, &err) < 0 ||
         (!want->test && copy_tree_files(&walk, want->output, &err) < 0))
         return cli_err(cli, &err);
@@ -454,7 +454,7 @@ static int migrate_top(struct cli *cli, const void *args, struct param_strs oper
     if (fs_read(cli->arena, path, FILE_LIMIT, &text, &err) < 0)
         return cli_err(cli, &err);
     if (!text.p)
-        return cli_error(cli, "there is no file '%s'", path);
+        return cli_error(cli, "file '%s' does not exist", path);
     status = refuse_template(cli, path, text, &mistakes);
     if (status != CLI_OK)
         return status;

@@ -46,7 +46,7 @@ static const struct param join_options[] = {
     PARAM("enroll-port", INT,  ARGS, join.enroll_port, "where the master enrolls machines", PARAM_RANGE(1, 65535), .default_text = "8443"),
     PARAM("port",        INT,  ARGS, join.nats_port, "where the bus is, on a master of this machine", PARAM_RANGE(1, 65535), .default_text = "4222"),
     PARAM("wait",        DURATION, ARGS, join.wait, "how long to wait for approval", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "60s"),
-    PARAM("supervisor",  CHOICE, ARGS, supervisor, "who keeps the agent running; auto: systemd where it runs, else kepler", .choices = SUPERVISOR_WORDS, .default_text = "auto"),
+    PARAM("supervisor",  CHOICE, ARGS, supervisor, "supervisor of the agent; auto: systemd where it runs, else kepler", .choices = SUPERVISOR_WORDS, .default_text = "auto"),
     PARAM("kepler-conf", PATH, ARGS, kepler_conf, "its description for kepler", .kind_text = "FILE", .default_text = "/etc/zester/kepler-peel.yaml"),
     { 0 },
 };
@@ -120,7 +120,7 @@ static int join_fleet(struct cli *cli, const struct join_args *want, struct err 
         return -1;
     printf(has_conf || has_creds || has_service
                ? "This machine is peel '%s' of the fleet.\n"
-               : "Nothing to do: this machine is peel '%s' already.\n",
+               : "Nothing to do: this machine is already peel '%s'.\n",
            id);
     return 0;
 }
@@ -144,7 +144,7 @@ static int run_join(struct cli *cli, const void *args, struct param_strs operand
 static const struct command command_join = {
     .name = "join",
     .operands = "HOST TOKEN",
-    .summary = "make this machine a peel of the fleet of a master",
+    .summary = "join this machine to the fleet of a master",
     .details =
         "HOST is the master, TOKEN what 'zester-master token' printed there. Writes a\n"
         "configuration, enrolls, has systemd or kepler run the agent, and waits until it is\n"
@@ -241,7 +241,7 @@ static int run_event(struct cli *cli, const void *args, struct param_strs operan
 static const struct command command_raise = {
     .name = "event",
     .operands = "TAG [KEY=VALUE...]",
-    .summary = "raise an event of this machine, through the agent that runs on it",
+    .summary = "raise an event through the agent on this machine",
     .details = "For scripts and cron jobs: no credentials are needed, root and the user of the\n"
                "agent may. TAG is written with slashes or dots; the pairs are the data, as texts.\n"
                "Says whether the event is stored in the stream or, when the bus cannot be\n"
@@ -284,7 +284,7 @@ static int run_peel_beacons(struct cli *cli, const void *args, struct param_strs
     for (size_t i = 0; i < operands.n; i++)
         if (!beacon_kind_find(operands.p[i])) {
             print_beacon_words(&out);
-            return cli_error(cli, "there is no beacon '%s'; there are:%s", operands.p[i],
+            return cli_error(cli, "unknown beacon '%s'; the beacons are:%s", operands.p[i],
                              buf_text(&out));
         }
     for (const struct beacon_kind *const *kind = beacon_kind_table; *kind; kind++) {
@@ -318,8 +318,8 @@ int main(int argc, char **argv)
     const struct program program = {
         .name = "zester-peel",
         .summary = "the agent of a machine in a fleet",
-        .statuses = "0 done; 1 it could not be done, or wrong usage; 2 the daemon was given an\n"
-                    "option or a word that it does not know",
+        .statuses = "0 done; 1 failed, or wrong usage; 2 the daemon was given an\n"
+                    "unknown option or word",
         .commands = commands,
         .globals = command_daemon_globals,
         .unknown_status = COMMAND_DAEMON_USAGE,

@@ -19,8 +19,9 @@ int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct 
     if (percent)
         digits.n--;
     if (number_parse_uint(digits, &number, err) < 0 || number == 0 || (percent && number > 100))
-        return err_set(err, ERR_INVALID,
-                       "'%s' is not a number of peels (5) or a share of them (20%%)", text);
+        return err_set(
+            err, ERR_INVALID,
+            "invalid batch size '%s': expected a number of peels (5) or a percentage (20%%)", text);
     *ret_size = percent            ? (size_t)((targets * number + 99) / 100)
                 : number < targets ? (size_t)number
                                    : targets;

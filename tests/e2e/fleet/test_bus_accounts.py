@@ -50,7 +50,7 @@ def test_a_fleet_from_before_is_moved_in_steps_while_jobs_run(older):
 
     with Traffic(older, "web-01", "db-01"):
         said = rotate(older, "--spread", "0s").stdout
-        assert "accounts of their own" in said and "master.creds" in said
+        assert "have their own accounts" in said and "master.creds" in said
         key = status(older)["key"]
         older.wait(lambda: master.has_logged(f"signing key key={key}"), "the master issues with the new key")
         wait_renewed(older, peels, key)

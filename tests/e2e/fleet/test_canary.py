@@ -132,7 +132,7 @@ def test_what_cannot_be_is_refused_with_the_way_out(fleet):
     assert "a canary for web-01 or G@role:test already exists" in second and "fileserver promote" in second and "--abort" in second
     revision = fleet.zester_json("fileserver", "history", "states")[0]["revision"]
     assert "there is a canary of the states" in fleet.zester("fileserver", "rollback", "states", revision, status=1).stderr
-    assert "has no target" in fleet.zester("fileserver", "canary", "*", "--abort", status=1).stderr
+    assert "--abort takes no target" in fleet.zester("fileserver", "canary", "*", "--abort", status=1).stderr
 
 
 def test_a_restart_and_a_takeover_go_on_with_it(fleet):

@@ -415,7 +415,7 @@ def test_tokens_are_listed_without_their_secret_and_a_revoked_one_lets_nobody_in
     text = token_command(fleet, "list").stdout
     assert text.startswith("ID ") and first["id"] in text and "zt1." not in text
 
-    for word, message in (("0" * 16, "no such token"), ("nonsense", "neither the id of a token nor a token")):
+    for word, message in (("0" * 16, "no such token"), ("nonsense", "not a token or a token id")):
         assert message in token_command(fleet, "revoke", word, status=1).stderr
     assert len(list_tokens(fleet)) == 2
     said = token_command(fleet, "revoke", first["id"], second["token"]).stdout

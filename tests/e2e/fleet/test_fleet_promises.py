@@ -80,7 +80,7 @@ def test_jobs_are_listed_newest_first_by_pages_and_by_what_they_are(fleet):
     assert set([*jids, failed]) <= {job["jid"] for job in fleet.zester_json("job", "list", "--peel", "web-01", "--limit", "1000")}
     assert not set([*jids, failed]) & {job["jid"] for job in fleet.zester_json("job", "list", "--peel", "db-01", "--limit", "1000")}
     assert fleet.zester("job", "list", "--offset", "10000").stdout == "No jobs found.\n"
-    assert "not a status" in fleet.zester("job", "list", "--status", "done", status=1).stderr
+    assert "invalid job status" in fleet.zester("job", "list", "--status", "done", status=1).stderr
 
 
 def test_text_for_people_has_a_fixed_order_and_readable_durations(fleet):

@@ -105,7 +105,7 @@ def test_words_beyond_the_first_are_the_next_parameters_of_a_function_as_on_one_
     assert said("grains.item", "os", "kernel") == "os: Debian\nkernel: Linux"
     assert said("pillar.get", "no.such", "otherwise") == "otherwise"
     for words, name in ((("pillar.get", "no.such", "other", "default=named"), "default"), (("test.echo", "a", "text=b"), "text")):
-        assert f"{words[0]}: '{name}' is given twice, by its place and by name" in fleet.zester("web-01", *words, status=1).stderr
+        assert f"{words[0]}: '{name}' is given twice, by position and by name" in fleet.zester("web-01", *words, status=1).stderr
     assert said("pillar.item", "a", "b") == "a: ''\nb: ''"
     assert said("file.join", "/a", "b", "c") == "/a/b/c"
     assert "unexpected argument 'more'" in fleet.zester("web-01", "user.info", "root", "more", status=1).stderr
@@ -244,7 +244,7 @@ def test_direct_answers_leave_no_job(fleet):
 
 
 def test_a_status_that_does_not_exist_is_refused_with_those_that_do(fleet):
-    assert "'bogus' is not a status of jobs (pending, claimed, running, complete, partial, timeout, failed, canceled)" in \
+    assert "invalid job status 'bogus' (pending, claimed, running, complete, partial, timeout, failed, canceled)" in \
         fleet.zester("job", "list", "--status", "bogus", status=1).stderr
 
 
@@ -285,7 +285,7 @@ def test_a_batch_stops_when_too_many_have_failed(fleet):
 
 @pytest.mark.parametrize("batch", ["0", "-1", "0%", "101%", "+1", "two", "%", ""])
 def test_a_batch_that_is_not_a_number_is_refused(fleet, batch):
-    assert "not a number of peels" in fleet.zester("*", "test.ping", f"--batch={batch}", status=1).stderr
+    assert "expected a number of peels" in fleet.zester("*", "test.ping", f"--batch={batch}", status=1).stderr
 
 
 def test_one_of_a_batch_that_hangs_makes_room_for_the_next(fleet, tmp_path):

@@ -90,7 +90,7 @@ enroll: {addr: 8443, rate_burst: -4}
 
 @pytest.mark.parametrize("words, shown", [
     (["zester", "orchestrate"], "missing REF"),
-    (["zester-peel", "beacons", "dsk"], "there is no beacon 'dsk'; there are: "),
+    (["zester-peel", "beacons", "dsk"], "unknown beacon 'dsk'; the beacons are: "),
     (["zester-peel", "join", "localhost", "nonsense"], "not a join token; make one with 'zester-master token'"),
     (["zester-peel", "event", "a b"], "'a b' is not a valid tag"),
     (["zester-peel", "event", "a/b", "x"], "'x' is not KEY=VALUE"),
@@ -126,7 +126,7 @@ def test_the_health_of_a_daemon_is_asked_for_by_a_relative_path_of_its_configura
 def test_the_doctor_does_not_send_people_to_the_doctor(tmp_path):
     result = run(tmp_path, "zester", "doctor", "--creds", "/none", "--master", "tls://127.0.0.1:1")
     assert result.returncode == 1
-    assert "credentials file '/none' does not exist" in result.stdout and "says what to do" not in result.stdout
+    assert "credentials file '/none' does not exist" in result.stdout and "for advice" not in result.stdout
 
 
 @pytest.fixture(name="as_nobody")
@@ -161,4 +161,4 @@ def test_who_may_not_set_up_a_fleet_is_told_who_may(as_nobody):
     run_as, folder = as_nobody
     result = run_as("zester-master", "setup", "--auth-dir", folder / "auth", "--port", free_port(), "--enroll-addr", f"127.0.0.1:{free_port()}",
                     "--health-addr", f"127.0.0.1:{free_port()}", "--supervisor", "none", "--host", "localhost")
-    assert result.returncode == 1 and result.stderr.endswith("Permission denied; this command is for root\n"), result.stderr
+    assert result.returncode == 1 and result.stderr.endswith("Permission denied; this command requires root\n"), result.stderr

@@ -130,7 +130,7 @@ def test_keys_are_made_anew_when_that_is_forced_and_the_old_ones_are_kept(tmp_pa
     before = {name: (tmp_path / name).read_bytes() for name in names}
     root = (tmp_path / "auth/ca/root.crt").read_bytes()
     (tmp_path / "auth/account-signing.seed").write_text("of the older account\n")
-    ending = re.search(r"What was there before has the ending '(\.\d+)'", init(tmp_path, "--force").stdout).group(1)
+    ending = re.search(r"Existing files were renamed: their names now end in '(\.\d+)'", init(tmp_path, "--force").stdout).group(1)
     for name in names:
         old = tmp_path / (name + ending)
         assert old.read_bytes() == before[name] and old.stat().st_mode == (tmp_path / name).stat().st_mode

@@ -224,7 +224,7 @@ def test_what_became_of_an_event_is_recorded(fleet):
     assert (why["id"], why["outcome"], why["key"], why["rules"]) == (event, "unmatched", "_admin/some/event", [])
     assert fleet.zester("event", "why", event).stdout.startswith(f"{event}: unmatched: no rule matches its key\n  key:       _admin/some/event\n")
     for unknown in ("nothing", "not an id", "x" * 300):
-        assert "nothing is recorded about event" in fleet.zester("event", "why", unknown, status=1).stderr
+        assert "no record of event" in fleet.zester("event", "why", unknown, status=1).stderr
 
 
 # --- jobs on a real peel ----------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
     fleet.wait(lambda: fleet.zester("reactor", "retry", "--all").stdout == "no event was given up\n", "none is left")
     assert reactions(fleet.master, "reactor.say", "dispatched") == 2
     for words in ([], ["--all", first]):
-        assert "expected the ids of events, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr
+        assert "expected event ids, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr
 
 
 def copies_of(fleet, name, subject):

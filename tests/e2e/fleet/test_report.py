@@ -56,7 +56,7 @@ def page(folder):
 
 def test_without_a_run_on_record_there_is_no_report_but_a_hint(tmp_path):
     result = zester("--data-dir", tmp_path, "report", "--out", tmp_path / "report.html", status=1)
-    assert "no run of states is on record" in result.stderr and "state.apply" in result.stderr
+    assert "no recorded run" in result.stderr and "state.apply" in result.stderr
     assert not (tmp_path / "report.html").exists()
 
 

@@ -290,7 +290,7 @@ def test_why_leads_from_a_skipped_state_to_what_failed_and_to_the_run(machine):
     assert text[1] == "  <- state kepler.condition:web/nope started: failed: kepler has no service 'web/nope'"
     assert text[2].startswith("  <- run ") and ": state.apply case: 2 states, 0 changed, 1 failed, 1 skipped, 20" in text[2], text
     # A machine that has a configuration of a fleet tries to ask it.
-    assert text[3].startswith(("  first cause: not recorded: the run was not a job of the fleet", "  first cause: not known: the fleet cannot be asked: "))
+    assert text[3].startswith(("  first cause: not recorded: the run was not a job of the fleet", "  first cause: unknown: cannot query the fleet: "))
 
 
 def test_why_of_a_service_shows_the_orchestrators_explanation(machine):

@@ -174,7 +174,7 @@ def test_a_daemon_that_is_asked_to_reports_every_request_and_an_unknown_level_is
     home.stop_daemon()
     home.env["KEPLER_LOG"] = "loud"
     home.start_daemon()
-    assert "taken as info value=loud" in home.log()
+    assert "invalid KEPLER_LOG, using info value=loud" in home.log()
 
 
 @pytest.mark.parametrize("color", ["auto", "true"])

@@ -106,7 +106,7 @@ def test_the_paths_of_an_archive_are_listed(machine):
 def test_words_beyond_the_first_are_the_next_parameters(machine):
     assert call(machine, "pillar.get", "no.such", "otherwise") == "otherwise"
     assert "takes fewer than 2 arguments" in refused(machine, "user.info", "root", "more")
-    assert "'default' is given twice, by its place and by name" in refused(machine, "pillar.get", "no.such", "a", "default=b")
+    assert "'default' is given twice, by position and by name" in refused(machine, "pillar.get", "no.such", "a", "default=b")
 
 
 @pytest.mark.parametrize("name", ["pkg.install", "pkg.remove", "pkg.refresh_db", "service.start", "service.stop",

@@ -43,7 +43,7 @@ def test_what_cannot_be_converted_is_reported_with_its_place_and_nothing_is_over
     result = run("zester-migrate", "reactor", tmp_path / "master", "--output", tmp_path / "out", status=2)
     for line in (f"{tmp_path}/master:2:5: 'salt/cloud/*/created': there is no such event here",
                  f"{tmp_path}/x.sls:2:3: the states may be salt.state and salt.function",
-                 f"{tmp_path}/master:6:7: 'salt://none.sls' is in none of the file_roots"):
+                 f"{tmp_path}/master:6:7: 'salt://none.sls' is not in any of the file_roots"):
         assert line in result.stderr
     assert "exists" in run("zester-migrate", "reactor", tmp_path / "master", "--output", tmp_path / "out", status=1).stderr
     run("zester-migrate", "reactor", tmp_path / "none", "--output", tmp_path / "two", status=1)

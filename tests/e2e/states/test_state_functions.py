@@ -186,7 +186,7 @@ def test_a_word_that_a_function_does_not_take_is_refused(machine, function):
 
 
 def test_the_last_run_can_be_shown_with_its_states(machine):
-    assert "no run of states is on record" in machine.run("state.last", status=1).stderr
+    assert "no recorded run" in machine.run("state.last", status=1).stderr
     run_id = machine.run("state.apply", "web", status=0).stdout.split()[-1]
     last = json.loads(machine.run("state.last", "--format", "json", status=0).stdout)[0]["results"][0]["details"]["result"]
     assert last["id"] == last["run"]["id"] == run_id and last["run"]["refs"] == ["web"] and last["run"]["success"] is True

@@ -229,10 +229,9 @@ static void pause_dispatch(struct fleet *fleet)
 static int explain_silent_masters(const struct job *job, int64_t waited, struct err *err)
 {
     return err_set(err, ERR_TIMEOUT,
-                   "no master answered within %lld s: job %s (%.64s, %zu peel(s)) was sent, and "
-                   "may still run when a master is able to; 'zester job show %s' shows its record "
-                   "('no such job': no master has taken it so far), and 'zester doctor' checks "
-                   "the masters",
+                   "no master answered within %lld s: job %s (%.64s, %zu peel(s)) was sent and may "
+                   "still run later; 'zester job show %s' shows its record ('no such job': no "
+                   "master has taken it so far), and 'zester doctor' checks the masters",
                    (long long)(waited / CLOCK_SECOND), job->jid, job->function, job->targets.n,
                    job->jid);
 }

@@ -38,7 +38,7 @@ int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *ans
 /* clang-format off */
 #define FLEET_LIMIT_OPTIONS(type, field)                                                                                                                                         \
     PARAM("node-timeout", DURATION, type, field.node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)), \
-    PARAM("force-window", BOOL, type, field.force_window, "run it outside of the maintenance windows of the peels, too; recorded in the audit")
+    PARAM("force-window", BOOL, type, field.force_window, "also run outside the peels' maintenance windows; recorded in the audit")
 /* clang-format on */
 
 #endif

@@ -335,7 +335,7 @@ int fleet_open(struct arena *arena, const struct fleet_options *options, struct 
     if (fleet_find(arena, options, &target, err) < 0)
         return -1;
     if (fleet_connect(arena, &target, ret_fleet, &cause) < 0)
-        return err_set(err, cause.code, "%s; 'zester doctor' says what to do", cause.text);
+        return err_set(err, cause.code, "%s; run 'zester doctor' for advice", cause.text);
     return 0;
 }
 
@@ -373,9 +373,7 @@ int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct er
 {
     if (wait_until_done(connection_of(fleet), done, timeout) < 0)
         return err_set(err, ERR_TIMEOUT, "no answer in time%s",
-                       fleet->operator_name ? "; is a master running? It answers operators with a "
-                                              "name"
-                                            : "");
+                       fleet->operator_name ? "; is a master running?" : "");
     return 0;
 }
 
@@ -448,8 +446,8 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
         (void)fleet_wait(fleet, &request.is_done, timeout, err);
     if (request.has_failed && request.error.fault == NATS_FAULT_TIMEOUT)
         return err_set(err, ERR_TIMEOUT,
-                       "no answer within %lld s: a master that is busy or stopped may still do "
-                       "what was asked when it continues; 'zester doctor' checks the masters",
+                       "no answer within %lld s: a busy or stopped master may still act on it "
+                       "later; 'zester doctor' checks the masters",
                        (long long)((timeout + CLOCK_SECOND - 1) / CLOCK_SECOND));
     if (request.has_failed)
         return nats_error_to_err(&request.error, err);
@@ -501,7 +499,7 @@ int fleet_require_admin(const struct fleet *fleet, const char *what, struct err 
     if (!fleet->operator_name)
         return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "operator '%s' may not %s, whatever the role: it needs admin.creds",
+                   "permission denied: operator '%s' cannot %s; requires admin.creds",
                    fleet->operator_name, what);
 }
 

@@ -132,10 +132,10 @@ int fleet_tell(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
 /* Fails with ERR_UNSUPPORTED for an operator with a name: only admin.creds may do `what`. */
 int fleet_require_admin(const struct fleet *fleet, const char *what, struct err *err);
 /* The errors of an operator with a name whom nobody answers. */
-#define FLEET_NO_MASTER "no master is running, and only masters answer operators with a name"
+#define FLEET_NO_MASTER "no master is running, and named operators depend on one"
 #define FLEET_SILENT                                                                               \
-    "no master answers in time, and only masters read for operators with a name: is a master "     \
-    "running? 'zester doctor' checks them"
+    "no answer from a master, and named operators depend on one: is a master running? 'zester "    \
+    "doctor' checks them"
 
 /* One question to the master that publishes trees. Connects if need be, asks and reports what went
  * wrong; returns the exit status. */

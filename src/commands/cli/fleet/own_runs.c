@@ -9,8 +9,8 @@
 #include "core/data/value.h"
 #include "core/sys/clock.h"
 
-#define NOT_ASKED   "only admin.creds may ask it"
-#define ANOTHER_RUN "another run has ended there in the meantime"
+#define NOT_ASKED   "it requires admin.creds"
+#define ANOTHER_RUN "another run has finished there meanwhile"
 
 static bool is_run_missing(const struct fleet_peel *peel, const struct fleet_runs_item *run)
 {

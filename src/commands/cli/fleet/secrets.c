@@ -34,7 +34,7 @@ static int read_secret_line(struct buf *out, struct err *err)
     while ((c = getchar()) != EOF && c != '\n')
         buf_add_char(out, (char)c);
     if (c == EOF && out->n == 0)
-        return err_set(err, ERR_NOT_FOUND, "standard input has no line for it");
+        return err_set(err, ERR_NOT_FOUND, "unexpected end of standard input");
     return 0;
 }
 
@@ -64,7 +64,7 @@ static int read_secret_variable(const char *name, struct buf *out, struct err *e
     const char *text = getenv(name);
 
     if (!text)
-        return err_set(err, ERR_NOT_FOUND, "there is no variable '%s'", name);
+        return err_set(err, ERR_NOT_FOUND, "environment variable '%s' is not set", name);
     buf_add_text(out, text);
     return 0;
 }

@@ -36,9 +36,9 @@ struct fleet_selection_args {
 
 /* clang-format off */
 #define FLEET_SELECTION_OPTIONS(type, field)                                                                                             \
-    PARAM("exclude", STRS, type, field.exclude, "leave out the peels that this target means, too; may be repeated", .kind_text = "TARGET"), \
-    PARAM("exclude-file", STRS, type, field.exclude_files, "leave out the peels on the lines of a file (-: standard input); may be repeated", .kind_text = "FILE"), \
-    PARAM("target-file", STRS, type, field.target_files, "only those that are on a line of this file, too (-: standard input); may be repeated", .kind_text = "FILE")
+    PARAM("exclude", STRS, type, field.exclude, "exclude peels that match this target; may be repeated", .kind_text = "TARGET"), \
+    PARAM("exclude-file", STRS, type, field.exclude_files, "exclude peels listed in this file (-: standard input); may be repeated", .kind_text = "FILE"), \
+    PARAM("target-file", STRS, type, field.target_files, "only peels listed in this file (-: standard input); may be repeated", .kind_text = "FILE")
 /* clang-format on */
 
 /* One file, or one option. */

@@ -118,7 +118,7 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
     }
     twice = params_find_twice(params, bare.n, args);
     if (twice)
-        return cli_usage(cli, "%s: '%s' is given twice, by its place and by name", function,
+        return cli_usage(cli, "%s: '%s' is given twice, by position and by name", function,
                          twice->name);
     if (bare.n > 1) /* a single one is the id, which every peel understands */
         (void)params_bind_words(cli->arena, params, &(struct param_strs){ bare.n, bare.p }, args);

@@ -36,7 +36,7 @@ static const struct param options[] = {
     PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR", .aliases = "pillar-root"),
     PARAM("data-dir",     STR,      ARGS, session.data_dir, "the folder for undo data (/var/lib/zester; ~/.local/state/zester for users other than root)", .kind_text = "DIR"),
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine (default: its host name)", .kind_text = "NAME"),
-    PARAM("environment",  STR,      ARGS, session.environment, "only this environment of the top files counts (default: all, in their order)", .kind_text = "NAME", .aliases = "saltenv"),
+    PARAM("environment",  STR,      ARGS, session.environment, "use only this environment of the top files (default: all, in order)", .kind_text = "NAME", .aliases = "saltenv"),
     PARAM("test",         BOOL,     ARGS, session.test, "dry run: report what would change, change nothing"),
     PARAM("plan",         STR,      ARGS, plan, "apply only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
     PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
@@ -49,7 +49,7 @@ static const struct param options[] = {
     PARAM("force",        BOOL,     ARGS, force, "state.revert: also revert what others have changed since"),
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
-    PARAM("log-level",    STR,      ARGS, log_level, "what templates may say by log.*: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
+    PARAM("log-level",    STR,      ARGS, log_level, "log level of log.* in templates: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
     PARAM("state-output", CHOICE,   ARGS, state_output, "how much of each state is shown", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
     { 0 },
 };

@@ -31,7 +31,7 @@ int local_call_module(struct local *local, const struct module *module)
     if (local->words.n > 0 && !params_find_primary(module->params))
         return refuse_words(local, module);
     if (twice)
-        return cli_usage(local->cli, "%s: '%s' is given twice, by its place and by name",
+        return cli_usage(local->cli, "%s: '%s' is given twice, by position and by name",
                          module->name, twice->name);
     if (params_bind_words(&local->session.arena, module->params, &local->words, local->given.map) <
         local->words.n)

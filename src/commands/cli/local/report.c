@@ -67,9 +67,7 @@ static int refuse_missing_run(struct local *local, const struct err *err)
 {
     if (err->code != ERR_NOT_FOUND)
         return cli_err(local->cli, err);
-    return cli_error(local->cli,
-                     "no run of states is on record in '%s'; run 'zester --local state.apply' "
-                     "first",
+    return cli_error(local->cli, "no recorded run in '%s'; run 'zester --local state.apply' first",
                      local->session.host.data_dir);
 }
 

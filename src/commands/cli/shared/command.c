@@ -70,7 +70,7 @@ int cli_err_root(const struct cli *cli, const struct err *err)
         err->code == ERR_SYSTEM && (err->errnum == EACCES || err->errnum == EPERM);
 
     return cli_error(cli, "%s%s", err->text,
-                     is_denied && geteuid() != 0 ? "; this command is for root" : "");
+                     is_denied && geteuid() != 0 ? "; this command requires root" : "");
 }
 
 int cli_diags(const struct cli *cli, const struct diags *diags)

@@ -27,7 +27,7 @@ static void fetch_section(void *self, const struct value *at, const char *ref,
     if (text.p)
         VEC_PUSH_IN(&arena, &ret->list, (struct salt_reactor_source){ name, text });
     else
-        (void)value_diag(remarks, at, "there is no file '%s'", ref);
+        (void)value_diag(remarks, at, "file '%s' does not exist", ref);
 }
 
 /* What was written has no mistakes. */

@@ -85,8 +85,8 @@ static const char *advise_person(const struct doctor *doctor, const char *otherw
     if (!doctor->person)
         return otherwise;
     return arena_printf(doctor->arena,
-                        "ask whoever has admin.creds: 'zester operator show %s' says whether they "
-                        "have expired or were revoked, 'zester operator issue %s' makes new ones",
+                        "ask an administrator: 'zester operator show %s' shows whether they "
+                        "expired or were revoked, 'zester operator issue %s' makes new ones",
                         doctor->person, doctor->person);
 }
 
@@ -234,11 +234,11 @@ static const struct {
                        "certificate" },
     { "mismatch", "connect by a name that the certificate has, or issue one for this name with "
                   "'zester ca issue'" },
-    { "certificate:", "the server's certificate is of another authority: copy nats-ca.crt from "
+    { "certificate:", "the server's certificate is from another authority: copy nats-ca.crt from "
                       "<auth_dir> of a master, or name it with --nats-ca" },
-    { SERVER_SAYS, "the credentials are of another fleet, expired or revoked: copy "
+    { SERVER_SAYS, "the credentials belong to another fleet, have expired or were revoked: copy "
                    "admin.creds from <auth_dir> of a master" },
-    { "TLS", "the port is not that of a nats-server with TLS: see 'zester nats-auth init'" },
+    { "TLS", "no nats-server with TLS on this port: see 'zester nats-auth init'" },
     { "credentials", "name the file with --creds" },
     { "", "see the checks above; the log of nats-server says why it refused" },
 };
@@ -341,9 +341,9 @@ static void check_clock(struct doctor *doctor)
     struct err err;
 
     if (read_server_clock(doctor, &skew, &err) < 0) {
-        doctor_add(doctor, (struct doctor_finding){
-                               "clock", DOCTOR_WARN, arena_strdup(doctor->arena, err.text),
-                               "start a master, which makes what is missing" });
+        doctor_add(doctor, (struct doctor_finding){ "clock", DOCTOR_WARN,
+                                                    arena_strdup(doctor->arena, err.text),
+                                                    "start a master: it creates what is missing" });
         return;
     }
     doctor_add(doctor,
@@ -370,10 +370,10 @@ static void on_compared(void *self, const struct store_result *result)
     comparison->is_done = true;
     for (size_t i = 0; i < result->problem_count; i++)
         doctor_add(doctor,
-                   (struct doctor_finding){
-                       "streams", DOCTOR_FAIL, arena_strdup(doctor->arena, result->problems[i]),
-                       "start a master, which makes what is missing and changes back what "
-                       "differs; its log names what it could not change" });
+                   (struct doctor_finding){ "streams", DOCTOR_FAIL,
+                                            arena_strdup(doctor->arena, result->problems[i]),
+                                            "start a master: it creates what is missing, restores "
+                                            "what differs, and logs what it cannot change" });
     if (result->problem_count == 0)
         doctor_add_ok(doctor, "streams", "streams, buckets and consumers are complete");
 }
@@ -403,13 +403,13 @@ static void check_operator_role(struct doctor *doctor)
     if (fleet_resolve(doctor->fleet, "*", &peels, &err) == 0)
         doctor_add_ok(
             doctor, "operator",
-            arena_printf(doctor->arena, "'%s' is known to masters", doctor->fleet->operator_name));
+            arena_printf(doctor->arena, "masters know '%s'", doctor->fleet->operator_name));
     else
         doctor_add(doctor, (struct doctor_finding){
                                "operator", DOCTOR_FAIL, arena_strdup(doctor->arena, err.text),
                                err.code == ERR_UNSUPPORTED
-                                   ? "ask whoever has admin.creds: 'zester operator show' says more"
-                                   : "start zester-master; its log says why it does not start" });
+                                   ? "ask an administrator: 'zester operator show' has details"
+                                   : "start zester-master and check its log" });
 }
 
 static void check_fleet(struct doctor *doctor)

@@ -35,8 +35,8 @@ struct health_args {
 /* clang-format off */
 #define HEALTH_OPTIONS(file, port)                                                                 \
     PARAM("config", STR, ARGS, config, "the configuration of the daemon (" file ")", .kind_text = "FILE", .aliases = "c"), \
-    PARAM("health-addr", STR, ARGS, address, "where it serves its health; default: as configured, else 127.0.0.1:" port, .kind_text = "ADDRESS"), \
-    PARAM("wait", DURATION, ARGS, wait, "wait so long until it is ready", PARAM_RANGE(0, INT64_MAX), .default_text = "0s"), \
+    PARAM("health-addr", STR, ARGS, address, "its health address; default: as configured, else 127.0.0.1:" port, .kind_text = "ADDRESS"), \
+    PARAM("wait", DURATION, ARGS, wait, "how long to wait until it is ready", PARAM_RANGE(0, INT64_MAX), .default_text = "0s"), \
     PARAM("format", CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text"), \
     { 0 }
 
@@ -171,7 +171,7 @@ static const char *find_problem(struct arena *arena, const struct value *body)
             return arena_printf(arena, "%s is %s%s%s", pair->key.s.p, status,
                                 message && message[0] ? ": " : "", message ? message : "");
     }
-    return "it does not say why";
+    return "no reason given";
 }
 
 int health_wait_peel(struct cli *cli, const char *config, int64_t wait, struct err *err)
@@ -206,7 +206,7 @@ static int run_peel(struct cli *cli, const void *args, struct param_strs operand
 #define HEALTH_COMMAND(program, table, function)                                                   \
     {                                                                                              \
         .name = "health", .operands = "",                                                          \
-        .summary = "say whether the daemon of this machine is ready",                              \
+        .summary = "check whether the daemon on this machine is ready",                            \
         .details =                                                                                 \
             "Asks the daemon for its checks, as /readyz shows them: for people, and as the\n"      \
             "health check of a supervisor.\n",                                                     \

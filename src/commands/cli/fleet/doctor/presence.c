@@ -130,14 +130,14 @@ void doctor_check_presence(struct doctor *doctor)
           STORE_MASTER_HEARTBEAT,
           on_master,
           "running",
-          { "masters", DOCTOR_FAIL, "no master runs",
-            "start zester-master; its log says why it does not start" } },
+          { "masters", DOCTOR_FAIL, "no master is running",
+            "start zester-master and check its log" } },
         { "peels",
           STORE_PEEL_HEARTBEAT,
           on_peel,
           "connected",
           { "peels", DOCTOR_WARN, "no peel is connected",
-            "join machines with what 'zester-master token' prints" } },
+            "add machines with the command that 'zester-master token' prints" } },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)

@@ -94,7 +94,7 @@ static void probe_addresses(struct doctor *doctor, const struct nats_server *ser
         .host = server->host,
         .renew = "issue a new one with 'zester ca issue nats-server', then reload nats-server",
         .closed = "start nats-server there, or open the port in the firewall",
-        .not_spoken = "the port is not that of a nats-server with TLS: see 'zester nats-auth init'",
+        .not_spoken = "no nats-server with TLS on this port: see 'zester nats-auth init'",
     };
 
     for (const struct addrinfo *address = list; address; address = address->ai_next)
@@ -152,10 +152,10 @@ static void check_enrollment(struct doctor *doctor)
         .protocol = PRESENTED_HTTPS,
         .what = arena_printf(doctor->arena, "enrollment at %s", address),
         .host = "localhost",
-        .renew = "a master renews a certificate that it issued itself: see its log; one from a "
-                 "file is made with 'zester ca issue enroll', then reload the master",
-        .closed = "start zester-master; its log says why it does not start",
-        .not_spoken = "another program has the port: see 'enroll.addr' of the configuration",
+        .renew = "a master renews a certificate that it issued: see its log; for one from a file, "
+                 "run 'zester ca issue enroll' and reload the master",
+        .closed = "start zester-master and check its log",
+        .not_spoken = "another program uses the port: see 'enroll.addr' in the configuration",
     };
     AUTO_FD int fd = -1;
     struct err err;

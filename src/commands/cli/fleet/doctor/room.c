@@ -36,8 +36,7 @@ static void judge_stream(struct doctor *doctor, const struct value *stream)
                (struct doctor_finding){
                    "room", DOCTOR_WARN,
                    arena_printf(doctor->arena,
-                                "%s has %lld of %lld MiB: new entries are refused "
-                                "when it is full",
+                                "%s uses %lld of %lld MiB: new entries are refused when it is full",
                                 name, (long long)(bytes >> 20), (long long)(room >> 20)),
                    "raise jetstream_max_bytes in master.yaml, on servers that have as much" });
 }
@@ -76,7 +75,7 @@ static void add_floods(struct doctor *doctor, struct fleet_enrollments *enrollme
                                    "floods", DOCTOR_WARN,
                                    arena_printf(doctor->arena, "masters have revoked %s: %s",
                                                 record->peel_id, record->reject_reason),
-                                   "look at what runs on that machine before it enrolls again, or "
+                                   "check what runs on that machine before it enrolls again, or "
                                    "set `peel_flood: report` in master.yaml" });
 }
 

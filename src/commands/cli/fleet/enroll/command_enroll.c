@@ -161,7 +161,7 @@ static int check_state(struct cli *cli, const void *args, struct param_strs oper
 
     (void)operands;
     if (!fleet_enrollments_has_state(want->state))
-        return cli_usage(cli, "'%s' is not a state of enrollments: %s, or '%s'", want->state,
+        return cli_usage(cli, "invalid enrollment state '%s': expected %s, or '%s'", want->state,
                          fleet_enrollments_states(cli->arena), FLEET_ENROLLMENTS_ALL);
     return CLI_OK;
 }
@@ -502,9 +502,10 @@ static const struct command enroll_commands[] = {
     {
         .name = "pause",
         .operands = "",
-        .summary = "let no new machine ask to join, at any master",
-        .details = "Machines that ask are refused for now and ask again later. Credentials are\n"
-                   "renewed as before, and what waits already can be approved.\n",
+        .summary = "refuse new enrollment requests at all masters",
+        .details =
+            "New machines are refused and retry later. Credentials are still renewed, and pending\n"
+            "enrollments can be approved.\n",
         .examples = "  zester enroll pause --reason 'moving the data center'\n",
         .options = pause_options,
         .args_size = sizeof(struct enroll_pause_args),
@@ -513,7 +514,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "resume",
         .operands = "",
-        .summary = "let new machines ask to join again",
+        .summary = "accept new enrollment requests again",
         .examples = "  zester enroll resume\n",
         .options = resume_options,
         .args_size = sizeof(struct enroll_pause_args),

@@ -141,7 +141,7 @@ static int revoke_named_token(struct cli *cli, const char *word)
     int result;
 
     if (!id)
-        return cli_error(cli, "'%s' is neither the id of a token nor a token", word);
+        return cli_error(cli, "'%s' is not a token or a token id", word);
     result = join_token_revoke(cli->fleet, id, &err);
     fleet_audit(cli, cli->fleet, AUDIT_TOKEN_REVOKE, id, result < 0 ? &err : NULL);
     if (result < 0)
@@ -166,7 +166,7 @@ static const struct command token_commands[] = {
     {
         .name = "list",
         .operands = "",
-        .summary = "list join tokens: state, validity, who created them",
+        .summary = "list join tokens with state, validity and creator",
         .details = "The secret of a token is not stored and cannot be shown again.\n",
         .options = fleet_options,
         .args_size = sizeof(struct token_args),

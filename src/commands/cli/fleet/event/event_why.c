@@ -185,7 +185,7 @@ int event_why(struct cli *cli, const struct fleet_options *options, const char *
     int status = event_read_outcome(fleet, id, &why.outcome, &err);
 
     if (status < 0 && err.code == ERR_NOT_FOUND)
-        (void)err_set(&err, ERR_NOT_FOUND, "nothing is recorded about event '%.256s'", id);
+        (void)err_set(&err, ERR_NOT_FOUND, "no record of event '%.256s'", id);
     if (status == 0 && (read_causes(fleet, &why, &err) < 0 || read_effects(fleet, &why, &err) < 0))
         status = -1;
     if (status < 0)

@@ -93,7 +93,7 @@ static int check_apply_limits(struct cli *cli, const void *options, struct param
 const struct command command_apply = {
     .name = "apply",
     .operands = "PLAN-ID",
-    .summary = "run exactly what a dry run of the fleet has shown",
+    .summary = "run exactly what a fleet dry run showed",
     .details =
         "PLAN-ID is the id of a job that ran with --test. Each of its peels has stored what\n"
         "would change there. A peel where anything else would change by now refuses, says\n"

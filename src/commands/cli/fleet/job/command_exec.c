@@ -49,7 +49,7 @@ static const struct param exec_options[] = {
     PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "states: each peel where one fails reverts what the run has changed there"),
-    PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
+    PARAM("queue", DURATION, ARGS, queue, "queue the job this long for peels that are offline or outside their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_SECRET_OPTIONS(ARGS, secrets),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),

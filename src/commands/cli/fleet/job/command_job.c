@@ -19,7 +19,7 @@
 #include "fleet/wire/subject.h"
 
 #define ANSWER_STATUSES                                                                            \
-    "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel is silent; 4 both"
+    "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel did not respond; 4 both"
 
 struct job_args {
     struct fleet_options fleet;
@@ -36,7 +36,7 @@ static const struct param list_options[] = {
     PARAM("function", STR, ARGS, filter.function, "only jobs of this function", .kind_text = "NAME"),
     PARAM("status", STR, ARGS, filter.status, "only jobs in this status", .kind_text = "STATUS"),
     PARAM("user", STR, ARGS, filter.user, "only jobs of this user", .kind_text = "NAME"),
-    PARAM("peel", STR, ARGS, filter.peel, "only jobs that this peel is a target of", .kind_text = "NAME"),
+    PARAM("peel", STR, ARGS, filter.peel, "only jobs that target this peel", .kind_text = "NAME"),
     PARAM("limit", INT, ARGS, filter.limit, "show this many, newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     PARAM("offset", INT, ARGS, filter.offset, "skip this many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
     FLEET_OPTIONS(ARGS, fleet),
@@ -49,7 +49,7 @@ static const struct param plain_options[] = {
 };
 
 static const struct param reject_options[] = {
-    PARAM("reason", STR, ARGS, reason, "why, for whoever asked for it and for the audit", .kind_text = "REASON"),
+    PARAM("reason", STR, ARGS, reason, "the reason, for the requester and the audit", .kind_text = "REASON"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -320,21 +320,21 @@ static const struct command job_commands[] = {
       JOB_COMMAND(retry_options, run_job_retry, 1) },
     { .name = "approvals",
       .operands = "",
-      .summary = "list jobs that wait for a second person, and decisions of the last day",
+      .summary = "list jobs that wait for approval, and decisions of the last day",
       .examples = "  zester job approvals --format json\n",
       JOB_COMMAND(plain_options, run_approvals, 0) },
     { .name = "approve",
       .operands = "JID",
       .lookup = "job approvals",
-      .summary = "let a job of somebody else go that waits for a second person",
-      .details = "Whoever may run the job may approve it, except the one who asked for it.\n"
+      .summary = "approve a job of another operator",
+      .details = "Any operator who may run the job may approve it, except its requester.\n"
                  "'zester job approvals --format yaml' shows its arguments.\n",
       .examples = "  zester job approve 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
       JOB_COMMAND(plain_options, run_job_approve, 1) },
     { .name = "reject",
       .operands = "JID",
       .lookup = "job approvals",
-      .summary = "refuse a job of somebody else that waits for a second person",
+      .summary = "reject a job of another operator",
       .examples = "  zester job reject 2ABCdefGHIjklMNOpqrSTUvwxyz --reason 'not on a Friday'\n",
       JOB_COMMAND(reject_options, run_job_reject, 1) },
     { 0 },

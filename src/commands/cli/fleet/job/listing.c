@@ -108,7 +108,7 @@ int job_listing_check_status(struct cli *cli, const char *status)
 {
     if (!status || fleet_jobs_has_status(status))
         return CLI_OK;
-    return cli_usage(cli, "--status: '%s' is not a status of jobs (%s)", status,
+    return cli_usage(cli, "--status: invalid job status '%s' (%s)", status,
                      fleet_jobs_statuses(cli->arena));
 }
 

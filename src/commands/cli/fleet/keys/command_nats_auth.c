@@ -47,7 +47,7 @@ static const struct param init_options[] = {
     PARAM("cluster-port",    INT,  ARGS, cluster_port, "the port for the other servers of the cluster", PARAM_RANGE(1, 65535), .default_text = "6222"),
     PARAM("route",           STRS, ARGS, routes, "a server of the cluster: nats-route://HOST:PORT; may be repeated", .kind_text = "URL"),
     PARAM("leaf-port",       INT,  ARGS, leaf_port, "accept leaf nodes on this port; see 'zester nats-auth leaf'", PARAM_RANGE(1, 65535)),
-    PARAM("force",           BOOL, ARGS, force, "make new ones although there are some: those are renamed, and every machine has to enroll again"),
+    PARAM("force",           BOOL, ARGS, force, "replace existing ones: they are renamed, and every machine has to enroll again"),
     { 0 },
 };
 
@@ -178,7 +178,7 @@ static int replace_files(struct cli *cli, const struct nats_auth_args *want,
     if (result < 0)
         return -1;
     if (write_auth_files(cli, want, files, conf, err) == 0) {
-        printf("What was there before has the ending '%s'\n", suffix);
+        printf("Existing files were renamed: their names now end in '%s'\n", suffix);
         return 0;
     }
     newfiles_put_back(folder, conf, 1, suffix);
@@ -267,7 +267,7 @@ static int run_auth_init(struct cli *cli, const void *args, struct param_strs op
 /* --- leaf ------------------------------------------------------------------------ */
 
 #define LEAF_CONF "nats-server.conf"
-#define LEAF_WHY  "files of a leaf node are never overwritten"
+#define LEAF_WHY  "leaf node files are never overwritten"
 
 /* The credentials with which it connects to its hubs. */
 static int add_auth_creds(struct cli *cli, const struct nats_auth_args *want, const char *name,

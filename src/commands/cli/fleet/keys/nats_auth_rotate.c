@@ -27,9 +27,9 @@
 const struct param nats_auth_rotate_options[] = {
     PARAM("dir",    STR,      ARGS, dir, "the folder of keys and credentials (that of the configuration)", .kind_text = "DIR"),
     PARAM("spread", DURATION, ARGS, spread, "the time over which peels get new credentials", PARAM_RANGE(0, SPREAD_MAX), .default_text = "1h"),
-    PARAM("status", BOOL,     ARGS, status, "only show which peels have credentials of which key"),
-    PARAM("finish", BOOL,     ARGS, finish, "the older keys are no longer accepted"),
-    PARAM("force",  BOOL,     ARGS, force, "with --finish: also when peels have credentials of an older key"),
+    PARAM("status", BOOL,     ARGS, status, "only show which peels use which key"),
+    PARAM("finish", BOOL,     ARGS, finish, "stop accepting older keys"),
+    PARAM("force",  BOOL,     ARGS, force, "with --finish: even if peels still use an older key"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -188,11 +188,11 @@ static int rotate_key(struct rotate *rotate, struct err *err)
            keyring_current(&rotate->keys.ring), rotate->keys.dir,
            identity_file_name(IDENTITY_SIGNING_SEED));
     if (!was_separate)
-        printf("Peels and operators have accounts of their own from now on, without JetStream.\n"
+        printf("Peels and operators now have their own accounts, without JetStream.\n"
                "Before --finish: copy %s/master.creds to the other masters and restart all "
                "masters, copy\n"
-               "admin.creds to whoever has the old one, issue operators new credentials ('zester "
-               "operator issue'),\n"
+               "admin.creds to everyone who has the old one, issue operators new credentials "
+               "('zester operator issue'),\n"
                "and make the files of leaf nodes again ('zester nats-auth leaf').\n",
                rotate->keys.dir);
     return CLI_OK;

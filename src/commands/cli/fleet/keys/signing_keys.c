@@ -22,8 +22,7 @@
 #define SKEW_SECONDS 300
 
 #define MEANWHILE                                                                                  \
-    "somebody else has changed the signing keys meanwhile: look with 'zester nats-auth rotate "    \
-    "--status'"
+    "the signing keys were changed meanwhile: check with 'zester nats-auth rotate --status'"
 
 static int64_t read_key_clock(void)
 {
@@ -73,7 +72,7 @@ static int read_key_files(struct signing_keys *keys, struct err *err)
     bool is_separate;
 
     if (identity_read_accounts(keys->dir, &keys->accounts, &is_separate, err) < 0)
-        return err_wrap(err, "keys are rotated where the keys of the fleet are (--dir)");
+        return err_wrap(err, "keys must be rotated where the keys of the fleet are (--dir)");
     if (identity_read_key(keys->dir, IDENTITY_OPERATOR_SIGNING_SEED, &keys->signer, err) < 0 ||
         read_key_text(keys, IDENTITY_OPERATOR_JWT, &keys->operator_jwt, err) < 0 ||
         read_key_text(keys, IDENTITY_ACCOUNT_JWT, &keys->account_jwt, err) < 0 ||

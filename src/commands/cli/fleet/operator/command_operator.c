@@ -32,8 +32,8 @@ struct operator_args {
 
 /* clang-format off */
 #define POLICY_OPTIONS                                                                                                                                                       \
-    PARAM("role",     CHOICE, ARGS, role, "what the operator may do at all", PARAM_GIVEN(ARGS, has_role), .choices = OPERATOR_ROLE_CHOICES, .default_text = "operator"),    \
-    PARAM("target",   STR,    ARGS, target, "only peels that this expression means (all)", .kind_text = "TARGET"),                                                          \
+    PARAM("role",     CHOICE, ARGS, role, "the kind of requests that the operator may make", PARAM_GIVEN(ARGS, has_role), .choices = OPERATOR_ROLE_CHOICES, .default_text = "operator"),    \
+    PARAM("target",   STR,    ARGS, target, "only peels that match this expression (all)", .kind_text = "TARGET"),                                                          \
     PARAM("function", STRS,   ARGS, functions, "only functions that match; may be repeated (all)", .kind_text = "GLOB"),                                                    \
     PARAM("approval", STRS,   ARGS, approvals, "functions that a second person has to approve; may be repeated (none)", .kind_text = "GLOB")
 #define ISSUE_OPTIONS                                                                                                                                                       \
@@ -177,8 +177,8 @@ static int add_operator(struct cli *cli, struct fleet *fleet, const struct opera
             return -1;
     } else if (!earlier.removed) {
         return err_set(err, ERR_BUSY,
-                       "there is an operator '%s': 'zester operator set' changes what they may "
-                       "do, 'zester operator issue' makes new credentials",
+                       "operator '%s' already exists: 'zester operator set' changes it, 'zester "
+                       "operator issue' makes new credentials",
                        name);
     } else {
         policy->keys = earlier.keys; /* revoked ones stay so */
@@ -195,7 +195,7 @@ static int print_issued(struct cli *cli, const struct operator_args *want,
     const struct value result = value_map(map);
 
     if (want->fleet.format == FLEET_TEXT) {
-        printf("Wrote credentials of %s (role %s, until %s) to %s\n", policy->name,
+        printf("Wrote credentials for %s (role %s, until %s) to %s\n", policy->name,
                operator_role_name(policy->role), time_text(cli->arena, key->expires), file);
         return CLI_OK;
     }
@@ -284,8 +284,8 @@ static int set_policy(struct cli *cli, struct fleet *fleet, const struct operato
         return -1;
     if (was_deaf != (policy->role == OPERATOR_ENROLLER))
         (void)fprintf(stderr,
-                      "warning: what %s hears of returns and events is in the credentials, and "
-                      "changes with new ones: zester operator issue %s\n",
+                      "warning: access to returns and events is part of the credentials of %s; "
+                      "issue new ones: zester operator issue %s\n",
                       policy->name, policy->name);
     return 0;
 }
@@ -309,7 +309,7 @@ static int run_set(struct cli *cli, const void *args, struct param_strs operands
     if (change_operator(cli, want, operands.p[0], AUDIT_OPERATOR_SET, set_policy, &policy) !=
         CLI_OK)
         return CLI_ERROR;
-    printf("Changed %s: it counts from now on\n", policy.name);
+    printf("Updated operator '%s'\n", policy.name);
     return CLI_OK;
 }
 
@@ -456,7 +456,7 @@ static int run_remove(struct cli *cli, const void *args, struct param_strs opera
 static const struct command operator_commands[] = {
     { .name = "add",
       .operands = "NAME",
-      .summary = "give somebody credentials of their own, limited to a role and a scope",
+      .summary = "add an operator: personal credentials, limited to a role and a scope",
       .details =
           "Roles: 'viewer' reads jobs, facts and events; 'operator' also runs jobs within\n"
           "--function and --target, cancels its own and sends events (if 'event.send' matches a\n"
@@ -475,7 +475,7 @@ static const struct command operator_commands[] = {
     { .name = "issue",
       .operands = "NAME",
       .lookup = "operator list",
-      .summary = "make new credentials for an operator, when the old ones expire or before",
+      .summary = "issue new credentials for an operator",
       .details =
           "Earlier ones stay valid until they expire, or until the operator is removed.\n"
           "Credentials are never changed: hand the new file over in place of the old one. What\n"
@@ -487,21 +487,22 @@ static const struct command operator_commands[] = {
       .operands = "NAME",
       .lookup = "operator list",
       .summary = "change what an operator may do; credentials stay as they are",
-      .details = "What is not given stays as it is: '--function \'*\'' and '--target \'*\'' lift\n"
-                 "a limit, '--no-approval' lifts all approvals. It counts from the next request\n"
-                 "on. How long credentials are valid is decided by 'zester operator issue'.\n",
+      .details = "Options that are not given change nothing: '--function \'*\'' and '--target "
+                 "\'*\'' lift\n"
+                 "a limit, '--no-approval' lifts all approvals. It takes effect with the\n"
+                 "next request. 'zester operator issue' sets how long credentials are valid.\n",
       .examples = "  zester operator set alice --target 'web* or db*'\n",
       .check = check_set,
       OPERATOR_COMMAND(set_options, run_set, 1, 1) },
     { .name = "list",
       .operands = "",
-      .summary = "list operators: role, scope, and until when their credentials are valid",
+      .summary = "list operators with role, scope and expiry",
       .examples = "  zester operator list --format json\n",
       OPERATOR_COMMAND(plain_options, run_operator_list, 0, 0) },
     { .name = "show",
       .operands = "NAME",
       .lookup = "operator list",
-      .summary = "show what an operator may do, and the credentials that were issued",
+      .summary = "show the permissions and credentials of an operator",
       .examples = "  zester operator show alice\n",
       OPERATOR_COMMAND(plain_options, run_operator_show, 1, 1) },
     { .name = "remove",
@@ -519,7 +520,7 @@ static const struct command operator_commands[] = {
 const struct command command_operator = {
     .name = "operator",
     .operands = "",
-    .summary = "people with credentials of their own, and what they may do",
+    .summary = "manage operators: personal credentials and permissions",
     .examples = "  zester operator add alice --target 'web*' --function 'state.*'\n"
                 "  zester operator list\n",
     .commands = operator_commands,

@@ -68,9 +68,7 @@ int operator_book_find(struct fleet *fleet, const char *name, bool with_removed,
     if (fleet_bucket_find(fleet, STORE_OPERATORS, name, &bytes, ret_revision, err) < 0)
         return err->code == ERR_NOT_FOUND
                    ? err_set(err, ERR_NOT_FOUND,
-                             "no such operator: '%s'; 'zester operator list' shows those that "
-                             "there are",
-                             name)
+                             "no such operator: '%s'; 'zester operator list' lists them", name)
                    : -1;
     if (record_decode(fleet->arena, &operator_policy_type, 1, bytes, &policy, err) < 0)
         return -1;
@@ -118,8 +116,8 @@ static int write_operator_creds(struct arena *arena, const char *file, struct st
         return -1;
     if (info.kind != FS_FOLDER)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no folder '%s' for the credentials: make it, or name another file "
-                       "with --out",
+                       "folder '%s' for the credentials does not exist: create it, or name another "
+                       "file with --out",
                        folder);
     return newfiles_write(folder, &made, 1, "name another one with --out", err);
 }
@@ -149,11 +147,11 @@ int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
     drop_expired_keys(fleet->arena, policy, now);
     if (policy->keys.list.n >= OPERATOR_KEYS_MAX)
         return err_set(err, ERR_LIMIT,
-                       "operator '%s' has %d credentials that have not expired, which is the "
-                       "limit: wait until one has, or remove and add the operator",
+                       "operator '%s' already has %d valid credentials, the limit: wait until one "
+                       "expires, or remove and add the operator",
                        policy->name, OPERATOR_KEYS_MAX);
     if (identity_read_accounts(issue->auth_dir, &accounts, &is_separate, err) < 0)
-        return err_wrap(err, "credentials are issued where the keys of the fleet are (--dir)");
+        return err_wrap(err, "credentials must be issued where the keys of the fleet are (--dir)");
     issuer = identity_issuer(&accounts, ACCOUNT_OPERATORS, is_separate);
     result = identity_issue_operator(fleet->arena, &issuer, &who, &creds, &key.public_key, err);
     accounts_done(&accounts);

@@ -64,7 +64,7 @@ static int watch_cancel(struct step *step, struct err *err)
 
 static int refuse_canceled(const struct step *step, struct err *err)
 {
-    return err_set(err, ERR_CANCELED, "canceled; 'zester job watch %s' shows how the job goes on",
+    return err_set(err, ERR_CANCELED, "canceled; follow the job with 'zester job watch %s'",
                    step->job.jid);
 }
 

@@ -32,7 +32,7 @@ static const struct param peel_options[] = {
 
 /* clang-format off */
 static const struct param delete_options[] = {
-    PARAM("force", BOOL, struct peel_delete_args, force, "also peels that are connected: they are cut off"),
+    PARAM("force", BOOL, struct peel_delete_args, force, "also delete connected peels"),
     PARAM("reason", STR, struct peel_delete_args, reason, "the reason; stored with the enrollment", .kind_text = "REASON"),
     FLEET_OPTIONS(struct peel_delete_args, fleet),
     { 0 },
@@ -107,8 +107,8 @@ static const struct command peel_commands[] = {
       .run = run_peel_list },
     { .name = "init",
       .operands = "",
-      .summary = "write a configuration of an agent to begin with",
-      .details = "The fleet is not asked. Most keys are commented out: they have defaults.\n"
+      .summary = "write a starter configuration for an agent",
+      .details = "Needs no connection. Most keys are commented out: they have defaults.\n"
                  "'zester-peel join HOST TOKEN' on the machine itself needs no such file.\n",
       .examples = "  zester peel init\n"
                   "  zester peel init -o /etc/zester/peel.yaml\n",
@@ -120,7 +120,7 @@ static const struct command peel_commands[] = {
       .operands = "PEEL...",
       .summary = "remove machines that no longer exist from the fleet",
       .details =
-          "Revokes their credentials, then removes what the fleet keeps of them: facts, sealed\n"
+          "Revokes their credentials, then removes their data from the fleet: facts, sealed\n"
           "settings, basket, enrollments. Jobs that were queued for them are not sent. A peel "
           "that\n"
           "is connected is refused without --force. The record of revoked credentials stays\n"
@@ -137,10 +137,10 @@ static const struct command peel_commands[] = {
       .lookup = "peel list" },
     { .name = "prune",
       .operands = "",
-      .summary = "delete machines that were not seen for a long time",
+      .summary = "delete machines that have not been seen for a long time",
       .details =
-          "As 'zester peel delete' does. A machine of which masters do not know when it was last\n"
-          "seen is kept.\n",
+          "Like 'zester peel delete'. Machines are kept if masters do not know when they were\n"
+          "last seen.\n",
       .examples = "  zester peel prune --older 90d --test\n"
                   "  zester peel prune --older 90d --reason 'not seen for 90 days'\n",
       .statuses =

@@ -232,8 +232,7 @@ int peel_run_prune(struct cli *cli, const void *args, struct param_strs operands
     if (!want->test && delete_absent(cli, cli->fleet, want, &absent, &departures, &err) < 0)
         return cli_err(cli, &err);
     if (absent.unseen > 0)
-        (void)fprintf(stderr, "%zu peel(s) kept: not known when they were last seen\n",
-                      absent.unseen);
+        (void)fprintf(stderr, "%zu peel(s) kept: never seen by a master\n", absent.unseen);
     return want->test ? print_absent(cli, want->fleet.format, &absent)
                       : print_departures(cli, want->fleet.format, &departures);
 }

@@ -361,7 +361,7 @@ static int run_reactor_retry(struct cli *cli, const void *args, struct param_str
     int result, status;
 
     if (want->all == (operands.n > 0))
-        return cli_error(cli, "expected the ids of events, or --all");
+        return cli_error(cli, "expected event ids, or --all");
     if (fleet_attach(cli, &want->fleet) != CLI_OK)
         return CLI_ERROR;
     result = retry_events(cli->fleet, want, &operands, list, &err);
@@ -376,7 +376,7 @@ static int run_reactor_retry(struct cli *cli, const void *args, struct param_str
 /* clang-format off */
 static const struct param replay_options[] = {
     PARAM("since",   DURATION, REPLAY, since, "how old the events may be", .default_text = "1d", PARAM_RANGE(1, INT64_MAX)),
-    PARAM("rules",   STR,      REPLAY, rules, "a folder of rules, instead of those that are published", .kind_text = "DIR"),
+    PARAM("rules",   STR,      REPLAY, rules, "a folder of rules instead of the published ones", .kind_text = "DIR"),
     PARAM("changed", BOOL,     REPLAY, changed, "show only events that would be handled differently"),
     FLEET_OPTIONS(REPLAY, fleet),
     { 0 },

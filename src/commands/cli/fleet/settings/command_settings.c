@@ -66,7 +66,7 @@ static int run_settings_show(struct cli *cli, const void *args, struct param_str
 static const struct command settings_commands[] = {
     { .name = "show",
       .operands = "PEEL [KEY]",
-      .summary = "the settings that a peel gets, secrets masked; the peel need not be connected",
+      .summary = "show the settings of a peel, secrets masked; it need not be connected",
       .examples = "  zester settings show web-01\n  zester settings show web-01 ports:http\n",
       .options = show_options,
       .args_size = sizeof(struct settings_args),

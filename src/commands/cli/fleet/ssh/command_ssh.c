@@ -73,12 +73,12 @@ static int read_guarded(struct arena *arena, const char *path, struct str *ret_t
         return -1;
     if (fd < 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no roster '%s': write one, or name it with --roster", path);
-    if ((info.uid != 0 && info.uid != geteuid()) || (info.mode & 022) != 0)
-        return err_set(err, ERR_UNSAFE,
-                       "'%s' must belong to you or root, and nobody else may write to it "
-                       "(chmod go-w)",
+                       "roster '%s' does not exist: create it, or name another with --roster",
                        path);
+    if ((info.uid != 0 && info.uid != geteuid()) || (info.mode & 022) != 0)
+        return err_set(
+            err, ERR_UNSAFE,
+            "'%s' must be owned by you or root, and writable only by its owner (chmod go-w)", path);
     return fs_read_fd(arena, fd, path, SSH_ROSTER_SIZE_MAX, ret_text, err);
 }
 
@@ -98,7 +98,7 @@ static int read_fact_groups(struct cli *cli, const struct ssh_args *args, const 
     if (fs_read(cli->arena, path, CONFIG_MAX, &text, &err) < 0)
         return cli_err(cli, &err);
     if (!text.p && args->config)
-        return cli_error(cli, "there is no configuration '%s'", path);
+        return cli_error(cli, "configuration '%s' does not exist", path);
     if (text.p && yaml_parse(cli->arena, path, text, NULL, doc, &diags) < 0)
         return cli_diags(cli, &diags);
     *ret_groups = value_get(doc, "nodegroups");
@@ -215,7 +215,7 @@ static int read_ssh_request(struct cli *cli, const struct ssh_args *args,
 
     *ret = (struct exec_request){ .v = EXEC_PROTOCOL, .jid = "", .module = "", .id = "" };
     if (args->clean)
-        return operands.n == 1 ? CLI_OK : cli_usage(cli, "--clean takes a target and nothing else");
+        return operands.n == 1 ? CLI_OK : cli_usage(cli, "--clean takes only a target");
     if (operands.n < 2)
         return cli_usage(cli, "missing FUNCTION");
     if (fleet_words_read(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, operands.p[1],

@@ -31,8 +31,8 @@ static void run_machine_call(void *arg)
     const struct ssh_question *question = call->round->question;
 
     if (cancel_is_raised(question->cancel))
-        call->outcome =
-            (struct ssh_outcome){ .end = SSH_CALL_FAILED, .why = "canceled before it was asked" };
+        call->outcome = (struct ssh_outcome){ .end = SSH_CALL_FAILED,
+                                              .why = "canceled before it was contacted" };
     else if (call->round->clean)
         ssh_call_clean(&call->arena, question, call->machine, &call->outcome);
     else

@@ -32,7 +32,7 @@ struct fileserver_args {
 
 /* clang-format off */
 static const struct param update_options[] = {
-    PARAM("force", BOOL, ARGS, force, "write every file again, also those that have not changed"),
+    PARAM("force", BOOL, ARGS, force, "write all files again, even unchanged ones"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -148,7 +148,7 @@ static int check_tree(struct cli *cli, const char *text)
 {
     return is_tree_name(text)
                ? CLI_OK
-               : cli_usage(cli, "'%s' is not a tree: states, settings or reactor", text);
+               : cli_usage(cli, "invalid tree '%s': expected states, settings or reactor", text);
 }
 
 static int read_revision(struct cli *cli, const char *text, uint64_t *ret)
@@ -157,7 +157,7 @@ static int read_revision(struct cli *cli, const char *text, uint64_t *ret)
     struct err err;
 
     if (number_parse_uint(str_from(text), &number, &err) < 0 || number < 1 || number > INT64_MAX)
-        return cli_usage(cli, "'%s' is not a revision: 'zester fileserver history' lists them",
+        return cli_usage(cli, "invalid revision '%s': 'zester fileserver history' lists them",
                          text);
     *ret = number;
     return CLI_OK;
@@ -340,14 +340,14 @@ static int run_rollback(struct cli *cli, const void *args, struct param_strs ope
 static const struct command fileserver_commands[] = {
     { .name = "update",
       .operands = "",
-      .summary = "publish what has changed in the trees of states, settings and rules, now",
+      .summary = "publish changes of states, settings and rules now",
       .examples = "  zester fileserver update\n",
       .options = update_options,
       .args_size = sizeof(ARGS),
       .run = run_update },
     { .name = "status",
       .operands = "",
-      .summary = "which master publishes the trees",
+      .summary = "show which master publishes the trees",
       .examples = "  zester fileserver status\n",
       .options = status_options,
       .args_size = sizeof(ARGS),
@@ -367,7 +367,7 @@ static const struct command fileserver_commands[] = {
       .words = add_trees },
     { .name = "rollback",
       .operands = "TREE REVISION",
-      .summary = "bring an earlier revision of a published tree back",
+      .summary = "restore an earlier revision of a published tree",
       .details = "TREE is states, settings or reactor. The folder of the master that\n"
                  "publishes becomes what it was then, and is published as a new revision;\n"
                  "what is there now is a revision, too, and can be brought back. A folder\n"
@@ -382,7 +382,7 @@ static const struct command fileserver_commands[] = {
       .lookup = "fileserver history" },
     { .name = "canary",
       .operands = "[TARGET]",
-      .summary = "try changes of the states on some peels first, or show what is tried",
+      .summary = "try state changes on some peels first, or show the current canary",
       .details = "From now on, changes of the folder of states are published only to peels\n"
                  "that match TARGET; all others stay with what is published now. Peels decide\n"
                  "with their own facts, so TARGET can be anything but settings (`I@`). Without\n"

@@ -24,7 +24,7 @@
 
 /* clang-format off */
 const struct param fileserver_canary_options[] = {
-    PARAM("abort", BOOL, ARGS, abort, "end it: the folder and all peels have again what the others have"),
+    PARAM("abort", BOOL, ARGS, abort, "end the canary, and restore the states that all other peels have"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -114,7 +114,7 @@ static void print_canary_state(const struct canary_reply *reply,
     AUTO_BUF struct buf since = BUF_INIT(64);
 
     if (!reply->active) {
-        (void)printf("There is no canary: all peels have the same states\n");
+        (void)printf("No canary: all peels have the same states\n");
         return;
     }
     time_print(&since, (struct value_time){ reply->since_unix, 0 });
@@ -242,7 +242,7 @@ int fileserver_canary_run(struct cli *cli, const void *args, struct param_strs o
                                       .operator= fleet_user(cli->arena) };
 
     if (want->abort && operands.n)
-        return cli_usage(cli, "'--abort' ends the canary: it has no target");
+        return cli_usage(cli, "--abort takes no target");
     if (operands.n && !operands.p[0][0])
         return cli_usage(cli, "the target is empty");
     if (want->abort)

@@ -84,7 +84,7 @@ static void print_switch(const struct report *report)
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     if (!report->is_set) {
-        printf("automatic rollouts: as 'update_auto_rollout' of each master says\n");
+        printf("automatic rollouts: as set by 'update_auto_rollout' of each master\n");
         return;
     }
     columns_print_text(&out, report->set.operator);

@@ -116,7 +116,8 @@ static int read_signing_key(struct arena *arena, const char *file, struct nats_n
     if (fs_read(arena, file, SEED_MAX, &text, err) < 0)
         return -1;
     if (!text.p)
-        return err_set(err, ERR_NOT_FOUND, "no key '%s'; 'zester update keygen' makes one", file);
+        return err_set(err, ERR_NOT_FOUND,
+                       "key '%s' does not exist; 'zester update keygen' makes one", file);
     result = nats_nkey_parse_seed(str_trim(text), ret_key, err);
     ed25519_wipe((char *)(uintptr_t)text.p, text.n);
     return result < 0 ? err_wrap(err, "key '%s'", file) : 0;
@@ -454,7 +455,7 @@ static const struct command update_commands[] = {
       .lookup = "update versions" },
     { .name = "set-ttl",
       .operands = "VERSION TIME|never",
-      .summary = "set when a version expires, from now on",
+      .summary = "set when a version expires",
       .examples = "  zester update set-ttl 1.4.0 720h\n",
       .options = version_options,
       .args_size = sizeof(ARGS),
@@ -476,7 +477,7 @@ static const struct command update_commands[] = {
       .lookup = "update versions" },
     { .name = "rollout",
       .operands = "VERSION TARGET",
-      .summary = "bring a version to nodes, batch by batch",
+      .summary = "roll out a version, batch by batch",
       .details =
           "A batch is prepared, applied, watched for the soak time and confirmed before the\n"
           "next one begins. A node whose new version does not work goes back to the old\n"
@@ -518,7 +519,7 @@ static const struct command update_commands[] = {
       .lookup = "update rollouts" },
     { .name = "auto",
       .operands = "on|off|status",
-      .summary = "whether masters roll out promoted versions by themselves",
+      .summary = "control automatic rollouts of promoted versions",
       .details =
           "'on' and 'off' hold for the whole fleet, whatever 'update_auto_rollout' of a master\n"
           "says. A rollout that is under way goes on: 'zester update abort' ends it. 'status'\n"
@@ -540,7 +541,7 @@ static const struct command update_commands[] = {
       .run = update_run_status },
     { .name = "rollback",
       .operands = "NODE",
-      .summary = "bring one node back to its previous version",
+      .summary = "roll one node back to its previous version",
       .examples = "  zester update rollback web-01\n",
       .options = node_options,
       .args_size = sizeof(ARGS),

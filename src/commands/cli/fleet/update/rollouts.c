@@ -120,9 +120,7 @@ static int read_batch(const char *text, struct update_plan *plan, struct err *er
     if (number_parse_uint(str_slice(all, 0, all.n - is_part), &number, err) < 0 || number == 0 ||
         number > (is_part ? 100 : 1000000))
         return err_set(err, ERR_INVALID,
-                       "'%s' is not a batch: expected a number of nodes, or 1%% "
-                       "to 100%%",
-                       text);
+                       "invalid batch '%s': expected a number of nodes, or 1%% to 100%%", text);
     if (is_part)
         plan->batch_percent = (int32_t)number;
     else

@@ -139,7 +139,7 @@ static void follow_run(struct question *q, const char *run)
     if (!run[0] || !has_fleet(q))
         return;
     if (reach_fleet(q, &err) < 0)
-        why_end(&q->chain, "not known: the fleet cannot be asked: %s", err.text);
+        why_end(&q->chain, "unknown: cannot query the fleet: %s", err.text);
     else
         (void)why_add_job(&q->chain, q->fleet, run, &err); /* it was not a job */
 }
@@ -242,7 +242,7 @@ static int run_fleet_why(struct cli *cli, const void *args, struct param_strs op
 const struct command command_why = {
     .name = "why",
     .operands = "THING | PEEL STATE | PEEL SERVICE",
-    .summary = "say why something is as it is, back to the first cause",
+    .summary = "explain why something happened, back to the first cause",
     .details =
         "THING is the id of a job (also of a reaction: rxn-...), the id of an event, a reaction\n"
         "as rules name it (reactor.restart: what it did last), a state of the last run on this\n"

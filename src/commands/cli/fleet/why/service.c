@@ -152,7 +152,7 @@ static int ask_peel_why(struct why_chain *chain, struct fleet *fleet, const stru
     if (fleet_answer_read(chain->arena, &answers.list[0], ret_why, err) < 0)
         err->code = ERR_NOT_FOUND;
     else if (!value_is(ret_why, VALUE_MAP))
-        (void)err_set(err, ERR_NOT_FOUND, "the answer of %s makes no sense", peel->name);
+        (void)err_set(err, ERR_NOT_FOUND, "%s returned an invalid answer", peel->name);
     else
         return 0;
     return -1;

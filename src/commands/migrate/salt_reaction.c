@@ -218,7 +218,7 @@ static int convert_local(struct block *block)
     return convert_reaction_target(block) < 0 ? -1 : convert_call(block);
 }
 
-/* What the tree may do there is what differs. */
+/* The functions differ only in what the tree may do. */
 static int convert_orchestration(struct block *block)
 {
     static const char *const known[] = { "mods", "pillar", "test",    "arg",

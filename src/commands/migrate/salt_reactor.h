@@ -4,9 +4,9 @@
  *
  * Tags of Salt become keys with an origin: salt/beacon/ID/NAME/... is ID/beacon/ID/NAME, salt/auth
  * is _master/enroll/pending/ID, salt/job/JID/new and /ret are _master/job/JID/dispatched and
- * /finalized, and everything else is raised by anybody. Blocks local.*, cmd.*, runner.event.send
- * and wheel.key.* have a counterpart; the rest is left out. What is left out, and what means
- * something else here, is a remark with its place.
+ * /finalized, and everything else is raised may be set by the owner. Blocks local.*, cmd.*,
+ * runner.event.send and wheel.key.* have a counterpart; the rest is left out. What is left out, and
+ * what means something else here, is a remark with its place.
  *
  * Pure: files come through `fetch`. Memory: the arena. Threads: one.
  */

@@ -10,7 +10,7 @@
 #include "core/data/json.h"
 #include "core/data/value.h"
 
-/* A mask is a word that nobody writes: "zjinja", a number, "z". */
+/* A mask is an unlikely word: "zjinja", a number, "z". */
 #define MASK_BEGIN "zjinja"
 #define MASK_END   'z'
 #define TEXT_MAX   ((size_t)4 << 20)

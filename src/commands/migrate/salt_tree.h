@@ -1,6 +1,5 @@
 /*
- * salt_tree - which files of a tree of states or pillar run as they are, and what has to be done
- * about the others.
+ * salt_tree - finds files of a tree of states or pillar that do not run unchanged, with advice.
  *
  * Files that end in .sls mean here what they mean in Salt, so that most are only copied. Remarks
  * are about other renderers than Jinja and YAML, values that are encrypted with GPG, and modules in

@@ -124,7 +124,7 @@ static int print_daemon_build(void)
     return print_text_line(text);
 }
 
-/* What is asked for instead of a daemon. */
+/* Answer an option instead of running a daemon. */
 static int answer_line(const char *word)
 {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

@@ -16,7 +16,7 @@ static const char details[] =
     "\n"
     "every command takes -f FILE, -v and -q, also before its name\n";
 
-/* What other programs of this kind call it. */
+/* Command names of similar programs. */
 static int unknown_word(struct cli *cli, const char *word)
 {
     static const struct {

@@ -31,7 +31,7 @@
 
 /* --- configuration of Salt -------------------------------------------------------- */
 
-/* What files and folders (master.d) say, as one map; lists of `reactor` are joined. */
+/* Merge files and folders (master.d) into one map; lists of `reactor` are joined. */
 struct salt_conf {
     struct arena *arena;
     struct diags *diags;

@@ -1,5 +1,5 @@
 /*
- * fleet_audit - tells a master what a command did to the fleet by itself.
+ * fleet_audit - reports to a master what a command changed in the fleet without one.
  */
 #ifndef COMMANDS_CLI_FLEET_AUDIT_H
 #define COMMANDS_CLI_FLEET_AUDIT_H
@@ -25,7 +25,7 @@ struct fleet_notice {
 };
 void fleet_notice_send(struct cli *cli, struct fleet *fleet, const struct audit_notice *notice,
                        int64_t timeout, struct fleet_notice *ret_sent);
-/* Until all have come to their end; the first problem is a warning on stderr. */
+/* Wait until all have ended; the first problem is a warning on stderr. */
 void fleet_notices_wait(struct fleet *fleet, struct fleet_notice *sent, size_t count);
 
 #endif

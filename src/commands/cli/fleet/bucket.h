@@ -24,20 +24,18 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
 int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char *key,
                       struct str *ret_value, uint64_t *ret_revision, struct err *err);
 
-/* The time of the bus (fleet/bus/bus_time.h) from the last sign of life of a master, within
- * seconds; for whoever compares with what masters have written. Without one it stays that of this
- * machine. */
+/* Set the bus time (fleet/bus/bus_time.h) from the last heartbeat of a master, within seconds; for
+ * comparing with times that masters wrote. Without one, the clock of this machine is used. */
 void fleet_learn_time(struct fleet *fleet);
 
 /* Write it, whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`.
  */
 int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str value, int64_t timeout, struct err *err);
-/* Write it in place of this revision; 0: only when there is none. Fails with ERR_BUSY when somebody
- * else was faster. */
+/* Replace this revision; 0: only create. Fails with ERR_BUSY if the key was changed meanwhile. */
 int fleet_bucket_replace(struct fleet *fleet, enum store_bucket bucket, const char *key,
                          struct str value, uint64_t revision, struct err *err);
-/* It is no longer there for whoever reads. */
+/* Delete the entry and its history. */
 int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char *key,
                        struct err *err);
 

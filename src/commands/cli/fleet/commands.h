@@ -9,7 +9,7 @@
 
 /* Runs what a dry run of the fleet has shown. */
 extern const struct command command_apply;
-/* What peels share with each other: get, list. */
+/* Data that peels share: get, list. */
 extern const struct command command_basket;
 /* The certificate authority of the fleet: init, fingerprint, print, issue. */
 extern const struct command command_ca;
@@ -23,11 +23,11 @@ extern const struct command command_health_master, command_health_peel;
 extern const struct command command_exec;
 /* Trees of files that masters publish: update, status. */
 extern const struct command command_fileserver;
-/* What became of jobs: list, show, watch, active, kill, retry. */
+/* Jobs: list, show, watch, active, kill, retry, approve. */
 extern const struct command command_job;
 /* Machines of the fleet: list. */
 extern const struct command command_peel;
-/* What buckets hold: fact. */
+/* Contents of buckets: fact. */
 extern const struct command command_kv;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
@@ -41,7 +41,7 @@ extern const struct command command_reactor;
 extern const struct command command_orchestrate;
 /* The last runs of the fleet as an HTML file. */
 extern const struct command command_report;
-/* What machines get from the tree of settings: show. */
+/* Settings of a machine: show. */
 extern const struct command command_settings;
 /* The first machine of a fleet: `zester-master setup`. */
 extern const struct command command_setup;

@@ -11,8 +11,8 @@
 #include "fleet/wire/exec.h"
 #include "fleet/wire/subject.h"
 
-/* A server of 2.9 does not say that nobody listens in another account. So a peel that is silent for
- * a while is pinged, which it answers while it is busy, too. */
+/* A 2.9 server does not report missing listeners in another account. So a peel that is silent for a
+ * while is pinged, which it answers while it is busy, too. */
 #define SILENCE_NS (INT64_C(2) * 1000000000)
 #define PING_NS    (INT64_C(8) * 1000000000)
 #define ABSENT     "UNREACHABLE: not connected to the bus"
@@ -25,7 +25,7 @@ struct direct {
     bool has_ended;
 };
 
-/* In the words of a job that found nobody. */
+/* The words of a job that reached no peel. */
 static const char *explain_direct_silence(struct arena *arena, const struct nats_error *error)
 {
     if (error->fault == NATS_FAULT_TIMEOUT)

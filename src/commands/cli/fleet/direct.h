@@ -31,7 +31,7 @@ struct fleet_question {
 int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
                     struct fleet_answers *ret_answers, struct err *err);
 
-/* What a function returned to one of them: data, which is printed as YAML on the way. */
+/* Read the data that a function returned to one of them; it is sent as YAML. */
 int fleet_answer_read(struct arena *arena, const struct fleet_answer *answer, struct value *ret,
                       struct err *err);
 

@@ -29,7 +29,7 @@
 #define DISPATCH_LEAST_NS (INT64_C(5) * 1000000000)
 /* A master that does not respond may be stopping: another one takes the job. */
 #define DISPATCH_TRIES 8
-/* Of those, without any answer. */
+/* Attempts without any answer. */
 #define SILENT_TRIES 2
 #define PENDING_NS   (INT64_C(5) * 1000000000)
 /* Stored returns are read again after a pause, each twice the last: one may have been published
@@ -194,7 +194,7 @@ bool fleet_job_is_dry_run(const struct job *job)
 
 /* --- dispatch ----------------------------------------------------------------------- */
 
-/* Who gives a job little time does not want to wait for long. */
+/* A job with little time does not wait for long. */
 static int64_t find_patience(const struct job *job)
 {
     if (job->timeout <= 0 || job->timeout >= DISPATCH_NS)
@@ -224,8 +224,8 @@ static void pause_dispatch(struct fleet *fleet)
     (void)fleet_wait(fleet, &never, PENDING_NS, &err);
 }
 
-/* Nobody has said that the job was taken, nor that it was not: the request may wait at a master
- * that is busy or stopped, which dispatches it later. */
+/* It is unknown whether the job was taken: the request may wait at a master that is busy or
+ * stopped, which dispatches it later. */
 static int explain_silent_masters(const struct job *job, int64_t waited, struct err *err)
 {
     return err_set(err, ERR_TIMEOUT,
@@ -313,7 +313,7 @@ static void take_stored(void *self, const struct nats_kv_entry *entry)
     (void)fleet_answers_take(stored->answers, buf_view(&subject), entry->value);
 }
 
-/* Stored returns, which came while nobody listened. */
+/* Stored returns, from before the subscription. */
 static int read_stored_returns(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                                struct err *err)
 {

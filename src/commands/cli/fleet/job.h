@@ -1,5 +1,5 @@
 /*
- * fleet_job - what an operator's command does with jobs: find targets, dispatch, wait for answers.
+ * fleet_job - jobs of an operator's command: find targets, dispatch, wait for answers.
  *
  * Memory: the arena of the fleet. Threads: one.
  */

@@ -62,7 +62,7 @@ struct fleet_options {
 #define FLEET_TIMEOUT "how long to wait for answers", .default_text = "60s"
 /* For a command whose time means something else, or has another default. */
 #define FLEET_OPTIONS_TIMED(type, field, ...) FLEET_LINK_OPTIONS(type, field, __VA_ARGS__), FLEET_FORMAT_OPTION(type, field, .aliases = NULL)
-/* What both are made of. */
+/* The part that both share. */
 #define FLEET_LINK_OPTIONS(type, field, ...)                                                                                        \
     PARAM("config", STR, type, field.config, "the configuration ($" FLEET_CONFIG_VARIABLE ", else " FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
     PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be repeated", .kind_text = "URL"),           \
@@ -75,7 +75,7 @@ struct fleet_options {
 /* The same as a table, for options before the command. */
 extern const struct param fleet_globals[];
 
-/* What a connection is made from. */
+/* Parameters of a connection. */
 struct fleet_target {
     const char *file; /* the configuration; NULL: none */
     const char *urls, *creds, *auth_dir;

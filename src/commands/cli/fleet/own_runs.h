@@ -1,6 +1,6 @@
 /*
- * fleet_own_runs - the states of last runs that were not jobs (scheduled ones, those of somebody at
- * the machine, direct ones), asked of the machines themselves with state.last.
+ * fleet_own_runs - the states of last runs that were not jobs (scheduled, local and direct ones),
+ * read from the machines with state.last.
  *
  * Memory: the arena of the peels. Threads: one.
  */

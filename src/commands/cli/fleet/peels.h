@@ -11,7 +11,7 @@
 struct err;
 struct fleet;
 
-/* Everybody that has published facts, sorted. `peels` is empty before. */
+/* Read all peels that have published facts, sorted. `peels` is empty before. */
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err);
 
 /* The machine of this name alone, for those who read the runs of several. Both lists are empty

@@ -28,7 +28,7 @@
 /* Lines that the block leaves free. */
 #define ROWS_FREE 2
 #define ROWS_MAX  40
-/* Of a message, which a peel makes. */
+/* Limit on a message of a peel. */
 #define MESSAGE_MAX ((size_t)1 << 20)
 
 /* --- what is known ------------------------------------------------------------------ */
@@ -293,7 +293,7 @@ int fleet_progress_begin(struct fleet_progress *progress, struct fleet *fleet,
     };
     progress->is_small = answers->count <= FLEET_HEADERS_MAX && (progress->is_live || !quiet);
     if (!progress->is_live && !progress->is_small)
-        return 0; /* nobody reads it */
+        return 0; /* stderr is not shown */
     progress->rows = mem_zalloc((answers->count ? answers->count : 1) * sizeof(progress->rows[0]));
     if (subject_print_pattern(&subject, SUBJECT_JOB_PROGRESS,
                               &(struct subject_names){ .jid = str_from(job->jid) }, err) < 0)

@@ -30,7 +30,7 @@ struct fleet;
 struct job;
 struct nats_sub;
 
-/* Of the text of a line. */
+/* Size of the text of a line. */
 #define FLEET_PROGRESS_TEXT 256
 
 struct fleet_progress_row {

@@ -127,7 +127,7 @@ static bool has_kept_plan(const struct job *job, const struct fleet_answers *ans
     return false;
 }
 
-/* Somebody else has stopped it on each peel without a return. */
+/* The job was canceled on each peel without a return. */
 static bool was_canceled(const struct fleet_answers *answers)
 {
     for (size_t i = 0; i < answers->count; i++)

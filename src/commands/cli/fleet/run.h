@@ -34,7 +34,7 @@ struct fleet_batch {
     PARAM("revert", CHOICE, type, field.rollout.revert, "states: what is reverted when some fail; wave and all require --batch", .choices = FLEET_REVERT_WORDS, .default_text = "none")
 /* clang-format on */
 
-/* The given option that means nothing without --batch; NULL: none. */
+/* Returns an option that requires --batch but was given without it; NULL: none. */
 const char *fleet_batch_option(const struct fleet_batch *batch);
 
 struct fleet_run {
@@ -43,10 +43,10 @@ struct fleet_run {
     struct fleet_batch batch;
 };
 
-/* Is it a function that runs several states of files? */
+/* Does the function run several states of files? */
 bool fleet_job_runs_states(const struct job *job);
 
-/* Give it an id, dispatch it, show how it goes, print the answers. Returns the exit status. */
+/* Give it an id, dispatch it, show its progress, print the answers. Returns the exit status. */
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
                   const struct fleet_run *how);
 /* The same for a job that was dispatched before. */

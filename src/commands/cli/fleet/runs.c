@@ -26,7 +26,7 @@ struct listed_jobs {
     size_t count;
 };
 
-/* What is still looked for. */
+/* A search in progress. */
 struct search {
     struct fleet *fleet;
     struct fleet_peels *peels;
@@ -38,7 +38,7 @@ struct search {
 
 /* --- jobs --------------------------------------------------------------------------- */
 
-/* Those that run all states of what they name. */
+/* Functions that run all states of their references. */
 static const char *find_run_function(const char *name)
 {
     const struct verb *verb = verb_find(name);

@@ -39,7 +39,7 @@ int fleet_runs_fill(struct fleet *fleet, struct fleet_peels *peels, struct err *
 int fleet_runs_read(struct fleet *fleet, struct fleet_peels *peels, struct fleet_runs *ret_runs,
                     struct err *err);
 
-/* What a return came to. False: it was made up by a master, or cannot be read. */
+/* Summarize a return. False: a master made it up, or it cannot be read. */
 bool fleet_runs_summarize(struct arena *arena, const struct exec_return *ret, const char *function,
                           struct fleet_runs_item *ret_run);
 

@@ -83,7 +83,7 @@ static int read_secret_source(struct arena *arena, const char *name, const char 
                    "or NAME=env:VARIABLE");
 }
 
-/* What is too short could not be hidden. */
+/* A short text could not be masked. */
 static int check_value(struct str value, bool is_full, struct err *err)
 {
     if (is_full)

@@ -28,7 +28,7 @@ struct value;
 /* A map of names to texts; null: there are none. */
 int fleet_secrets_read(struct arena *arena, const struct param_strs *wanted, struct value *ret,
                        struct err *err);
-/* Part of the job from now on, sealed for masters. Its function and arguments are known. */
+/* Add them to the job, sealed for masters. The job has its function and arguments already. */
 int fleet_secrets_seal(struct fleet *fleet, const struct value *secrets, struct job *job,
                        struct err *err);
 

@@ -25,11 +25,11 @@ struct arena;
 struct err;
 struct fleet;
 
-/* Of a file, and of its lines. */
+/* Limits on a file and its lines. */
 #define SELECTION_FILE_MAX  ((size_t)16 << 20)
 #define SELECTION_LINES_MAX 200000
 
-/* What a command line gives. */
+/* Options of the command line. */
 struct fleet_selection_args {
     struct param_strs target_files, exclude, exclude_files;
 };

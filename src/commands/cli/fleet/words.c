@@ -70,8 +70,8 @@ static const char *find_state_word(const struct fleet_binding *binding, const st
     return text ? text : FLEET_BINDING_NO_WORD;
 }
 
-/* Of a function that has no binding of its own: the words after the first have a place, too. Not
- * those of a state, whose word is its name. */
+/* A function without a binding: words after the first are positional, too. Not those of a state,
+ * whose word is its name. */
 static const struct param *find_params(const struct fleet_binding *binding, const char *function)
 {
     const struct module *module = binding->function ? NULL : module_find(str_from(function));

@@ -25,10 +25,10 @@ struct fleet_words {
 /* Returns the exit status; mistakes are printed. */
 int fleet_words_read(struct cli *cli, struct param_strs words, const char *function,
                      struct fleet_words *ret);
-/* What a module of this version is about, when nothing on the line says it; NULL: nothing is
- * missing, or the module is unknown here. */
+/* The required parameter of the module that the line lacks; NULL: none is missing, or this version
+ * does not know the module. */
 const struct param *fleet_words_missing(const struct fleet_words *words);
-/* How long it may take when nobody says so. */
+/* The default timeout of the function. */
 int64_t fleet_words_timeout(const struct fleet_words *words, int64_t otherwise);
 /* An option that is on: "test". */
 void fleet_words_set(struct cli *cli, struct fleet_words *words, const char *option);

@@ -67,7 +67,7 @@ static void add_jinja(struct arena *arena, struct buf *out)
     add_kind(out, filter_builtins.globals, true, "functions");
 }
 
-/* By its name, or by that of its family. */
+/* Matches the name of a module or of its family. */
 static bool has_doc_name(const char *full, const char *name)
 {
     const size_t n = strlen(name);

@@ -209,7 +209,7 @@ static int run_state_revert(struct local *local)
 
 /* --- dispatch ---------------------------------------------------------------------------- */
 
-/* What the words and pairs after a function are. */
+/* How a function uses the words and pairs after it. */
 enum word_use {
     READ_WORDS, /* words, and no pairs */
     READ_WISH,  /* references, and their options */

@@ -1,9 +1,9 @@
 /*
  * local - the common parts of `zester --local`.
  *
- * command_local.c has the options, finds the function and runs states; local_words.c reads the
- * words after the function, local_module.c calls single modules, local_show.c has the functions
- * that only show, local_owed.c those of owed reactions; local_print.c prints what they return.
+ * command_local.c has the options, finds the function and runs states; words.c reads the words
+ * after the function, module.c calls single modules, show.c has the functions that only show,
+ * owed.c those of owed reactions; print.c prints results.
  */
 #ifndef COMMANDS_CLI_LOCAL_LOCAL_H
 #define COMMANDS_CLI_LOCAL_LOCAL_H
@@ -26,7 +26,7 @@ struct module;
 struct plan;
 struct run_result;
 
-/* Salt's forms of output and of reports; local_format.c says which of ours they are. */
+/* Salt's forms of output and of reports; format.c maps them to ours. */
 #define LOCAL_OUT_WORDS                                                                            \
     "text|json|yaml|dot|svg|nested|highstate|txt|pprint|raw|quiet|no_out|no_return|"               \
     "newline_values_only|overstatestage|progress|table|json_out|yaml_out|dson|key|virt_query"

@@ -1,4 +1,4 @@
-/* Where lines of log.* go: to standard error, from a level on. */
+/* Lines of log.* go to standard error, from a level on. */
 #include "commands/cli/local/local.h"
 
 #include <string.h>

@@ -73,7 +73,7 @@ int local_check(struct local *local)
     return CLI_OK;
 }
 
-/* Mistakes mean no; 'state.check' tells them. */
+/* Mistakes mean no; 'state.check' lists them. */
 int local_sls_exists(struct local *local)
 {
     const struct plan *plan;
@@ -115,7 +115,7 @@ int local_show_highstate(struct local *local)
     return local_show(local);
 }
 
-/* What the top file assigns to this machine. */
+/* Shows what the top file assigns to this machine. */
 int local_show_top(struct local *local)
 {
     AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);

@@ -24,7 +24,7 @@ static void set_catalog_options(struct arena *arena, struct value_map *map, cons
         value_map_set(arena, map, value_text(key), options_describe(arena, options));
 }
 
-/* Of a command that is not in a group. */
+/* Describes a command, without the commands below it. */
 static struct value describe_command(struct arena *arena, const struct command *command,
                                      const char *name)
 {

@@ -18,12 +18,13 @@ struct buf;
 
 /* Append the lines. NULL is an empty cell. */
 void columns_print(struct buf *out, const char *const *cells, size_t columns, size_t rows);
-/* One text with the same replacements. */
+/* Append one text with the same replacements. */
 void columns_print_text(struct buf *out, const char *text);
 /* The same for text of several lines: line breaks, tabs and the colours of
  * commands/cli/shared/color.h stay. */
 void columns_print_lines(struct buf *out, struct str text);
-/* To the standard output: like that on a terminal, which nobody else may control, else as it is. */
+/* Write to standard output: on a terminal with the same replacements, so that texts cannot control
+ * it, else unchanged. */
 void columns_write(struct str text);
 
 #endif

@@ -61,9 +61,8 @@ struct command {
     size_t connect_at;
     int (*run)(struct cli *cli, const void *args, struct param_strs operands);
     void (*words)(struct buf *out); /* possible operands for completion, each after a blank; NULL */
-    /* What lists its operands, for completion: words of the same program, whose output has a head
-     * and then the operands in its first column; lines that end with a colon are heads, too. NULL:
-     * nothing does. */
+    /* A command of the same program that lists the operands, for completion. Its output has a head,
+     * then operands in the first column; lines that end with a colon are heads, too. NULL: none. */
     const char *lookup;
     const struct command *commands;
 };
@@ -95,8 +94,8 @@ struct program {
 /* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/* Does the line of a program that is a daemon otherwise have a command, if only a mistyped one,
- * after the common options, or ask for their table? A daemon has no operands. */
+/* For programs that are daemons without a command: does the line have a command, if only a mistyped
+ * one, or ask for the command table? A daemon has no operands. */
 bool command_is_given(const struct program *program, int argc, char *const *argv);
 /* Rows for `globals`: whether there is colour, whatever terminal and environment say. */
 #define COMMAND_NO_COLOR    "no-color"
@@ -116,10 +115,10 @@ extern const struct param command_daemon_globals[];
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */
 int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_err(const struct cli *cli, const struct err *err);
-/* The same of a command that changes the system, for users who may not. */
+/* The same, with a hint for users who need root. */
 int cli_err_root(const struct cli *cli, const struct err *err);
 int cli_diags(const struct cli *cli, const struct diags *diags);
-/* Wrong usage: the text, and a pointer to --help. */
+/* Report wrong usage, and point to --help. */
 int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -29,7 +29,7 @@ struct list_view {
 
 /* Moving, and the filter. False: the key means something else. */
 bool list_view_press(struct list_view *view, int key);
-/* Another list: from its beginning. */
+/* Go to the beginning, for another list. */
 void list_view_rewind(struct list_view *view);
 /* Keep cursor and page within so many rows. */
 void list_view_clamp(struct list_view *view, size_t count, size_t page);

@@ -1,5 +1,5 @@
 /*
- * live - a command that draws on the whole terminal until somebody ends it.
+ * live - a command that draws on the whole terminal until it is ended.
  *
  *     live_open -> the loop runs: { draw, press }... until is_over -> live_close
  *
@@ -28,9 +28,9 @@ struct live {
     void (*press)(void *self, int key);
     void (*over)(void *self); /* is_over was set; or NULL */
 
-    bool is_over;      /* by anybody */
+    bool is_over;      /* may be set by the owner */
     bool is_suspended; /* by `press`: others use the terminal until the shell resumes us */
-    int signo;         /* that ended it; 0: none */
+    int signo;         /* the signal that ended it; 0: none */
 
     bool is_open; /* the rest is set here */
     int64_t drawn;
@@ -38,9 +38,9 @@ struct live {
     struct timer timer;
 };
 
-/* `live` has the first five. */
+/* The caller sets the first five fields. */
 int live_open(struct live *live, struct err *err);
-/* Not open is fine. */
+/* Does nothing if it is not open. */
 void live_close(struct live *live);
 /* Something has changed. */
 void live_redraw(struct live *live);

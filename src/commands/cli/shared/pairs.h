@@ -9,8 +9,8 @@ struct err;
 struct param_strs;
 struct value;
 
-/* Null for no words. Of equal keys the last counts. Fails with ERR_INVALID for a word without a
- * key or without '='. */
+/* Null for no words. The last of equal keys wins. Fails with ERR_INVALID for a word without a key
+ * or without '='. */
 int pairs_read(struct arena *arena, const struct param_strs *words, struct value *ret_map,
                struct err *err);
 

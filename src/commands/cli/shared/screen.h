@@ -13,7 +13,7 @@ struct screen {
     size_t rows, columns;
 };
 
-/* What is not known has the size of a plain terminal. */
+/* Falls back to the size of a plain terminal. */
 struct screen screen_size(void);
 
 #endif

@@ -27,7 +27,7 @@ int terminal_ask_secret(const char *prompt, struct buf *out, struct err *err);
 /* Are standard input and output one that can be drawn on? */
 bool terminal_is_there(void);
 int terminal_open(struct err *err);
-/* Not open is fine. */
+/* Does nothing if it is not open. */
 void terminal_close(void);
 
 /* Replace the picture: lines that end with \n; as many as there are rows at most. */

@@ -79,7 +79,7 @@ static int read_own_creds(struct doctor *doctor, struct claims_user *ret, struct
     return result;
 }
 
-/* An operator with a name cannot help themselves. */
+/* Named operators cannot fix this themselves. */
 static const char *advise_person(const struct doctor *doctor, const char *otherwise)
 {
     if (!doctor->person)
@@ -224,7 +224,7 @@ static void check_accounts(struct doctor *doctor)
 /* It refuses the credentials. */
 #define SERVER_SAYS "the server says:"
 
-/* What to do about a login that failed, by words of the reason; the last fits all. */
+/* Advice for a failed login, by words of the reason; the last one fits all. */
 static const struct {
     const char *words, *advice;
 } login_advice[] = {
@@ -314,7 +314,7 @@ static int wait_probe(struct doctor *doctor, struct probe *probe, struct err *er
     return probe->has_failed ? nats_error_to_err(&probe->error, err) : 0;
 }
 
-/* What a server stamps on an entry that lives for minutes. */
+/* Reads the server's clock from an entry that lives for minutes. */
 static int read_server_clock(struct doctor *doctor, int64_t *ret_skew, struct err *err)
 {
     const struct nats_kv kv = { .js = doctor->fleet->js,

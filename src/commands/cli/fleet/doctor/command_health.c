@@ -44,7 +44,7 @@ static const struct param master_options[] = { HEALTH_OPTIONS(MASTER_CONF, MASTE
 static const struct param peel_options[] = { HEALTH_OPTIONS(PEEL_CONF, PEEL_PORT) };
 /* clang-format on */
 
-/* What the two daemons have of their own. */
+/* Differences between the two daemons. */
 struct health_daemon {
     const char *config, *address;
 };

@@ -1,5 +1,5 @@
 /*
- * doctor - what `zester doctor` found on the way between this machine and a working fleet.
+ * doctor - the findings of `zester doctor` between this machine and a working fleet.
  *
  * Each step adds findings, in the order in which they are shown: doctor_add and its short forms.
  * Steps that are larger than a function have a file each: reach.c (names, ports and what servers
@@ -19,9 +19,9 @@ struct arena;
 struct cli;
 
 #define DOCTOR_DAY INT64_C(86400)
-/* What ends within this time is a warning, */
+/* Warn about terms that end within this time, */
 #define DOCTOR_SOON (30 * DOCTOR_DAY)
-/* or within this share of its life: what is renewed by itself may live for hours. */
+/* or within this share of their life: automatically renewed ones may live for hours. */
 #define DOCTOR_SOON_SHARE 4
 /* Certificates begin so long before they are made (fleet/enroll/certificate.h). */
 #define DOCTOR_EARLY DOCTOR_DAY

@@ -1,4 +1,4 @@
-/* Who runs: masters and peels by their heartbeats. */
+/* Running masters and peels, by their heartbeats. */
 #include <string.h>
 
 #include "core/base/arena.h"
@@ -11,7 +11,7 @@
 #include "fleet/wire/liveness.h"
 
 #define ANSWER_NS (INT64_C(5) * CLOCK_SECOND)
-/* Of another version, by name. */
+/* Limit on names shown of peels with another version. */
 #define NAMED_MAX 3
 
 struct roll {
@@ -60,14 +60,14 @@ static void on_all(void *self)
     ((struct roll *)self)->is_done = true;
 }
 
-/* Nobody can have left anything there. */
+/* A missing bucket is empty. */
 static void on_presence_failed(void *self, const struct nats_error *error)
 {
     (void)error;
     on_all(self);
 }
 
-/* Who has a heartbeat in the bucket, and what to do when nobody has. */
+/* Heartbeats in a bucket, and advice when there are none. */
 struct kind {
     const char *check;
     enum store_bucket bucket;

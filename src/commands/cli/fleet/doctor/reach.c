@@ -1,4 +1,4 @@
-/* What can be learned of a server before anybody logs in. */
+/* Checks of a server that need no login. */
 #include <netdb.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 /* For the connection and the handshake of one address. */
 #define REACH_NS (INT64_C(5) * CLOCK_SECOND)
 
-/* Whom to look at, and what to do about what is found there. */
+/* A server to check, and advice for each problem. */
 struct endpoint {
     enum presented_protocol protocol;
     const char *what;                        /* "server 10.0.0.1:4222" */
@@ -144,7 +144,7 @@ static void check_bus_servers(struct doctor *doctor)
 
 /* --- the enrollment endpoint -------------------------------------------------------- */
 
-/* Of the master whose configuration is used: others are not known by address. */
+/* Checks the master whose configuration is used; other addresses are unknown. */
 static void check_enrollment(struct doctor *doctor)
 {
     const char *address = doctor->target.enroll_addr;

@@ -12,7 +12,7 @@
 #include "core/sys/clock.h"
 
 #define ANSWER_NS (INT64_C(5) * CLOCK_SECOND)
-/* Of its room; there is more than that in a log that is always full. */
+/* Percent of its room; a log that is always full exceeds it. */
 #define FULL_PERCENT 90
 
 struct listing {

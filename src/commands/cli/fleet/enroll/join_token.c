@@ -78,7 +78,7 @@ int join_token_revoke(struct fleet *fleet, const char *id, struct err *err)
 
 /* --- making ------------------------------------------------------------------------- */
 
-/* What masters announce on the bus. */
+/* Read the pin that masters announce on the bus. */
 static int read_ca_pin(struct fleet *fleet, const char **ret_pin, struct err *err)
 {
     struct cluster_info info = { 0 };

@@ -1,10 +1,10 @@
 /*
  * join_token - the join tokens of a fleet, for `zester-master token` and `setup`.
  *
- *     join_token_make      a new one, and what masters need to verify it
- *     join_token_command   what to type on the machine that joins
- *     join_token_list      those that are stored
- *     join_token_revoke    masters refuse it from now on
+ *     join_token_make      creates one, with the record that masters verify it by
+ *     join_token_command   prints the command for the machine that joins
+ *     join_token_list      lists stored ones
+ *     join_token_revoke    makes masters refuse it
  */
 #ifndef COMMANDS_CLI_FLEET_ENROLL_JOIN_TOKEN_H
 #define COMMANDS_CLI_FLEET_ENROLL_JOIN_TOKEN_H

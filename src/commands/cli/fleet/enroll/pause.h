@@ -15,7 +15,7 @@ struct enroll_pause_args {
 int enroll_run_pause(struct cli *cli, const void *args, struct param_strs operands);
 int enroll_run_resume(struct cli *cli, const void *args, struct param_strs operands);
 
-/* A line on stderr when enrollment is paused, so that a short list is understood. */
+/* Print a line on stderr if enrollment is paused, which explains a short list. */
 int enroll_pause_remark(struct fleet *fleet, struct err *err);
 
 #endif

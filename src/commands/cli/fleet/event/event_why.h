@@ -1,5 +1,5 @@
 /*
- * event_why - what became of an event, what caused it, and what it caused.
+ * event_why - the outcome of an event, its causes and its effects.
  *
  * Memory: the arena of the command. Threads: one.
  */
@@ -12,7 +12,7 @@ struct cli;
 struct err;
 struct outcome;
 
-/* What is recorded of an event. Fails with ERR_NOT_FOUND. */
+/* Read the record of an event. Fails with ERR_NOT_FOUND. */
 int event_read_outcome(struct fleet *fleet, const char *id, struct outcome *ret, struct err *err);
 
 /* Print it; returns the exit status. */

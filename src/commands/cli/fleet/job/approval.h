@@ -16,7 +16,7 @@ struct fleet;
 /* SUBJECT_JOB_APPROVE or SUBJECT_JOB_REJECT. Returns the exit status. */
 int job_decide(struct cli *cli, struct fleet *fleet, enum subject_kind decision, const char *jid,
                const char *reason, int64_t timeout);
-/* Those of the last day. */
+/* Prints approvals of the last day. */
 int job_print_approvals(struct cli *cli, struct fleet *fleet, enum fleet_format format);
 
 #endif

@@ -101,7 +101,7 @@ static int print_preview(struct cli *cli, const struct exec_args *args,
     return args->fleet.format == FLEET_TEXT ? CLI_OK : fleet_print(cli, args->fleet.format, &all);
 }
 
-/* So many of them, each as likely as any other, in their order. */
+/* Picks `count` targets at random, in their order. */
 static struct param_strs pick_subset(struct arena *arena, struct param_strs peels, size_t count)
 {
     const char **picked = ARENA_ARRAY(arena, const char *, count);
@@ -167,7 +167,7 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
 
 /* --- the command -------------------------------------------------------------------- */
 
-/* What was read from files and from the terminal. */
+/* Input from files and from the terminal. */
 struct exec_wish {
     struct fleet_selection selection;
     struct value secrets; /* a map; null: none */

@@ -13,7 +13,7 @@ struct err;
 struct fleet;
 struct value;
 
-/* Is there such a status? If not, the error is printed and the result is not CLI_OK. */
+/* Returns CLI_OK for a known status, else prints an error. */
 int job_listing_check_status(struct cli *cli, const char *status);
 
 /* The newest first. Both return the exit status. */

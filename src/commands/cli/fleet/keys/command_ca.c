@@ -123,7 +123,7 @@ struct leaf_file {
     mode_t mode;
 };
 
-/* What each kind of server gets, and how long it lasts. */
+/* Files of each kind of server, and their validity. */
 static const struct {
     const char *word, *certificate, *key, *root; /* names of files; root NULL: none */
     int64_t days;

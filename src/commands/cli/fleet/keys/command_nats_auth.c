@@ -157,8 +157,7 @@ static int rename_old_files(const struct nats_auth_args *want, const struct auth
     return -1;
 }
 
-/* What was there keeps its bytes under another name: without the keys of a fleet, all of it is
- * lost. */
+/* Existing files are renamed: without the keys of a fleet, all of it is lost. */
 static int replace_files(struct cli *cli, const struct nats_auth_args *want,
                          const struct auth_files *files, const struct newfile *conf,
                          struct err *err)
@@ -299,7 +298,7 @@ static int add_auth_creds(struct cli *cli, const struct nats_auth_args *want, co
     return 0;
 }
 
-/* Keys are in memory that nobody else shares: the arena's, written by us. */
+/* Key texts are in our own arena memory, which may be wiped. */
 static void wipe_secrets(struct auth_files *files)
 {
     for (size_t i = 0; i < files->n; i++)

@@ -198,7 +198,7 @@ static int rotate_key(struct rotate *rotate, struct err *err)
     return CLI_OK;
 }
 
-/* Who would be locked out, or may be. */
+/* Refuse if peels would or may be locked out. */
 static int check_peels(struct rotate *rotate, struct err *err)
 {
     const struct fleet_issuers *issuers = &rotate->issuers;

@@ -90,7 +90,7 @@ static int read_key_files(struct signing_keys *keys, struct err *err)
 
 /* --- what servers have -------------------------------------------------------------- */
 
-/* Nobody is let in again: of each key, the later of both. */
+/* Keep revocations: of each key, the later of both. */
 static void add_revocations(struct signing_keys *keys, const struct value *more)
 {
     struct value_map *map = keys->revocations.map;
@@ -110,7 +110,7 @@ static bool is_same_keyring(const struct keyring *a, const struct keyring *b)
     return !keyring_is_newer(a, b) && !keyring_is_newer(b, a);
 }
 
-/* What nobody of the operator has signed is not taken. */
+/* Refuses claims that the operator did not sign. */
 static void on_claims_found(void *self, struct str jwt)
 {
     struct signing_keys *keys = self;
@@ -227,7 +227,7 @@ static int store_claims_token(struct signing_keys *keys, struct err *err)
                       str_from(arena_printf(keys->arena, "%s\n", keys->made)), &options, err);
 }
 
-/* The key that was begun with, or a new one: a seed on disk before anybody hears of it. */
+/* Continue with the pending key, or make one: its seed is on disk before servers learn of it. */
 static int prepare_key(struct signing_keys *keys, const char **ret_key, struct err *err)
 {
     char text[NATS_NKEY_TEXT_SIZE];

@@ -108,7 +108,7 @@ static int check_policy_args(struct cli *cli, const struct operator_args *want,
     return check_policy_globs(cli, "approval", &want->approvals);
 }
 
-/* What was not given stays as it is. */
+/* Options that were not given change nothing. */
 static void take_args(const struct operator_args *want, struct operator_policy *policy)
 {
     static const char *const all[] = { "*" };
@@ -144,7 +144,7 @@ static int find_issue(struct cli *cli, const struct operator_args *want, const c
     return 0;
 }
 
-/* The file first: without it the key is of no use to anybody. */
+/* The file first: without it the key is useless. */
 static int issue_and_write(struct cli *cli, struct fleet *fleet, const struct operator_args *want,
                            struct operator_policy *policy, uint64_t revision, struct err *err)
 {
@@ -235,7 +235,7 @@ static int run_add(struct cli *cli, const void *args, struct param_strs operands
 
 /* --- changes of one that is there ------------------------------------------------------ */
 
-/* What is done with the policy before it is written. */
+/* Changes the policy before it is written. */
 typedef int change_fn(struct cli *cli, struct fleet *fleet, const struct operator_args *want,
                       struct operator_policy *policy, uint64_t revision, struct err *err);
 

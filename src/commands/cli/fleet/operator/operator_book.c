@@ -111,7 +111,7 @@ static int write_operator_creds(struct arena *arena, const char *file, struct st
     const char *folder = path_dirname(arena, file);
     struct fs_info info;
 
-    /* A folder that is made here, readable by nobody else, is more likely a typing mistake. */
+    /* Do not create the folder: a missing one is more likely a typing mistake. */
     if (fs_stat(folder, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER)

@@ -78,7 +78,7 @@ static bool has_step_changed(const struct fleet_answer *answer)
     return false;
 }
 
-/* What went wrong, in a line. */
+/* The error in one line. */
 static const char *find_error(const struct fleet_answer *answer)
 {
     if (!answer->has_come)
@@ -272,7 +272,7 @@ static int run_step(struct orchestra *orchestra, struct step *step, struct err *
         return join_job(step, err);
     if (dispatch_step_job(step, err) == 0)
         return 0;
-    /* Somebody else who runs the same may have been faster, with other targets by then. */
+    /* Another run of the same step may have been faster, with other targets. */
     if (find_earlier(orchestra, step, &found, &ignored) == 0 && found)
         return join_job(step, err);
     return -1;

@@ -1,6 +1,6 @@
 /*
  * orchestra - the fleet of an orchestration (states/state/fleet.h): each step is a job that a
- * master dispatches, over a connection of its own, so that steps run at once.
+ * master dispatches, over its own connection, so that steps run at once.
  *
  * One that is a job itself, of a reaction, may be run again after its master has died. So the ids
  * of its steps follow from its own, and a step that was dispatched before is waited for, not

@@ -21,7 +21,7 @@
 #include "fleet/wire/job.h"
 
 #define FUNCTION "state.apply"
-/* Of a message, beside the return. */
+/* Bytes of a message beside the return. */
 #define SLACK ((size_t)4096)
 
 struct orchestra_run {

@@ -4,7 +4,7 @@
  * Masters start it (fleet/master/jobs/orchestrator.h) and read the return of the job, in
  * MessagePack, from its standard output. What to run, with which settings and for whom is in the
  * record of the job. The tree sees no settings and no facts but those, and has no states but steps:
- * so it is the same whichever master runs it, and whoever runs it again changes nothing.
+ * so any master can run it, and running it again changes nothing.
  */
 #ifndef COMMANDS_CLI_FLEET_ORCHESTRATE_ORCHESTRA_JOB_H
 #define COMMANDS_CLI_FLEET_ORCHESTRATE_ORCHESTRA_JOB_H

@@ -44,7 +44,7 @@ static int ask_for_deletion(struct fleet *fleet, const struct departure_request 
     return ret->err[0] ? err_set(err, ERR_INVALID, "%s", ret->err) : 0;
 }
 
-/* As many at once as a master takes. */
+/* Sends as many at once as a master accepts. */
 static int delete_peels(struct cli *cli, struct fleet *fleet, const struct peel_delete_args *want,
                         struct param_strs peels, struct departures *ret, struct err *err)
 {
@@ -171,7 +171,7 @@ int peel_run_delete(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- prune ------------------------------------------------------------------------------ */
 
-/* Those that were not seen for so long. One that nobody has seen is left alone: it may be new. */
+/* Peels not seen for that long. One that was never seen is kept: it may be new. */
 struct absent {
     VEC(const struct fleet_peel *) list;
     size_t unseen;

@@ -174,7 +174,7 @@ static int read_data(struct cli *cli, const struct test_args *want, struct value
     return 0;
 }
 
-/* The answer is of the type `answer`. */
+/* `answer` is the type of the reply. */
 static int request_master(struct fleet *fleet, const struct nats_pub *pub,
                           const struct record_type *answer, void *ret, struct err *err)
 {

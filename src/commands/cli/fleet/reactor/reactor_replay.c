@@ -33,7 +33,7 @@ struct stored_event {
     int64_t time; /* when it was stored */
 };
 
-/* What was read and counted. */
+/* One replay: events read, and counts. */
 struct replay_session {
     struct arena *arena;
     struct fleet *fleet;

@@ -1,6 +1,6 @@
 /*
- * reactor_replay - zester reactor replay: stored events against a set of rules, and what became of
- * them.
+ * reactor_replay - zester reactor replay: runs stored events against a set of rules, and compares
+ * with the recorded outcomes.
  */
 #ifndef COMMANDS_CLI_FLEET_REACTOR_REACTOR_REPLAY_H
 #define COMMANDS_CLI_FLEET_REACTOR_REACTOR_REPLAY_H

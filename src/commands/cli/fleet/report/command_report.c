@@ -67,7 +67,7 @@ static void add_run_states(struct arena *arena, struct report_machine *machine,
                             : "A later run was not a job: only its summary is known.";
 }
 
-/* Of a run that was not a job. */
+/* Add the states of a run that was not a job. */
 static void add_own_states(struct arena *arena, struct report_machine *machine, const char *id,
                            const struct fleet_own_runs *own)
 {

@@ -24,7 +24,8 @@
 #include "core/sys/program.h"
 
 #define CONF_MODE 0644
-/* What the master publishes, beside the keys; others may not read settings: they hold secrets. */
+/* Folders that the master publishes, beside the keys. Settings hold secrets: others cannot read
+ * them. */
 static const struct {
     const char *name, *key, *what;
     mode_t mode;
@@ -33,7 +34,7 @@ static const struct {
     { "settings", "settings_dir", "folder of settings", 0700 },
     { "reactor", "reactor:\n  dir", "folder of rules and reactions", 0755 },
 };
-/* What the master keeps for itself, beside them; it makes the folder. */
+/* The master's own folder, beside them; the master creates it. */
 #define KEPT_FOLDER "orchestrations"
 #define STATUS_FILE "publisher-status"
 #define AUTH_DIR    "/var/lib/zester/auth"
@@ -102,8 +103,8 @@ static bool is_file_missing(const char *path)
     return access(path, F_OK) != 0;
 }
 
-/* What is to listen can: a port that somebody else has would only be noticed when nothing answers.
- * A second run finds its own services there. */
+/* Check that ports are free: a taken port would only be noticed when nothing answers. A second run
+ * finds its own services there. */
 static int check_ports(const struct setup *setup, struct err *err)
 {
     const struct setup_args *want = setup->want;
@@ -205,7 +206,7 @@ static void print_master_conf(const struct setup *setup, struct buf *out)
     json_print_text(out, str_from(setup->host), JSON_STYLE_COMPACT);
     buf_add_text(out, "]\n");
     if (hostnames_is_loopback(setup->host))
-        return; /* nobody else can use it */
+        return; /* no other machine can use it */
     buf_add_text(out, "nats_advertise_urls: [");
     json_print_text(out,
                     str_from(arena_printf(arena, has_colons ? "tls://[%s]:%d" : "tls://%s:%d",

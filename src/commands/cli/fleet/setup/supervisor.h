@@ -1,5 +1,5 @@
 /*
- * supervisor - who keeps the daemons of a machine running: systemd where it runs, else kepler.
+ * supervisor - keeps the daemons of a machine running: systemd where it runs, else kepler.
  *
  *     supervisor_choose -> supervisor_write -> supervisor_start
  *
@@ -34,7 +34,7 @@ struct supervisor {
     const char *kepler, *kepler_conf; /* the program and the file, for SUPERVISOR_KEPLER */
 };
 
-/* What AUTO means here. */
+/* Resolve AUTO for this machine. */
 enum supervisor_kind supervisor_choose(enum supervisor_kind kind);
 /* "systemd", "kepler", "nobody" */
 const char *supervisor_name(enum supervisor_kind kind);

@@ -62,7 +62,7 @@ static const struct param ssh_options[] = {
 
 /* --- files ------------------------------------------------------------------------------- */
 
-/* It names commands and keys that we use: nobody else may write to it. */
+/* It names commands and keys that we use, so others must not be able to write to it. */
 static int read_guarded(struct arena *arena, const char *path, struct str *ret_text,
                         struct err *err)
 {
@@ -238,7 +238,7 @@ static int read_ssh_request(struct cli *cli, const struct ssh_args *args,
     return CLI_OK;
 }
 
-/* What nobody may see is asked for last, when everything else is right. */
+/* Secrets are asked for last, when everything else is right. */
 static int read_ssh_secrets(struct cli *cli, const struct ssh_args *args,
                             struct exec_request *request)
 {

@@ -30,11 +30,11 @@
 #include "core/sys/fd.h"
 #include "core/sys/inherited.h"
 
-/* Of the text of mistakes. */
+/* Limit on the text of mistakes. */
 #define ERROR_MAX ((size_t)1 << 20)
 /* The other side sends without a pause. */
 #define IDLE_NS (600 * CLOCK_SECOND)
-/* What the shell of a service may not have: tools of the administrator. */
+/* Administrator tools, which the shell of a service may lack. */
 #define MORE_PATH "/usr/local/sbin:/usr/sbin:/sbin"
 
 struct ssh_node {

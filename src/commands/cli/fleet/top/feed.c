@@ -28,7 +28,7 @@ enum source_kind { FACTS, BEATS, MASTERS, JOBS, EVENTS, OUTCOMES, RETURNS, LAG }
 
 /* A question about the lag; its feed may be gone when the answer comes. */
 struct lag_question {
-    struct top_feed *feed; /* NULL: nobody waits for it */
+    struct top_feed *feed; /* NULL: the feed is gone */
 };
 
 struct source {
@@ -175,8 +175,7 @@ static void take_feed_return(struct top_model *model, const struct nats_msg *msg
         top_model_count_return(model, names.jid);
 }
 
-/* Of the bucket of jobs: the records, not the index of those that are active. Of returns, which may
- * be large, only who sent them. */
+/* Job records, not the index of active jobs; the senders of returns, not their large payloads. */
 static const struct {
     const char *stream, *subject;
     int64_t age;

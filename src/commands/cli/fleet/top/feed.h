@@ -1,5 +1,5 @@
 /*
- * top_feed - what happens in a fleet, from its streams and buckets into a model.
+ * top_feed - reads the streams and buckets of a fleet into a model.
  *
  *     top_feed_new -> { top_feed_ready, top_feed_failure }... -> top_feed_free
  *

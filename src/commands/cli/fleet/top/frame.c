@@ -150,7 +150,7 @@ _Static_assert(ARRAY_LEN(kinds) == TOP_LISTS, "every list has a row");
 
 /* --- order -------------------------------------------------------------------------- */
 
-/* What needs somebody comes first, except by name. */
+/* Machines that need attention come first, except by name. */
 static int64_t sort_value(const struct fleet_peel *peel, enum top_sort sort)
 {
     switch (sort) {

@@ -4,7 +4,7 @@
  * Messages of the bus go in, in any order, and a frame is drawn from it
  * (commands/cli/fleet/top/frame.h). It keeps the newest TOP_ROWS of each list, in texts of fixed
  * size, and machines as long as there are heartbeats or facts of them, so that it can run for
- * weeks. Texts come from machines: whoever shows them escapes them.
+ * weeks. Texts come from machines and must be escaped when shown.
  *
  * Pure: time is handed in. Memory: top_model_done. Threads: one.
  */
@@ -73,7 +73,7 @@ struct top_model {
     uint32_t seconds[TOP_RATE_SECONDS]; /* events of each of the last seconds */
     int64_t last_second;
 
-    bool has_lag;             /* the reactor has told */
+    bool has_lag;             /* known from the reactor */
     int64_t waiting, pending; /* events that no master has seen yet; that one works on */
 };
 

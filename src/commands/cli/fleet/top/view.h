@@ -1,6 +1,6 @@
 /*
- * top_view - how an operator looks at a fleet: which list, from where, in which order, and the
- * keys that change it.
+ * top_view - the list that an operator looks at, its position and order, and the keys that change
+ * them.
  *
  *     while ((key = key_next(&bytes)) != KEY_NONE)
  *         top_view_press(&view, key);
@@ -17,7 +17,7 @@
 enum top_panel { TOP_MACHINES, TOP_JOBS, TOP_EVENTS, TOP_REACTIONS };
 #define TOP_LISTS (TOP_REACTIONS + 1)
 
-/* Of machines; the other lists have the newest first. */
+/* Order of the machines; the other lists are sorted newest first. */
 enum top_sort { TOP_SORT_NAME, TOP_SORT_DRIFT, TOP_SORT_SEEN, TOP_SORT_CONVERGED };
 #define TOP_SORTS (TOP_SORT_CONVERGED + 1)
 const char *top_sort_name(enum top_sort sort);

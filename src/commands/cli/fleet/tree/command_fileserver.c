@@ -20,7 +20,7 @@
 
 #define UPDATE_NS (INT64_C(35) * 1000000000)
 #define STATUS_NS (INT64_C(10) * 1000000000)
-/* What is there now is published first, and the revision after that. */
+/* Covers publishing pending changes, then the revision. */
 #define ROLLBACK_NS (INT64_C(120) * 1000000000)
 
 struct fileserver_args {

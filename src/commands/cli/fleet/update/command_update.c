@@ -257,7 +257,7 @@ static const struct update_manifest *find_version(const struct update_versions *
     return NULL;
 }
 
-/* What is done with a version. */
+/* An action on a version, and how it is reported. */
 struct version_action {
     version_fn *fn;
     const char *done;

@@ -24,7 +24,7 @@
 #define LOOK_NS     (CLOCK_SECOND / 2)
 #define MESSAGE_MAX ((size_t)64 << 10)
 
-/* A question to whichever master answers first. */
+/* Ask a master; the first one answers. */
 static int ask_update_master(struct fleet *fleet, enum subject_kind subject,
                              const struct record_type *type, const void *question,
                              const struct record_type *reply_type, void *ret, struct err *err)

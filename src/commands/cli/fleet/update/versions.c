@@ -86,7 +86,7 @@ struct act {
     uint64_t revision;
 };
 
-/* In the arena: the bus may call back when nobody waits for it. */
+/* In the arena: the bus may call back after the wait. */
 static struct act *begin_version_act(struct fleet *fleet)
 {
     struct act *act = ARENA_NEW(fleet->arena, struct act);

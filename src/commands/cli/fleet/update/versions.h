@@ -1,5 +1,5 @@
 /*
- * update_versions - what is published: manifests and binaries, as commands read and write them.
+ * update_versions - published manifests and binaries, as commands read and write them.
  *
  * Memory: the arena of the fleet. Threads: one; all of it blocks.
  */

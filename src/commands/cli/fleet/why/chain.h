@@ -1,5 +1,5 @@
 /*
- * why_chain - why something is as it is: a thing, what caused it, what caused that, and so on.
+ * why_chain - a thing, its cause, the cause of that, and so on.
  *
  *     why_add... -> why_end -> why_chain_print or why_chain_value
  *

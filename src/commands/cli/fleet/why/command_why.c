@@ -19,7 +19,7 @@
 #include "states/local/session.h"
 #include "fleet/wire/event.h"
 
-/* What references of rules begin with. */
+/* Prefix of references in rules. */
 #define REACTION_PREFIX "reactor."
 
 struct why_args {
@@ -75,7 +75,7 @@ static bool is_digest(const char *text)
     return strlen(text) == SHA256_HEX_SIZE - 1 && strspn(text, "0123456789abcdef") == strlen(text);
 }
 
-/* Of machines and people, or of rules. */
+/* Ids of events from machines and people, or from rules. */
 static bool is_event_id(const struct question *q)
 {
     return !q->peel && (is_ksuid(q->thing) || is_digest(q->thing));
@@ -158,7 +158,7 @@ static int answer_state(struct question *q, struct err *err)
     return 0;
 }
 
-/* What `kepler why` says, and the run of states that asked for it. */
+/* Answers as `kepler why` does, and adds the run of states that asked for it. */
 static int answer_service(struct question *q, struct err *err)
 {
     struct diags diags = DIAGS_INIT(q->cli->arena);

@@ -97,7 +97,7 @@ static void on_event_message(void *self, const struct nats_error *error,
                                                &stored->event, &ignored) == 0;
 }
 
-/* What the event says; false when the stream has it no more, or another one in its place. */
+/* Read the event; false when the stream no longer has it, or has another one there. */
 static bool read_event_message(struct walk *walk, const struct outcome *outcome, struct event *ret)
 {
     struct stored stored = { .arena = walk->chain->arena };
@@ -152,7 +152,7 @@ static const char *find_outcome_job(struct arena *arena, const struct outcome *o
     return job ? job : find_job_in_tag(arena, str_from(outcome->key));
 }
 
-/* Who raised an event that nothing else caused. */
+/* The source of an event that nothing else caused. */
 static void end_at_source(struct why_chain *chain, const char *key)
 {
     const char *slash = strchr(key, '/');

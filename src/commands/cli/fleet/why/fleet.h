@@ -1,7 +1,7 @@
 /*
  * why_fleet - the causes of jobs and events, across machines.
  *
- *     job <- reaction <- event <- job ... <- who requested it, or the machine that saw something
+ *     job <- reaction <- event <- job ... <- a user's request, or the machine that saw something
  *
  * A job of a reaction names its rule and event; an event that a rule has sent names the event
  * before it; one that a machine has raised names the job that did what it saw.

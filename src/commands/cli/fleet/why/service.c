@@ -46,7 +46,7 @@ static bool is_incident(const char *from, const char *to)
     return false;
 }
 
-/* What led to a change of another service, and so to this one; else its own cause. */
+/* Finds what changed another service and so this one; else its own cause. */
 static const char *deepest_cause(const struct value *entry)
 {
     const struct value *chain = value_get(entry, "chain");
@@ -134,7 +134,7 @@ int why_add_service(struct why_chain *chain, const char *name, const char *data_
 
 /* --- a peel ------------------------------------------------------------------------------- */
 
-/* An answer that is a failure says that there is none, or why nobody knows. */
+/* A failed answer says that there is no such service, or why it is unknown. */
 static int ask_peel_why(struct why_chain *chain, struct fleet *fleet, const struct fleet_peel *peel,
                         const char *name, int64_t timeout, struct value *ret_why, struct err *err)
 {

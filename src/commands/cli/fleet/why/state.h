@@ -1,5 +1,5 @@
 /*
- * why_state - what a state came to in the last run of a machine, and what led to that.
+ * why_state - the result of a state in the last run of a machine, and its causes.
  *
  *     state <- the state that it requires and that failed ... <- run <- job
  * (commands/cli/fleet/why/fleet.h)
@@ -17,12 +17,12 @@ struct err;
 struct fleet;
 struct lastrun;
 
-/* Of this machine, from its data folder. Fails with ERR_NOT_FOUND when its last run had no such
- * state. `ret_run` is the id of the run, which may be that of a job; "": none. */
+/* A state of this machine, from its data folder. Fails with ERR_NOT_FOUND when its last run had no
+ * such state. `ret_run` is the id of the run, which may be that of a job; "": none. */
 int why_add_state(struct why_chain *chain, const char *data_dir, const char *name,
                   const char **ret_run, struct err *err);
 
-/* Of a peel, from the newest job that ran states there; the job and its causes follow. */
+/* A state of a peel, from the newest job that ran states there; the job and its causes follow. */
 int why_add_peel_state(struct why_chain *chain, struct fleet *fleet, const char *peel,
                        const char *name, struct err *err);
 

@@ -11,7 +11,7 @@
 #include "core/data/time_text.h"
 #include "states/run/lastrun.h"
 
-/* What the end of the page needs. */
+/* State of a page while it is printed. */
 #define ROOM_LEFT ((size_t)64 << 10)
 
 struct printer {

@@ -22,7 +22,7 @@ struct arena;
 struct buf;
 
 #define REPORT_PAGE_MAX ((size_t)64 << 20)
-/* What is shown of one difference or error, in bytes. */
+/* Bytes shown of one difference or error. */
 #define REPORT_TEXT_MAX ((size_t)16 << 10)
 /* Rows of causes and of slow states; names of machines in a row. */
 #define REPORT_CAUSES_MAX 100
@@ -32,8 +32,8 @@ struct buf;
 #define REPORT_GRAPHS_MAX 20
 #define REPORT_BOXES_MAX  400
 #define REPORT_ARROWS_MAX 4000
-/* With more machines, their states are folded away; with more states, unchanged ones are counted.
- */
+/* With more machines, their states are collapsed; with more states, unchanged ones are only
+ * counted. */
 #define REPORT_OPEN_MAX   10
 #define REPORT_STATES_MAX 20000
 
@@ -42,7 +42,7 @@ struct report_page {
     const char *about;   /* which machines: a target, or "all machines" */
     const char *warning; /* what is missing; "": nothing */
     struct value_time now;
-    const struct report_machine *machines; /* those that need somebody first */
+    const struct report_machine *machines; /* those that need attention first */
     size_t count;
 };
 

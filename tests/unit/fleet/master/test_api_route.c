@@ -86,7 +86,8 @@ TEST(mistakes_of_a_body_are_reported_together)
           "'max_failures' requires 'batch'" },
         { "{\"target\":\"*\",\"targets\":[\"a\"],\"function\":\"a.b\",\"batch\":\"200%\"}",
           "'target' and 'targets' cannot both be given\n"
-          "'batch': invalid batch size '200%': expected a number of peels (5) or a percentage (20%)" },
+          "'batch': invalid batch size '200%': expected a number of peels (5) or a percentage "
+          "(20%)" },
         { "{\"target\":\"*\",\"function\":\"a.b\",\"timeout\":\"1s\",\"node_timeout\":\"2s\"}",
           "'node_timeout' is longer than 'timeout', the time of the whole job" },
         { "{\"target\":\"*\",\"function\":\"a.b\",\"metadata\":{\"reactor_depth\":\"9\"}}",

@@ -47,8 +47,51 @@ static int run_any(struct cli *cli, const void *args, struct param_strs operands
 
 static const struct command ca_commands[] = { COMMAND("init"), COMMAND("issue"), { 0 } };
 
+static int connections;
+
+static int refuse_force(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct line *line = args;
+
+    (void)operands;
+    return line->force ? cli_usage(cli, "not with --force") : CLI_OK;
+}
+
+static void disconnect(struct cli *cli)
+{
+    (void)cli;
+    connections--;
+}
+
+/* `options` is the field `file`; a file called "down" cannot be reached. */
+static int connect_file(struct cli *cli, const void *file)
+{
+    const char *name = *(const char *const *)file;
+
+    if (name && strcmp(name, "down") == 0)
+        return CLI_ERROR;
+    connections++;
+    cli->disconnect = disconnect;
+    return CLI_OK;
+}
+
+static int run_connected(struct cli *cli, const void *args, struct param_strs operands)
+{
+    CHECK_INT(connections, 1);
+    return run_any(cli, args, operands);
+}
+
 static const struct command commands[] = {
     COMMAND("list"),
+    { .name = "ask",
+      .operands = "",
+      .summary = "ask a server",
+      .options = options,
+      .args_size = sizeof(struct line),
+      .check = refuse_force,
+      .connect = connect_file,
+      .connect_at = offsetof(struct line, file),
+      .run = run_connected },
     { .name = "ca", .operands = "", .summary = "certificates", .commands = ca_commands },
     { 0 },
 };
@@ -138,6 +181,18 @@ TEST(options_of_all_commands_may_stand_before_command_and_group)
         CHECK_INT(run_line(cases[i].line), CLI_OK);
         CHECK_STR(seen, cases[i].seen);
     }
+}
+
+TEST(a_command_with_a_connection_is_checked_connected_run_and_disconnected)
+{
+    CHECK_INT(run_line("ask -f a"), CLI_OK);
+    CHECK_STR(seen, "ask -f a");
+    CHECK_INT(connections, 0);
+    CHECK_INT(run_line("ask -f down"), CLI_ERROR);
+    CHECK_STR(seen, "");
+    CHECK_INT(run_line("ask --force"), CLI_ERROR);
+    CHECK_STR(seen, "");
+    CHECK_INT(connections, 0);
 }
 
 TEST(a_line_without_a_command_is_an_error_and_runs_nothing)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """check-docs: what the documents name is there.
 
-Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, `tests/...`, `docs/...`
+Every `file.c:function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, the function in such a file, every `src/...`, `tests/...`, `docs/...`
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/reference/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every promise of tests/promises names the tests that hold it, and they exist (tools/promises.py). In comments of src/, every function of a line of calls (`x_new -> x_add... -> x_free`) and every
@@ -17,7 +17,7 @@ from csource import Problem, main
 
 TOURS = "docs/ARCHITECTURE.md"
 INDEX = "docs/README.md"
-FUNCTION = re.compile(r"`(\w+)\(\)`")
+FUNCTION = re.compile(r"`(?:(\w+\.[ch]):)?(\w+)\(\)`")
 STRUCT = re.compile(r"`struct (\w+)`")
 PATH = re.compile(r"`((?:src|tests|docs|tools|packaging|bench|examples)/[\w./-]+)`")
 # " *     x_new -> x_free" in a comment, and what it names
@@ -41,11 +41,13 @@ def documents(tree):
 
 
 def check_functions(tree, problems):
-    defined = {name for source in tree.sources if source.folder for name, _, _ in source.functions}
+    defined = {(os.path.basename(source.path), name) for source in tree.sources if source.folder for name, _, _ in source.functions}
     for number, line in enumerate(tree.read(TOURS).split("\n"), 1):
-        for name in FUNCTION.findall(line):
-            if name not in defined:
-                text = f"'{name}()' is not defined in src/; name the function that runs now"
+        for file, name in FUNCTION.findall(line):
+            if not file:
+                problems.append(Problem(TOURS, number, f"'{name}()' is named without its file; write file.c:{name}()"))
+            elif (file, name) not in defined:
+                text = f"'{name}()' is not defined in a file '{file}' of src/; name the function that runs now"
                 problems.append(Problem(TOURS, number, text))
         for name in STRUCT.findall(line):
             if not any(f"struct {name} {{" in source.code for source in tree.sources if source.folder):

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""check-words: phrases and names that CONTRIBUTING.md (Words) replaces by better ones.
+"""check-words: phrases that CONTRIBUTING.md (Words) replaces by better ones.
 
-In comments and string literals of src/, in the documents, the manual pages, examples and tools, and in the names of
-static functions.
+In comments and string literals of src/, in the documents, the manual pages, examples and tools.
 """
 import bisect
 import glob
@@ -40,10 +39,6 @@ PHRASES = {
 }
 BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 
-# A static function says what it does to what: find_parent, not look.
-BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
-           "settle take tell visit".split())
-
 DOCUMENTS = ["README.md", "CHANGELOG.md", *sorted(glob.glob("docs/**/*.md", recursive=True))]
 
 # Whole files, but not this one, which names what it refuses, nor the glossary.
@@ -72,10 +67,6 @@ def check_source(source, problems):
     for number, line in enumerate(source.text.split("\n"), 1):
         for literal in LITERAL.findall(line):
             check_text(source.path, number, literal, problems)
-    for name, number, _ in source.functions:
-        if name in BARE and source.lines[number - 1].startswith("static"):
-            text = f"a function called '{name}'; add what it works on, as in 'find_parent' (CONTRIBUTING.md, Words)"
-            problems.append(Problem(source.path, number, text))
 
 
 def list_others(tree):

@@ -40,8 +40,7 @@ struct bound_args {
     void *user;       /* argument of jinja_add_functions; NULL for built-in ones */
 };
 
-typedef int function_fn(struct render *render, const struct bound_args *bound,
-                        struct value *ret);
+typedef int function_fn(struct render *render, const struct bound_args *bound, struct value *ret);
 
 struct function {
     const char *name;

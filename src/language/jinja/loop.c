@@ -163,8 +163,7 @@ static int loop_length(struct render *render, struct object *object, size_t *ret
 
 /* --- what templates ask ------------------------------------------------------------------ */
 
-static int call_cycle(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int call_cycle(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct loop *loop = bound->user;
     const struct value_list *values = container_list(render, &bound->args[0]);
@@ -175,8 +174,7 @@ static int call_cycle(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_changed(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int call_changed(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct loop *loop = bound->user;
     bool differs = true;

@@ -20,8 +20,8 @@ int method_call(struct render *render, const struct function *method, const stru
         return -1;
 
     const struct bound_args bound = { .args = args,
-                                             .count = signature->bound,
-                                             .name = method->name };
+                                      .count = signature->bound,
+                                      .name = method->name };
     return method->call(render, &bound, ret);
 }
 
@@ -64,8 +64,8 @@ struct value method_bind(struct render *render, const struct function *method,
     return object_value(&bound->object);
 }
 
-int method_arg_str(struct render *render, const struct bound_args *bound, size_t i,
-                   const char *who, struct str *ret)
+int method_arg_str(struct render *render, const struct bound_args *bound, size_t i, const char *who,
+                   struct str *ret)
 {
     const struct value *v = &bound->args[i];
 

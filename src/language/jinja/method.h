@@ -21,8 +21,8 @@ int method_call(struct render *render, const struct function *method, const stru
 
 /* For the methods themselves: argument `i` of the call as text (`who` begins the error
  * message), and as a number that may be left out, which leaves `ret` as it is. */
-int method_arg_str(struct render *render, const struct bound_args *bound, size_t i,
-                   const char *who, struct str *ret);
+int method_arg_str(struct render *render, const struct bound_args *bound, size_t i, const char *who,
+                   struct str *ret);
 int method_arg_optional_int(struct render *render, const struct bound_args *bound, size_t i,
                             int64_t *ret);
 

@@ -32,8 +32,8 @@ static struct builtin_context *get_builtin_context(const struct bound_args *boun
     return bound->user;
 }
 
-static int get_text_parameter(struct render *render, const struct bound_args *bound,
-                              size_t i, const char **ret)
+static int get_text_parameter(struct render *render, const struct bound_args *bound, size_t i,
+                              const char **ret)
 {
     struct str text;
 
@@ -129,8 +129,7 @@ static int call_fact_lookup(struct render *render, const struct bound_args *boun
 }
 
 /* Shared values of other machines, as a list of {peel_id, value}. */
-static int call_basket_get(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_basket_get(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
     struct value_list *list = value_list_new(render->arena, 4);
@@ -160,16 +159,14 @@ static int call_basket_get(struct render *render, const struct bound_args *bound
     return 0;
 }
 
-static int call_pillar_get(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_pillar_get(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return get_value_at_path(render, bound, get_builtin_context(bound)->host->settings, ":",
                              value_null(), ret);
 }
 
 /* Salt's form of a fact first: there, `os` is text, here a map. */
-static int call_grains_get(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_grains_get(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
     const char *separators;
@@ -185,8 +182,8 @@ static int call_grains_get(struct render *render, const struct bound_args *bound
                              separators, value_text(""), ret);
 }
 
-static int get_grain(struct render *render, const struct bound_args *bound,
-                     const struct value *key, const struct value *otherwise, struct value *ret)
+static int get_grain(struct render *render, const struct bound_args *bound, const struct value *key,
+                     const struct value *otherwise, struct value *ret)
 {
     const struct value args[] = { *key, *otherwise, value_null() };
     const struct bound_args one = {
@@ -253,8 +250,7 @@ static int call_facts_items(struct render *render, const struct bound_args *boun
     return 0;
 }
 
-static int call_all_grains(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_all_grains(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
 
@@ -277,8 +273,7 @@ static int call_settings_items(struct render *render, const struct bound_args *b
 /* config.get(key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false,
  * omit_master=true, omit_grains=false): a value from the configuration, the grains or the
  * settings. With `merge`, all of them, the first on top. */
-static int call_config_get(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_config_get(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct state_host *host = get_builtin_context(bound)->host;
     const struct value opts = builtin_opts(render->arena, host);
@@ -344,8 +339,7 @@ static const struct value *find_grain_value(const struct state_host *host, struc
 }
 
 /* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */
-static int call_filter_by(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_filter_by(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str grain = STR("os_family");
 
@@ -458,8 +452,7 @@ static void put_comment(struct render *render, struct value_map *info, const cha
                   rest.p ? value_str(rest) : value_text(""));
 }
 
-static int call_user_info(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_user_info(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_map *info = container_new_map(render, 12);
     AUTO_FREE char *room = mem_alloc(ACCOUNT_TEXT_MAX);
@@ -505,8 +498,7 @@ static int call_list_groups(struct render *render, const struct bound_args *boun
     return filter_apply(render, STR("sort"), ret, &(struct function_call){ 0 }, ret);
 }
 
-static int call_has_exec(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_has_exec(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const char *name, *path = getenv("PATH");
     struct str rest = str_from(path ? path : "/usr/bin:/bin");
@@ -533,8 +525,7 @@ static int call_has_exec(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_dirname(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int call_dirname(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const char *path;
 
@@ -544,8 +535,7 @@ static int call_dirname(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_basename(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_basename(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const char *path;
 
@@ -555,8 +545,8 @@ static int call_basename(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int check_path_kind(struct render *render, const struct bound_args *bound,
-                           enum fs_kind kind, struct value *ret)
+static int check_path_kind(struct render *render, const struct bound_args *bound, enum fs_kind kind,
+                           struct value *ret)
 {
     struct fs_info info;
     const char *path;
@@ -649,8 +639,7 @@ static const struct object_type output_type = {
     .print = output_print,
 };
 
-static int call_outputs(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int call_outputs(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct output_object *output = ARENA_NEW(render->arena, struct output_object);
 
@@ -664,8 +653,7 @@ static int call_outputs(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_raise(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int call_raise(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text;
 

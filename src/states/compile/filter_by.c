@@ -81,8 +81,8 @@ static int lay_on_base(struct render *render, const struct value *lookup, const 
     return 0;
 }
 
-int filter_by(struct render *render, const struct bound_args *bound,
-              const struct value *fact, struct value *ret)
+int filter_by(struct render *render, const struct bound_args *bound, const struct value *fact,
+              struct value *ret)
 {
     const struct value *lookup = &bound->args[0], *merge = &bound->args[2];
     const struct value *base = &bound->args[4];

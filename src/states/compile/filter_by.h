@@ -16,7 +16,7 @@ struct value;
 
 /* The arguments are (lookup, what, merge, default, base); `fact` is the value that the second
  * one names, NULL when there is none. A map as second argument means `merge`. */
-int filter_by(struct render *render, const struct bound_args *bound,
-              const struct value *fact, struct value *ret);
+int filter_by(struct render *render, const struct bound_args *bound, const struct value *fact,
+              struct value *ret);
 
 #endif

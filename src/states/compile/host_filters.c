@@ -32,8 +32,7 @@
 #define DAY_SECONDS   86400
 
 /* The argument of all of them: with it, they look at the machine. */
-static int read_filter_path(struct render *render, const struct bound_args *bound,
-                            const char **ret)
+static int read_filter_path(struct render *render, const struct bound_args *bound, const char **ret)
 {
     struct str text;
 
@@ -182,8 +181,7 @@ static int filter_list_files(struct render *render, const struct bound_args *bou
 
 /* --- programs and the network ---------------------------------------------------------------- */
 
-static int filter_which(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_which(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const char *name, *found;
 
@@ -248,8 +246,7 @@ static int filter_http_query(struct render *render, const struct bound_args *bou
     return 0;
 }
 
-static int filter_get_uid(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_get_uid(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct account *account;
     const char *name;

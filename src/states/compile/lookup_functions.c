@@ -92,8 +92,7 @@ static int call_pillar_keys(struct render *render, const struct bound_args *boun
     return 0;
 }
 
-static int call_pillar_raw(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_pillar_raw(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *tree = get_function_host(bound)->settings;
     struct str key;
@@ -141,8 +140,7 @@ static int call_pillar_obfuscate(struct render *render, const struct bound_args 
     return 0;
 }
 
-static int call_pillar_ls(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_pillar_ls(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     *ret = copy_keys(render, get_function_host(bound)->settings->map);
     return 0;
@@ -150,8 +148,7 @@ static int call_pillar_ls(struct render *render, const struct bound_args *bound,
 
 /* --- facts ------------------------------------------------------------------------------ */
 
-static int call_grains_ls(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_grains_ls(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     *ret = copy_keys(render, get_grains(bound)->map);
     return 0;
@@ -197,8 +194,7 @@ static int call_grains_equals(struct render *render, const struct bound_args *bo
 /* --- configuration -------------------------------------------------------------------------- */
 
 /* Keys "NAME.x" of a map: { "NAME.x": value }. */
-static int call_dot_vals(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_dot_vals(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *settings = get_function_host(bound)->settings;
     struct value_map *map = container_new_map(render, 0);
@@ -259,8 +255,7 @@ static int call_manage_mode(struct render *render, const struct bound_args *boun
     return 0;
 }
 
-static int call_deepcopy(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_deepcopy(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     *ret = value_copy(render->arena, &bound->args[0]);
     return 0;
@@ -317,8 +312,7 @@ static int call_environ_item(struct render *render, const struct bound_args *bou
 }
 
 /* No other run: a run has the lock of this machine. */
-static int call_is_running(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_is_running(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)bound;
     *ret = value_list(container_new_list(render, 0));
@@ -327,8 +321,7 @@ static int call_is_running(struct render *render, const struct bound_args *bound
 
 /* --- calls ----------------------------------------------------------------------------- */
 
-static int call_test_arg(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_test_arg(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_map *map = container_new_map(render, 2);
 
@@ -338,8 +331,7 @@ static int call_test_arg(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_test_kwarg(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_test_kwarg(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     *ret = bound->args[0];

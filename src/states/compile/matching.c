@@ -101,8 +101,7 @@ static int call_match_filter_by(struct render *render, const struct bound_args *
 
 /* match.search_by(lookup, tgt_type='compound', minion_id=none): the keys of which one expression
  * matches; none: nothing. */
-static int call_search_by(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_search_by(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *keys = container_new_list(render, 4);
     enum target_type type = TARGET_COMPOUND;
@@ -159,8 +158,7 @@ static int pick_value(struct render *render, const struct bound_args *bound,
 
 /* ifelse(matcher, value, ..., default, tgt_type='compound', minion_id=none, merge=none,
  * merge_lists=false) */
-static int call_ifelse(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int call_ifelse(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *args = container_list(render, &bound->args[0]);
     const struct value_map *named = container_map(render, &bound->args[1]);

@@ -122,26 +122,22 @@ static int run_shell_command(struct render *render, const struct bound_args *bou
     return 0;
 }
 
-static int call_cmd_run(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int call_cmd_run(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return run_shell_command(render, bound, "cmd.run", NULL, ret);
 }
 
-static int call_cmd_shell(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_cmd_shell(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return run_shell_command(render, bound, "cmd.shell", NULL, ret);
 }
 
-static int call_run_stdout(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_run_stdout(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return run_shell_command(render, bound, NULL, "stdout", ret);
 }
 
-static int call_run_stderr(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_run_stderr(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return run_shell_command(render, bound, NULL, "stderr", ret);
 }
@@ -220,8 +216,7 @@ static void add_disk_usage(struct render *render, struct value_map *map, struct 
                       value_map(row));
 }
 
-static int call_disk_usage(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int call_disk_usage(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value given = make_argument_map(render, "path", &bound->args[0]);
     struct value_map *map = container_new_map(render, 0);

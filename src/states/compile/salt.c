@@ -168,8 +168,7 @@ int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *
     return result;
 }
 
-static int call_salt_call(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_salt_call(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *rest = container_list(render, &bound->args[1]);
     const struct value_map *named = container_map(render, &bound->args[2]);

@@ -19,8 +19,7 @@
 /* Limits for a file or text, and for a rendered template. */
 #define TEXT_MAX ((size_t)16 << 20)
 
-static int need_map(struct render *render, const struct bound_args *bound,
-                    const struct value *v)
+static int need_map(struct render *render, const struct bound_args *bound, const struct value *v)
 {
     if (v->kind == VALUE_MAP)
         return 0;
@@ -117,8 +116,7 @@ static int call_slsutil_merge(struct render *render, const struct bound_args *bo
     return merge(render, &bound->args[0], &bound->args[1], choose_list_merge(&bound->args[4]), ret);
 }
 
-static int call_merge_all(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int call_merge_all(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value made = value_map(container_new_map(render, 0));
     const struct value_list *list;
@@ -139,8 +137,7 @@ static int call_merge_all(struct render *render, const struct bound_args *bound,
 }
 
 /* In place; without recursive_update as Python's dict.update. */
-static int call_update(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int call_update(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_map *more;
     struct value_map *map;
@@ -259,8 +256,8 @@ static const struct stage {
     { "json", parse_json_source },
 };
 
-static int run_stage(struct render *render, const struct bound_args *bound,
-                     struct source *source, struct str name)
+static int run_stage(struct render *render, const struct bound_args *bound, struct source *source,
+                     struct str name)
 {
     if (str_is(name, "text"))
         return 0;
@@ -312,8 +309,7 @@ static void cut_shebang(struct source *source)
         source->text = STR("");
 }
 
-static int call_renderer(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_renderer(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *context = value_get(&bound->args[3], "context");
     struct source source = { .name = "string",
@@ -343,8 +339,8 @@ static int call_renderer(struct render *render, const struct bound_args *bound,
 /* --- variables of a file -------------------------------------------------------------------- */
 
 /* The value that a template prints as JSON; `path` and `data` are its variables. */
-static int run_import(struct render *render, const struct bound_args *bound,
-                      const char *text, struct value *ret)
+static int run_import(struct render *render, const struct bound_args *bound, const char *text,
+                      struct value *ret)
 {
     static const char *const keys[] = { "path", "data" };
     struct value_map *names = container_new_map(render, ARRAY_LEN(keys));
@@ -360,8 +356,7 @@ static int run_import(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_load_map(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_load_map(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return run_import(render, bound,
                       "{% import path as file with context %}{{ file | attr(data) | tojson }}",

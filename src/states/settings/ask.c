@@ -114,8 +114,7 @@ static int ask_shared(struct render *render, const struct bound_args *bound, str
     return 0;
 }
 
-static int call_mine_get(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int call_mine_get(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str type = STR("");
 

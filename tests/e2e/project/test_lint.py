@@ -290,7 +290,6 @@ WORDS = {
     "told": ("/* Mistakes are told. */\n", ":1: 'are told'; write 'is reported'"),
     "taken back": ('static const char *text = "2 runs were taken back";\n', ":1: 'taken back'; write 'revert'"),
     "as they should be": ("/* 25 are as they should be. */\n", ":1: 'as they should be'; write 'unchanged'"),
-    "a bare name": ("static int look(void)\n{\n    return 1;\n}\n", ":1: a function called 'look'; add what it works on"),
 }
 
 
@@ -309,11 +308,60 @@ def test_words_of_manual_pages_examples_and_tools_are_checked(tree, path):
 
 @pytest.mark.parametrize("path, text", [
     ("src/core/base/other.c", "/* There is no such file, and it is no longer open. */\n"),
-    ("src/core/base/other.c", "int look(void);\nint look(void)\n{\n    return 1;\n}\n"),
 ])
 def test_usual_words_pass(tree, path, text):
     write(tree, path, text)
     assert lint(tree, "--only", "words").returncode == 0
+
+
+STATIC = "static int {}(void)\n{{\n    return 1;\n}}\n"
+TAG = "struct {} {{\n    int a;\n}};\n"
+
+
+def test_a_static_function_has_two_words(tree):
+    write(tree, "src/core/base/other.c", STATIC.format("look"))
+    assert "src/core/base/other.c:1: a function called 'look'; add what it works on" in refused(tree, "--only", "names")
+    write(tree, "src/core/base/other.c", STATIC.format("look").replace("static ", ""))
+    assert lint(tree, "--only", "names").returncode == 0
+
+
+def write_statics(tree, shared, others):
+    """So many files with a static function of one name, and one with so many other functions."""
+    for number in range(shared):
+        write(tree, f"src/core/base/shared{number}.c", STATIC.format("find_end"))
+    write(tree, "src/core/data/others.c", "".join(STATIC.format(f"find_{number}") for number in range(others)))
+
+
+@pytest.mark.parametrize("files, others, wanted", [
+    (3, 100, None),
+    (4, 100, "src/core/base/shared0.c:1: 'find_end' is a static function of 4 files; at most 3"),
+    (3, 30, "src:1: 3 of 33 static functions share their name with another file's; at most 8%"),
+])
+def test_few_static_functions_share_a_name(tree, files, others, wanted):
+    write_statics(tree, files, others)
+    if wanted:
+        assert wanted in refused(tree, "--only", "names")
+    else:
+        assert lint(tree, "--only", "names").returncode == 0
+
+
+def test_verbs_of_modules_are_alike(tree):
+    write(tree, "src/LAYERS", FLOORS + "states: core\n    modules:\n")
+    for family in ("a", "b", "c", "d", "e"):
+        write(tree, f"src/states/modules/{family}/present.c", STATIC.format("present_check"))
+    assert lint(tree, "--only", "names").returncode == 0
+    for family in ("a", "b", "c", "d", "e"):
+        write(tree, f"src/states/modules/{family}/present.c", STATIC.format("present_look"))
+    assert "'present_look' is a static function of 5 files" in refused(tree, "--only", "names")
+
+
+@pytest.mark.parametrize("first, second, status", [("base/thing.h", "data/x.h", 1), ("base/thing.h", "data/x.c", 1), ("base/x.c", "data/x.c", 0)])
+def test_the_struct_of_a_header_is_defined_nowhere_else(tree, first, second, status):
+    for path in (first, second):
+        write(tree, f"src/core/{path}", TAG.format("thing"))
+    result = lint(tree, "--only", "names")
+    assert result.returncode == status
+    assert (f"src/core/{second}:1: 'thing' is also defined in src/core/{first}" in result.stdout) == bool(status)
 
 
 def function(lines):
@@ -344,12 +392,15 @@ def test_a_long_file_may_be_written_by_a_tool_that_is_there(tree, tool, status):
     assert lint(tree, "--only", "sizes").returncode == status
 
 
-def test_a_tour_that_names_a_function_that_is_gone_is_refused(tree):
-    write(tree, "docs/ARCHITECTURE.md", "First `thing_count()` runs.\nThen `thing_gone()` runs.\nIt has a `struct gone`.\n")
+def test_a_tour_names_functions_that_are_there_with_their_files(tree):
+    write(tree, "docs/ARCHITECTURE.md", "First `thing.c:thing_count()` runs.\nThen `thing.c:thing_gone()` runs.\nIt has a `struct gone`.\n"
+                                        "`other.c:thing_count()`\n`thing_count()`\n")
     out = refused(tree, "--only", "docs")
-    assert "docs/ARCHITECTURE.md:2: 'thing_gone()' is not defined" in out
+    assert "docs/ARCHITECTURE.md:1:" not in out
+    assert "docs/ARCHITECTURE.md:2: 'thing_gone()' is not defined in a file 'thing.c'" in out
     assert "docs/ARCHITECTURE.md:3: 'struct gone' is not defined" in out
-    assert "thing_count" not in out
+    assert "docs/ARCHITECTURE.md:4: 'thing_count()' is not defined in a file 'other.c'" in out
+    assert "docs/ARCHITECTURE.md:5: 'thing_count()' is named without its file" in out
 
 
 def test_a_comment_that_names_a_function_or_a_header_that_is_gone_is_refused(tree):

@@ -436,14 +436,14 @@ static void on_entry(void *self, const struct nats_error *error, const struct na
     approvals->is_scanning = false;
 }
 
-static void scan(struct timer *timer)
+static void scan_waiting_jobs(struct timer *timer)
 {
     struct approvals *approvals = container_of(timer, struct approvals, scan);
     const struct nats_kv kv = open_bucket(approvals->master, STORE_APPROVALS);
     struct err err;
 
     timer_set(loop_timers(approvals->master->loop), &approvals->scan,
-              clock_after(clock_now(), SCAN_NS), scan);
+              clock_after(clock_now(), SCAN_NS), scan_waiting_jobs);
     if (!approvals->is_scanning)
         approvals->is_scanning = nats_kv_list(&kv, NULL, on_entry, approvals, &err) == 0;
 }
@@ -492,7 +492,7 @@ static int start_approvals(void *self, struct err *err)
         }
     }
     approvals->is_started = true;
-    scan(&approvals->scan);
+    scan_waiting_jobs(&approvals->scan);
     return 0;
 }
 

@@ -106,8 +106,7 @@ static int filter_combinations(struct render *render, const struct bound_args *b
     return make_choices(render, bound, false, false, ret);
 }
 
-static int filter_repeated(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_repeated(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return make_choices(render, bound, true, false, ret);
 }
@@ -126,8 +125,7 @@ struct lists {
 };
 
 /* The value itself and what `*rest` holds. */
-static int read_lists(struct render *render, const struct bound_args *bound,
-                      struct lists *ret)
+static int read_lists(struct render *render, const struct bound_args *bound, struct lists *ret)
 {
     const struct value_list *rest = container_list(render, &bound->args[1]);
 
@@ -162,8 +160,7 @@ static int zip_lists(struct render *render, const struct lists *lists, size_t ro
     return 0;
 }
 
-static int filter_zip(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_zip(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct lists lists;
 
@@ -188,8 +185,7 @@ static int filter_zip_longest(struct render *render, const struct bound_args *bo
 }
 
 /* Every item of the first list with every item of the others, the last of which turns fastest. */
-static int filter_product(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_product(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
     struct lists lists;
@@ -214,8 +210,7 @@ static int filter_product(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_compress(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_compress(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
     const struct value_list *list, *chosen;

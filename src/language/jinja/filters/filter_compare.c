@@ -54,16 +54,14 @@ static int filter_exactly_one(struct render *render, const struct bound_args *bo
 
 /* --- what it is --------------------------------------------------------------------------- */
 
-static int filter_is_list(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_is_list(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     *ret = value_bool(bound->args[0].kind == VALUE_LIST && !(bound->args[0].flags & VALUE_TUPLE));
     return 0;
 }
 
-static int filter_is_iter(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_is_iter(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     *ret = value_bool(op_is_iterable(&bound->args[0]) && bound->args[0].kind != VALUE_STR);
@@ -99,8 +97,7 @@ static bool is_hex_digest(struct str text)
     return text.n > 0;
 }
 
-static int filter_is_hex(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_is_hex(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text;
 
@@ -167,8 +164,7 @@ static int match_any_pattern(struct render *render, struct str text, const struc
 }
 
 /* A value on the blacklist is out; with a whitelist only its values are in. */
-static int filter_allowed(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_allowed(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *white = &bound->args[1], *black = &bound->args[2];
     bool listed, given;

@@ -58,8 +58,7 @@ static bool is_salt_dialect(const struct render *render)
 }
 
 /* Keys are sorted as in Jinja2; in Salt files they stay as they are. */
-static int filter_tojson(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_tojson(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const unsigned style = JSON_STYLE_HTML | JSON_STYLE_ASCII;
 
@@ -69,8 +68,7 @@ static int filter_tojson(struct render *render, const struct bound_args *bound,
 }
 
 /* Salt files keep what is not ASCII. */
-static int filter_json(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_json(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     unsigned style = is_salt_dialect(render) ? 0 : JSON_STYLE_ASCII;
     bool sorted;
@@ -91,8 +89,7 @@ static int print_filtered_yaml(struct render *render, struct buf *out, const str
     return flow ? yaml_print_flow(out, v, err) : yaml_print(out, v, err);
 }
 
-static int filter_yaml(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_yaml(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct value plain;
@@ -110,8 +107,7 @@ static int filter_yaml(struct render *render, const struct bound_args *bound,
 }
 
 /* The arguments of a state: a list of maps with one key each. */
-static int filter_params(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_params(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value args[] = { value_null(), bound->args[1] };
     const struct value_map *map;
@@ -129,8 +125,8 @@ static int filter_params(struct render *render, const struct bound_args *bound,
         value_list_push(render->arena, list, value_map(one));
     }
     args[0] = value_list(list);
-    return filter_yaml(
-        render, &(struct bound_args){ .args = args, .count = 2, .name = bound->name }, ret);
+    return filter_yaml(render,
+                       &(struct bound_args){ .args = args, .count = 2, .name = bound->name }, ret);
 }
 
 static int filter_yaml_dquote(struct render *render, const struct bound_args *bound,
@@ -156,8 +152,8 @@ static int filter_yaml_encode(struct render *render, const struct bound_args *bo
                            op_type_name(&bound->args[0]));
     if (is_salt_dialect(render) && bound->args[0].kind == VALUE_STR)
         return filter_yaml_dquote(render, bound, ret);
-    return filter_yaml(
-        render, &(struct bound_args){ .args = flow, .count = 2, .name = bound->name }, ret);
+    return filter_yaml(render,
+                       &(struct bound_args){ .args = flow, .count = 2, .name = bound->name }, ret);
 }
 
 static int filter_yaml_squote(struct render *render, const struct bound_args *bound,
@@ -255,8 +251,7 @@ static int filter_b64decode(struct render *render, const struct bound_args *boun
 /* --- words -------------------------------------------------------------------------------- */
 
 /* One shell word, whatever it contains. */
-static int filter_quote(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_quote(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -287,8 +282,7 @@ static int filter_quote(struct render *render, const struct bound_args *bound,
 }
 
 /* What Salt accepts as true: the words yes, true and 1, and numbers above zero. */
-static int filter_to_bool(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_to_bool(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     bool yes = false;
@@ -326,8 +320,7 @@ static int filter_path_join(struct render *render, const struct bound_args *boun
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_to_bytes(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_to_bytes(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str encoding;
 
@@ -346,8 +339,7 @@ static int filter_to_bytes(struct render *render, const struct bound_args *bound
 }
 
 /* Texts are Unicode anyway. */
-static int filter_as_it_is(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_as_it_is(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     *ret = bound->args[0];
@@ -400,8 +392,7 @@ static int filter_encode_texts(struct render *render, const struct bound_args *b
     return encode_texts(render, &bound->args[0], ret);
 }
 
-static int filter_skip(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_skip(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     (void)bound;

@@ -34,8 +34,8 @@ static int make_digest(struct render *render, const char *name, struct str bytes
     return render_fail(render, RENDER_TYPE, "%s", err.text);
 }
 
-static int filter_digest(struct render *render, const struct bound_args *bound,
-                         const char *name, struct value *ret)
+static int filter_digest(struct render *render, const struct bound_args *bound, const char *name,
+                         struct value *ret)
 {
     char hex[DIGEST_HEX_MAX];
     struct str bytes;
@@ -47,26 +47,22 @@ static int filter_digest(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_md5(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_md5(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return filter_digest(render, bound, "md5", ret);
 }
 
-static int filter_sha1(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_sha1(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return filter_digest(render, bound, "sha1", ret);
 }
 
-static int filter_sha256(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_sha256(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return filter_digest(render, bound, "sha256", ret);
 }
 
-static int filter_sha512(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_sha512(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return filter_digest(render, bound, "sha512", ret);
 }
@@ -98,8 +94,7 @@ static int filter_hmac_compute(struct render *render, const struct bound_args *b
     return 0;
 }
 
-static int filter_hmac(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_hmac(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf expected = BUF_INIT(TEXT_MAX);
     unsigned char digest[SHA256_SIZE];
@@ -116,8 +111,7 @@ static int filter_hmac(struct render *render, const struct bound_args *bound,
 /* --- names -------------------------------------------------------------------------------- */
 
 /* A UUID of version 5 (RFC 4122) in Salt's namespace: the same for the same text, everywhere. */
-static int filter_uuid(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_uuid(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     static const unsigned char space[] = { 0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33,
                                            0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e };

@@ -11,8 +11,7 @@
 #include "language/jinja/sequence.h"
 #include "language/jinja/text.h"
 
-static int filter_first(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_first(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
 
@@ -24,8 +23,7 @@ static int filter_first(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_last(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_last(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
 
@@ -37,8 +35,7 @@ static int filter_last(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_random(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_random(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
 
@@ -54,8 +51,7 @@ static int filter_random(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_length(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_length(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     size_t n;
 
@@ -73,8 +69,7 @@ static struct value_list *copy_items(struct render *render, const struct value_l
     return copy;
 }
 
-static int filter_list(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_list(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
 
@@ -91,8 +86,7 @@ static int reverse_filtered_text(struct render *render, const struct value *v, s
     return op_slice(render, v, NULL, NULL, &minus, ret);
 }
 
-static int filter_reverse(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_reverse(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
     struct value_list *made;
@@ -146,8 +140,7 @@ static int join_plainly(struct render *render, const struct value_list *items,
     return text_finish(render, &out, glue->kind == VALUE_STR ? glue->flags & VALUE_SAFE : 0, ret);
 }
 
-static int filter_join(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_join(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *glue = &bound->args[1], *attribute = &bound->args[2];
     const struct value_list *items;
@@ -170,8 +163,7 @@ static int filter_join(struct render *render, const struct bound_args *bound,
 }
 
 /* Rows of `n`; the last one is filled up when a fill value is given. */
-static int filter_batch(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_batch(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *fill = &bound->args[2];
     struct value_list *rows, *row = NULL;
@@ -200,8 +192,7 @@ static int filter_batch(struct render *render, const struct bound_args *bound,
 }
 
 /* `n` columns of nearly equal length, the longer ones first. */
-static int filter_slice(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_slice(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *fill = &bound->args[2];
     const struct value_list *list;
@@ -233,8 +224,7 @@ static int filter_slice(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_sum(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_sum(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
     struct value sum = bound->args[2];
@@ -253,8 +243,7 @@ static int filter_sum(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_items(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_items(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
 
@@ -267,8 +256,7 @@ static int filter_items(struct render *render, const struct bound_args *bound,
     return argument_method(render, v, "items", NULL, 0, ret);
 }
 
-static int filter_default(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_default(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     bool missing, loose, truth = true;
 
@@ -281,8 +269,7 @@ static int filter_default(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_attr(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_attr(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str name;
 
@@ -291,8 +278,7 @@ static int filter_attr(struct render *render, const struct bound_args *bound,
     return op_attribute_only(render, &bound->args[0], name, ret);
 }
 
-static int filter_method(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_method(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *args = container_list(render, &bound->args[2]);
     const struct value_map *named = container_map(render, &bound->args[3]);

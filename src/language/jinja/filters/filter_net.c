@@ -154,20 +154,17 @@ static int answer_check(struct render *render, const struct bound_args *bound, i
     return 0;
 }
 
-static int filter_is_ip(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_is_ip(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return answer_check(render, bound, 0, ret);
 }
 
-static int filter_is_ipv4(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_is_ipv4(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return answer_check(render, bound, AF_INET, ret);
 }
 
-static int filter_is_ipv6(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_is_ipv6(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return answer_check(render, bound, AF_INET6, ret);
 }
@@ -199,20 +196,17 @@ static int keep_addresses(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_ipaddr(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_ipaddr(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return keep_addresses(render, bound, 0, ret);
 }
 
-static int filter_ipv4(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_ipv4(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return keep_addresses(render, bound, AF_INET, ret);
 }
 
-static int filter_ipv6(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int filter_ipv6(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     return keep_addresses(render, bound, AF_INET6, ret);
 }
@@ -287,8 +281,7 @@ static int filter_network_hosts(struct render *render, const struct bound_args *
 }
 
 /* The address of an interface, with the length of its network. */
-static int filter_ip_host(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int filter_ip_host(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     char text[INET6_ADDRSTRLEN];
     struct address address;
@@ -315,8 +308,7 @@ static struct value wrap_address(struct render *render, const struct value *v)
 }
 
 /* IPv6 in brackets, as in a URL, of a list each; anything else as it is. */
-static int filter_ipwrap(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_ipwrap(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
     struct value_list *made;

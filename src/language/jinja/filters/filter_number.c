@@ -20,8 +20,7 @@
 /* Digits of a double that %f may print: 309 before the point, and the requested ones after it. */
 #define PRECISION_MAX 300
 
-static int filter_abs(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_abs(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     struct value zero = value_int(0);
@@ -86,8 +85,7 @@ static bool parse_python_float(struct str text, double *ret)
     return true;
 }
 
-static int filter_float(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_float(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     double d;
@@ -175,8 +173,7 @@ static int int_of_double(struct render *render, double d, const struct value *fa
     return 0;
 }
 
-static int filter_int(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_int(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     bool too_large = false;
@@ -220,8 +217,7 @@ static double round_decimal(double d, int64_t precision)
     return nearbyint(d / power) * power;
 }
 
-static int filter_round(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_round(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
     struct str method;
@@ -249,8 +245,7 @@ static int filter_round(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int filter_filesize(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_filesize(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     static const char letters[] = "kMGTPEZY";
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -285,8 +280,7 @@ static int filter_filesize(struct render *render, const struct bound_args *bound
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_avg(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_avg(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *list;
     double sum = 0, number;
@@ -311,8 +305,7 @@ static int filter_avg(struct render *render, const struct bound_args *bound,
 }
 
 /* A number when the text is one, else the text. */
-static int filter_to_num(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_to_num(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct err ignored;
     struct str text;
@@ -349,8 +342,7 @@ static int unit_power(struct str unit)
 
 /* Salt counts in steps of 1024, also for KB, unless handle_metric is set. Anything else is
  * 0. */
-static int filter_human(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int filter_human(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text, unit, fallback;
     struct err ignored;

@@ -115,8 +115,7 @@ static int print_pretty(struct printer *printer, const struct value *v, size_t i
     return result;
 }
 
-static int filter_pprint(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int filter_pprint(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct printer printer = { render, &out };

@@ -131,8 +131,7 @@ static int wrap_line(struct wrap *wrap, struct str text)
     return 0;
 }
 
-static int filter_wordwrap(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int filter_wordwrap(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct wrap wrap = { .render = render, .out = &out, .between = STR("\n") };

@@ -122,8 +122,7 @@ static int add_element(struct writing *w, struct str tag, const struct value *v,
     return result;
 }
 
-static int filter_xml(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int filter_xml(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct writing w = { render, &out };

@@ -14,8 +14,7 @@
 
 #define RANGE_MAX 100000 /* limit of Jinja2's sandbox, which Salt uses */
 
-static int global_range(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int global_range(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *args = bound->args[0].list;
     int64_t numbers[3] = { 0, 0, 1 };
@@ -37,8 +36,7 @@ static int global_range(struct render *render, const struct bound_args *bound,
 }
 
 /* dict(other, a=1): the pairs of the first argument, then the named ones. */
-static int global_dict(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int global_dict(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_list *args = bound->args[0].list;
     struct value made = value_map(container_new_map(render, 0)), ignored;
@@ -129,8 +127,7 @@ struct cycler {
     size_t at;
 };
 
-static int cycler_next(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int cycler_next(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct cycler *cycler = bound->user;
 
@@ -140,8 +137,7 @@ static int cycler_next(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int cycler_reset(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int cycler_reset(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct cycler *cycler = bound->user;
 
@@ -175,8 +171,7 @@ static int cycler_get(struct render *render, struct object *object, struct str n
 
 static const struct object_type cycler_type = { .name = "Cycler", .get = cycler_get };
 
-static int global_cycler(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int global_cycler(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct cycler *cycler = ARENA_NEW(render->arena, struct cycler);
 
@@ -208,8 +203,7 @@ static int joiner_call(struct render *render, struct object *object,
 
 static const struct object_type joiner_type = { .name = "Joiner", .call = joiner_call };
 
-static int global_joiner(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int global_joiner(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct joiner *joiner = ARENA_NEW(render->arena, struct joiner);
 
@@ -228,8 +222,7 @@ static const char *const words[] = {
 };
 
 /* Text to fill a page with: paragraphs of so many words, from the caller's random source. */
-static int global_lipsum(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int global_lipsum(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     int64_t n, least, most;
@@ -264,8 +257,7 @@ static int global_lipsum(struct render *render, const struct bound_args *bound,
 }
 
 /* A template stops with an error. */
-static int global_raise(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int global_raise(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct str text;
 

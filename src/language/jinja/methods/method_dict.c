@@ -18,8 +18,7 @@ static const struct value *find_arg(struct render *render, const struct bound_ar
     return value_map_find(container_map(render, &bound->args[0]), &bound->args[1]);
 }
 
-static int dict_clear(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int dict_clear(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
 
@@ -30,8 +29,7 @@ static int dict_clear(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int dict_copy(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int dict_copy(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value_map *map = container_map(render, &bound->args[0]);
     struct value_map *copy;
@@ -57,22 +55,19 @@ static int dict_get(struct render *render, const struct bound_args *bound, struc
     return 0;
 }
 
-static int dict_items(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int dict_items(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     *ret = view_new(render, VIEW_ITEMS, &bound->args[0]);
     return 0;
 }
 
-static int dict_keys(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int dict_keys(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     *ret = view_new(render, VIEW_KEYS, &bound->args[0]);
     return 0;
 }
 
-static int dict_values(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int dict_values(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     *ret = view_new(render, VIEW_VALUES, &bound->args[0]);
     return 0;
@@ -102,8 +97,7 @@ static int dict_pop(struct render *render, const struct bound_args *bound, struc
     return 0;
 }
 
-static int dict_popitem(struct render *render, const struct bound_args *bound,
-                        struct value *ret)
+static int dict_popitem(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
     struct value_pair last;
@@ -121,8 +115,7 @@ static int dict_popitem(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int dict_setdefault(struct render *render, const struct bound_args *bound,
-                           struct value *ret)
+static int dict_setdefault(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *found;
 
@@ -176,8 +169,7 @@ static int update_from_pairs(struct render *render, struct value_map *map, const
     return 0;
 }
 
-static int dict_update(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int dict_update(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
     const struct value *more = &bound->args[1];

@@ -20,16 +20,14 @@ static uint64_t get_magnitude(int64_t i)
     return i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 }
 
-static int int_bit_count(struct render *render, const struct bound_args *bound,
-                         struct value *ret)
+static int int_bit_count(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)render;
     *ret = value_int(__builtin_popcountll(get_magnitude(self_int(bound))));
     return 0;
 }
 
-static int int_bit_length(struct render *render, const struct bound_args *bound,
-                          struct value *ret)
+static int int_bit_length(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     uint64_t bits = get_magnitude(self_int(bound));
 
@@ -49,8 +47,7 @@ static int float_is_integer(struct render *render, const struct bound_args *boun
 }
 
 /* One digit before the point, thirteen after it, as Python writes it. */
-static int float_hex(struct render *render, const struct bound_args *bound,
-                     struct value *ret)
+static int float_hex(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(HEX_TEXT_MAX);
     double d = bound->args[0].d, fraction;

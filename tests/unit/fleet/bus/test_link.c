@@ -37,9 +37,10 @@ TEST(addresses_that_are_not_tls_are_refused_with_the_reason)
     static const struct {
         const char *urls, *error;
     } cases[] = {
-        { "nats://a:4222", "'nats://a:4222': refused: without TLS, anyone on the network can read and "
-                           "change everything; "
-                           "use 'tls://a:4222'" },
+        { "nats://a:4222",
+          "'nats://a:4222': refused: without TLS, anyone on the network can read and "
+          "change everything; "
+          "use 'tls://a:4222'" },
         { "tls://a:4222, nats://b", "'nats://b': refused" },
         { "a:4222", "'a:4222': expected 'tls://HOST:PORT'" },
         { "ws://a", "'ws://a': unknown scheme 'ws', expected 'tls://'" },

@@ -177,7 +177,8 @@ TEST(options_that_make_no_sense_are_refused)
         struct nats_options options;
         const char *error;
     } cases[] = {
-        { { .servers = good, .server_count = 1 }, "a connection without TLS requires the option 'plain'" },
+        { { .servers = good, .server_count = 1 },
+          "a connection without TLS requires the option 'plain'" },
         { { .plain = true }, "no server to connect to" },
         { { .servers = bad, .server_count = 1, .plain = true },
           "server 'http://a': expected tls:// or nats://" },

@@ -278,8 +278,7 @@ TEST(deep_expressions_fail_instead_of_breaking_the_stack)
     CHECK_HAS(render_once(&arena, &options, buf_text(&text)).text, "deeper than the limit of 1000");
 }
 
-static int call_greet(struct render *render, const struct bound_args *bound,
-                      struct value *ret)
+static int call_greet(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const char *greeting = bound->user;
 
@@ -287,8 +286,7 @@ static int call_greet(struct render *render, const struct bound_args *bound,
     return 0;
 }
 
-static int call_refuse(struct render *render, const struct bound_args *bound,
-                       struct value *ret)
+static int call_refuse(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     (void)bound;
     (void)ret;

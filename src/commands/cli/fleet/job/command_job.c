@@ -19,7 +19,7 @@
 #include "fleet/wire/subject.h"
 
 #define ANSWER_STATUSES                                                                            \
-    "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel did not respond; 4 both"
+    "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel did not respond;\n4 both"
 
 struct job_args {
     struct fleet_options fleet;

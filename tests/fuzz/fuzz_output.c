@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str rest = str_bytes(data, size);
     size_t step = size > 0 ? (size_t)data[0] + 1 : 1, passed = 0;
-    struct output output;
+    struct output_capture output;
 
     output_init(&output, VALUES_MAX);
     for (; rest.n > 0; rest = str_from_offset(rest, step))

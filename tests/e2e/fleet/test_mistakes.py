@@ -98,7 +98,7 @@ enroll: {addr: 8443, rate_burst: -4}
     (["zester", "G@", "test.ping"], "target 'G@': column 3: key and value are missing (write key:value as in G@os.family:debian)"),
     (["zester", "--local", "--states-dir", ".", "test.sleep", "5"], "test.sleep requires 'length' by name: try 'length=5'"),
     (["zester-migrate", "states", "/srv"], "zester-migrate states: '--output' is missing"),
-    (["zester", "--creds", "/none", "*", "test.ping"], "credentials file '/none' does not exist; 'zester doctor' says what to do"),
+    (["zester", "--creds", "/none", "*", "test.ping"], "credentials file '/none' does not exist; run 'zester doctor' for advice"),
     (["zester", "--master", "nats://localhost", "*", "test.ping"], "refused: without TLS, anyone on the network can read and change everything; use 'tls://localhost'"),
     (["zester", "--config", "none.yaml", "peel", "list"], "'none.yaml' does not exist"),
     (["zester", "jbo", "list"], "unknown command 'jbo' (did you mean 'job'?)"),

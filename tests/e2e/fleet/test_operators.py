@@ -364,7 +364,7 @@ def test_a_master_whose_disk_knows_of_no_removal_lets_nobody_in_again(fleet):
 
 @pytest.mark.parametrize("words, problem", [
     (("add", "a.b"), "not a valid operator name"), (("add", "admin"), "reserved for the holder of admin.creds"),
-    (("add", "x", "--role", "boss"), "boss"), (("add", "x", "--target", "G@"), "--target"), (("add", "alice"), "there is an operator 'alice'"),
+    (("add", "x", "--role", "boss"), "boss"), (("add", "x", "--target", "G@"), "--target"), (("add", "alice"), "operator 'alice' already exists"),
     (("add", "x", "--role", "viewer", "--function", "a"), "the role 'viewer' runs none"), (("set", "alice"), "nothing to change"),
     (("set", "nobody", "--role", "viewer"), "no such operator: 'nobody'; 'zester operator list' lists"), (("show", "nobody"), "no such operator"),
     (("add", "x", "--function", "test"), "'test' matches no function"), (("add", "x", "--function", ""), "'' matches no function"),

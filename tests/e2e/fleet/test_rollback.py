@@ -125,8 +125,8 @@ def test_old_revisions_and_files_that_only_they_had_are_removed(fleet):
 def test_what_cannot_be_brought_back_is_refused_with_the_reason(fleet):
     answer = fleet.zester("fileserver", "rollback", "states", "999999", status=1)
     assert "revision 999999 is not recorded" in answer.stderr
-    assert "'nothing' is not a tree" in fleet.zester("fileserver", "rollback", "nothing", "1", status=None).stderr
-    assert "is not a revision" in fleet.zester("fileserver", "rollback", "states", "first", status=None).stderr
+    assert "invalid tree 'nothing'" in fleet.zester("fileserver", "rollback", "nothing", "1", status=None).stderr
+    assert "invalid revision 'first'" in fleet.zester("fileserver", "rollback", "states", "first", status=None).stderr
     subprocess.run(["git", "init", "-q", str(fleet.states)], check=True)
     before = (fleet.states / "web.zy").read_text()
     answer = fleet.zester("fileserver", "rollback", "states", str(revisions(fleet, "states")[1]["revision"]), status=1)

@@ -202,7 +202,7 @@ def test_a_mistake_in_a_template_quotes_no_secret(fleet):
     write_tree(fleet.settings, {"wrong.zy": "x: {{ settings[settings.web.password].y }}\n",
                                 "top.zy": TOP + "  web-01: [wrong]\n"})
     fleet.zester("fileserver", "update")
-    fleet.wait(lambda: fleet.peels["web-01"].has_logged("settings cannot be resolved"), "the peel reports the mistake")
+    fleet.wait(lambda: fleet.peels["web-01"].has_logged("cannot resolve settings"), "the peel reports the mistake")
     fleet.wait(lambda: fleet.master.has_logged("cannot render the settings of a peel"), "so does the master")
     shown = fleet.zester("settings", "show", "web-01", status=1).stderr
     assert "wrong.zy:1" in shown and "********" in shown

@@ -123,7 +123,7 @@ def test_a_damaged_record_of_the_slots_keeps_the_daemon_running(updates):
     (updates.folder / "p2-slots/zester-peel.slots").write_bytes(b"\0" * 40)
     watchdog.start()
     updates.wait_node("p2", state="idle")
-    assert watchdog.has_logged("record of the slots is damaged")
+    assert watchdog.has_logged("slot record is damaged")
     updates.fleet.wait(lambda: updates.pings("p2"), "p2 answers")
 
 

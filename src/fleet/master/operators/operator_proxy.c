@@ -475,7 +475,7 @@ static void on_proxy_policy(void *self, const struct nats_error *error,
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        refuse_operator_request(operator_request, "there is no operator of this name");
+        refuse_operator_request(operator_request, "no such operator");
     else if (error)
         refuse_operator_request(operator_request, error->text);
     else if (record_decode(&operator_request->arena, &operator_policy_type, 1,
@@ -483,7 +483,7 @@ static void on_proxy_policy(void *self, const struct nats_error *error,
                            &operator_request->policy, &err) < 0)
         refuse_operator_request(operator_request, err.text);
     else if (strcmp(operator_request->policy.name, operator_request->name) != 0)
-        refuse_operator_request(operator_request, "the policy is that of somebody else");
+        refuse_operator_request(operator_request, "policy belongs to another operator");
     else if (operator_request->act)
         judge_operator_act(operator_request);
     else
@@ -564,14 +564,12 @@ static void on_operator_request(void *self, const struct nats_msg *msg)
         return;
     operator_request = new_operator_request(operator_proxy, msg, names.peel);
     if (!is_own_inbox(operator_request, msg->reply)) {
-        refuse_operator_request(operator_request,
-                                "the reply would not go to an inbox of this operator");
+        refuse_operator_request(operator_request, "reply subject is not an inbox of this operator");
         return;
     }
     operator_request->reply = arena_str(&operator_request->arena, msg->reply);
     if (!read_tokens(operator_request, arena_str(&operator_request->arena, names.tag)))
-        refuse_operator_request(operator_request,
-                                "nobody with a name may do this: it needs admin.creds");
+        refuse_operator_request(operator_request, "permission denied: requires admin.creds");
     else if (operator_request->is_too_many || operator_proxy->request_count > REQUESTS_MAX)
         refuse_operator_request(operator_request, "too many requests at once");
     else if (!check_request_signature(operator_request, msg, &err))

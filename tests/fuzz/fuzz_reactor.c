@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rule_set *set = rule_set_new(files, ARRAY_LEN(files), &diags, &lints);
     struct event_gate_event event;
     struct rule_matches matches;
-    struct gate gate;
+    struct event_gate gate;
 
     assert((set == NULL) == (diags_count(&diags) > 0));
     event_gate_init(&gate, &options);

@@ -110,7 +110,7 @@ TEST(a_token_has_the_policy_of_an_operator_or_its_own)
                           "- {username: c, token_file: c, role: viewer, functions: [a.b]}\n"
                           "- {username: d, token_file: d, target: '(web*'}\n",
                           &tokens),
-              "1: 'operator': 'admin' is the name of whoever has admin.creds\n"
+              "1: 'operator': 'admin' is reserved for the holder of admin.creds\n"
               "2: 'role': not allowed with 'operator', whose policy applies\n"
               "2: 'target': not allowed with 'operator', whose policy applies\n"
               "3: 'functions': has no effect: the role cannot run jobs\n"

@@ -1,5 +1,5 @@
 /*
- * runner - the data of a running run, shared by run.c and runner_state.c only.
+ * runner - the data of a running run, shared by run.c and runner.c only.
  *
  * The thread that called run_plan walks the levels and asks the state gates; workers run
  * single states and write the result of each to its place. What workers share (the

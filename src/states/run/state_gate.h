@@ -18,7 +18,7 @@
  * A state skipped by its own unmet condition is a success without change. onfail requires a
  * failure, not a skip. A change of a watched state forces apply.
  *
- * Nothing here has effects; prereq, which must check the machine, is in runner_state.c.
+ * Nothing here has effects; prereq, which must check the machine, is in runner.c.
  */
 #ifndef STATES_RUN_STATE_GATE_H
 #define STATES_RUN_STATE_GATE_H

@@ -418,7 +418,7 @@ static int call_envs(struct state_run *run, const void *args, struct value *ret,
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_cp[] = {
+const struct module functions_cp[] = {
     { .name = "cp.cache_dest", .summary = "where the copy of a source is, or would be", ROW(cache_params, call_cache_dest) },
     { .name = "cp.cache_dir", .summary = "the local paths of the files of a folder of the state tree", ROW(dir_params, call_cache_dir) },
     { .name = "cp.cache_file", .summary = "the local path of a file of the state tree, or of a copy of a source", ROW(cache_params, call_cache_source) },

@@ -55,7 +55,7 @@ MATCHER(call_ipcidr, TARGET_SUBNET)
 /* clang-format off */
 #define ROW(function) .params = match_params, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_match[] = {
+const struct module functions_match[] = {
     { .name = "match.compound", .summary = "whether a compound expression matches this machine", ROW(call_compound) },
     { .name = "match.glob", .summary = "whether a glob matches its id", ROW(call_glob) },
     { .name = "match.grain", .summary = "whether a fact matches a glob", ROW(call_grain) },

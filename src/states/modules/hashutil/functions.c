@@ -390,7 +390,7 @@ static int call_shuffle(struct state_run *run, const void *args, struct value *r
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_hashutil[] = {
+const struct module functions_hashutil[] = {
     { .name = "hashutil.base64_b64decode", .summary = "decode base64", ROW(text_params, call_decode) },
     { .name = "hashutil.base64_b64encode", .summary = "encode a text as base64", ROW(text_params, call_encode) },
     { .name = "hashutil.base64_decodestring", .summary = "decode base64", ROW(text_params, call_decode) },

@@ -218,7 +218,7 @@ static int call_findup(struct state_run *run, const void *args, struct value *re
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_slsutil[] = {
+const struct module functions_slsutil[] = {
     { .name = "slsutil.banner", .summary = "a comment box that marks a file as managed", .params = banner_params, .args_size = sizeof(struct banner_args), .call = banner_call },
     { .name = "slsutil.boolstr", .summary = "one of two texts, by a boolean", ROW(boolstr_params, call_boolstr) },
     { .name = "slsutil.deserialize", .summary = "parse a text as JSON or YAML", ROW(deserialize_params, call_deserialize) },

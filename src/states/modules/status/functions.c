@@ -590,7 +590,7 @@ static int call_custom(struct state_run *run, const void *args, struct value *re
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_status[] = {
+const struct module functions_status[] = {
     { .name = "status.all_status", .summary = "all that the other functions say, by their names", ROW(params_none, call_all_status) },
     { .name = "status.cpuinfo", .summary = "the processor", ROW(params_none, call_cpuinfo) },
     { .name = "status.cpustats", .summary = "how the processors spent their time", ROW(params_none, call_cpustats) },

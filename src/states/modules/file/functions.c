@@ -570,7 +570,7 @@ static int call_pardir(struct state_run *run, const void *args, struct value *re
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_file[] = {
+const struct module functions_file[] = {
     { .name = "file.access", .summary = "whether a path can be accessed", ROW(access_params, call_access) },
     { .name = "file.check_hash", .summary = "whether a file has the given hash", ROW(check_params, call_check_hash) },
     { .name = "file.contains", .summary = "whether a file contains a text", ROW(contains_params, call_file_contains) },

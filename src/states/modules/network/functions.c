@@ -617,7 +617,7 @@ static int call_host_to_ips(struct state_run *run, const void *args, struct valu
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_network[] = {
+const struct module functions_network[] = {
     { .name = "network.calc_net", .summary = "the network of an address", ROW(net_params, call_calc_net) },
     { .name = "network.convert_cidr", .summary = "network, netmask and broadcast address of a network", ROW(text_params, call_convert_cidr) },
     { .name = "network.default_route", .summary = "the default routes", ROW(route_params, call_default_route) },

@@ -66,7 +66,7 @@ static int call_mine(struct state_run *run, const void *args, struct value *ret,
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
-const struct module aliases_log[] = {
+const struct module functions_log[] = {
     { .name = "log.critical", .summary = "write an error line to the log", ROW(log_params, call_error) },
     { .name = "log.debug", .summary = "write a debug line to the log", ROW(log_params, call_debug) },
     { .name = "log.error", .summary = "write an error line to the log", ROW(log_params, call_error) },

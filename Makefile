@@ -155,7 +155,7 @@ compile_commands.json: Makefile tools/compile-commands $(B)/sources
 
 # --- the two commands -----------------------------------------------------------
 
-demo: ## install packages, build, and show what it does; KEEP=1 leaves the fleet up
+demo: ## install packages, build, and show what it does; KEEP=1 leaves the fleet up, VERBOSE=1 shows all output
 	@tools/install-packages build fleet
 	@$(SUBMAKE) all
 	@tools/demo $(B)

@@ -445,8 +445,16 @@ def test_the_demo_runs_to_its_end(programs, version):
     assert result.returncode == 0, result.stderr
     assert version in result.stdout
     assert "\033" not in result.stdout
-    assert "$ zester --local state.revert site" in result.stdout and "Daemon stopped" in result.stdout
-    assert "30 states: 0 changed, 0 failed" in result.stdout and "would change  file.managed:server_config" in result.stdout
+    assert "$ zester --local state.revert site" in result.stdout and "Started 2 services" in result.stdout
+    assert "30 states: 0 changed, 0 failed" in result.stdout and "30 states: 4 would change" in result.stdout
+    assert result.stdout.count("\n") < 60 and re.search(r"^    \.\.\. \d+ more lines$", result.stdout, re.M)
+
+
+def test_long_output_of_the_demo_is_cut_unless_all_is_wanted():
+    lines = "".join(f"{number}\n" for number in range(1, 9)) + "\n"
+    cut = [subprocess.run(["tools/cut-lines", "2", "1"], cwd=TOP, input=text, env=env, text=True, capture_output=True, check=True).stdout
+           for text, env in ((lines, {}), ("1\n\n2\n3\n4\n", {}), (lines, {"VERBOSE": "1"}))]
+    assert cut == ["1\n2\n    ... 5 more lines\n8\n", "1\n2\n3\n4\n", lines]
 
 
 def test_a_fleet_in_a_box_is_shown_and_nothing_of_it_is_left():
@@ -456,6 +464,7 @@ def test_a_fleet_in_a_box_is_shown_and_nothing_of_it_is_left():
     assert not os.path.exists(folder) and not run("pgrep", "-f", folder).stdout
     assert re.search(r"^job rxn-\w+: state.apply on web-02, complete, .*\n  <- reaction reactor.revive: .*\n  <- event .*\n"
                      r"  first cause: seen by a beacon of web-02$", result.stdout, re.M)
+    assert result.stdout.count("\n") < 100
     summary = result.stdout[result.stdout.index("# Shown in "):]
     assert "approved by a reaction" in summary and "a killed service came back" in summary and "killed with -9 in the middle of a job" in summary
 

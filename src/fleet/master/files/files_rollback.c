@@ -82,7 +82,8 @@ static void note_error(struct files_service_rollback *rollback, const char *erro
 static void resume_publishers(struct files_service_rollback *rollback)
 {
     for (size_t i = 0; i < rollback->part_count; i++)
-        publisher_resume(rollback->parts[i].branch->publisher);
+        if (rollback->parts[i].branch->publisher) /* freed already while the service stops */
+            publisher_resume(rollback->parts[i].branch->publisher);
 }
 
 /* --- after the folder was changed --------------------------------------------------- */

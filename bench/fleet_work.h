@@ -11,8 +11,8 @@
 /* For returns that come after the end of their job was said. */
 #define FLEET_WORK_GRACE (INT64_C(60) * 1000000000)
 
-/* Of names: agents with the code of src/fleet/peel, and those that only send the messages. Both are
- * connected at once, so that they can be measured in turn. */
+/* Names of agents: those with the code of src/fleet/peel, and those that only send the messages.
+ * Both are connected at once, so that they can be measured in turn. */
 #define FLEET_WORK_REAL "peel"
 #define FLEET_WORK_BARE "bare"
 

@@ -8,7 +8,7 @@
  *     salt_template_read -> { each piece: yaml_parse, convert, yaml_print } -> salt_template_print
  *
  * Expressions are rewritten: data['data']['x'] is data['x'], data['id'] is the peel of the event.
- * What reactions do not have (salt, pillar, grains, opts) is reported.
+ * Names that reactions do not have (salt, pillar, grains, opts) are reported.
  *
  * Pure. Memory: the arena. Threads: one.
  */

@@ -1,7 +1,7 @@
 /*
  * zester - states on this machine, and the way to the fleet.
  *
- * What talks to the fleet needs libraries that make every start slower, so it is a separate
+ * Talking to the fleet needs libraries that make every start slower, so it is in a separate
  * program, zester-fleet, which has all commands. Here are those that work on this machine; every
  * other line is handed over as it is.
  */

@@ -4,7 +4,7 @@
  * The standard form is padded with '='; the URL form ('-' and '_') is not. What
  * people write is read with either padding and with blanks and line ends between
  * letters; bits that would be lost are refused, so that one text has one meaning.
- * What is signed or compared is read strictly, so that one meaning has one text.
+ * Signed or compared text is read strictly, so that one meaning has one text.
  */
 #ifndef CORE_BASE_BASE64_H
 #define CORE_BASE_BASE64_H

@@ -230,7 +230,7 @@ static size_t measure_break(struct str text, bool has_sign)
     return n;
 }
 
-/* What is folded goes on with an indent. */
+/* Folded lines continue with an indent. */
 static size_t read_folded(struct str text, struct buf *out)
 {
     const size_t n = measure_break(text, true);

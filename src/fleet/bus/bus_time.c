@@ -6,7 +6,7 @@
 
 /* The servers' timestamp minus clock_now; 0: not measured. */
 static _Atomic int64_t offset;
-/* Of its measurement. */
+/* When it was measured, and how exactly. */
 static _Atomic int64_t looked_at, blur;
 
 int64_t bus_time(void)

@@ -62,7 +62,7 @@ struct identity {
     struct str files[IDENTITY_FILES];     /* each ends with a newline */
     const char *account, *system_account; /* public keys */
     const char *system_jwt;
-    /* Of the derived accounts; NULL in a fleet without them. */
+    /* The derived accounts; NULL in a fleet without them. */
     struct {
         const char *key, *jwt;
     } derived[ACCOUNT_ROLES];

@@ -35,7 +35,7 @@ enum tree_trust_mode {
 
 struct tree_trust {
     enum tree_trust_mode mode;
-    /* Of the account, copied; without it nothing can be verified, which only TREE_TRUST_REQUIRE
+    /* The account's key, copied; without it nothing can be verified, which only TREE_TRUST_REQUIRE
      * refuses. */
     bool has_account;
     unsigned char account[ED25519_PUBLIC_SIZE];

@@ -2,7 +2,7 @@
  * facts publisher - the facts of this machine: collected, kept up to date, published when they
  * change.
  *
- * What does not change while the machine runs is collected once; memory and disks every
+ * Facts that do not change while the machine runs are collected once; memory and disks every
  * FACTS_PUBLISHER_MEASURE; names, addresses and the file of the administrator every
  * FACTS_PUBLISHER_LOOK, addresses also soon after they have changed (fleet/peel/netwatch.h), and
  * all of these at once when a fact was set. The bucket is written only when the facts are others

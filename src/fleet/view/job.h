@@ -21,7 +21,7 @@ void fleet_job_note(struct arena *arena, struct job *job, const char *key, const
 /* Runs the job in waves. Returns the number of waves. */
 int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures);
 
-/* What to revert when states fail. */
+/* The machines to revert when states fail. */
 enum fleet_revert {
     FLEET_REVERT_NONE,
     FLEET_REVERT_MACHINE, /* each failed peel reverts itself */

@@ -63,7 +63,7 @@ struct condition_codes {
 };
 bool condition_codes_match(const struct condition_codes *codes, int64_t code);
 
-/* What is known about an edge's dependency. */
+/* The known state of an edge's dependency. */
 struct condition_facts {
     enum status status;
     bool has_exit_code;

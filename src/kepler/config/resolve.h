@@ -35,7 +35,7 @@ struct resolver;
 /* Maximum size of an environment file. */
 #define RESOLVE_ENV_FILE_MAX ((size_t)1 << 20)
 
-/* What expressions see of a service: `service`, and `deps.NAME`. */
+/* A service as expressions see it: `service`, and `deps.NAME`. */
 struct resolve_facts {
     const char *name;
     enum status status;

@@ -143,7 +143,7 @@ struct request_cancel {
     int64_t id;
 };
 
-/* What a request applies to. */
+/* The target of a request. */
 enum request_scope {
     REQUEST_ANY,    /* nothing that has an owner */
     REQUEST_CONFIG, /* one config, its first field; without one: each that the caller may see */

@@ -32,7 +32,7 @@ struct function_call {
     size_t named_count;
 };
 
-/* What a function receives. */
+/* The arguments that a function receives. */
 struct bound_args {
     const struct value *args; /* one for each name of the signature */
     size_t count;

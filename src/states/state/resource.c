@@ -235,7 +235,7 @@ static bool read_attributes(const struct task *task, struct resource_seen *ret)
     return complete;
 }
 
-/* What others have put into it since then is not ours to drop. */
+/* Content that others have added since then is not ours to drop. */
 static int drop_unused(const struct task *task, struct err *err)
 {
     const struct resource_contents *contents = task->resource->contents;

@@ -42,7 +42,7 @@ struct resource_seen {
     const void *more;                            /* of the family */
 };
 
-/* What is lost with it. */
+/* Content that is lost with it. */
 struct resource_contents {
     const char *key;   /* of the note with their number */
     const char *words; /* "tables" */

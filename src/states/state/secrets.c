@@ -293,7 +293,7 @@ static void hide_found(struct hiding *hiding, struct str text, const struct unes
             hide_secret(hiding, secret, text, layer);
 }
 
-/* What a form may contain: itself, and what is often put into it. */
+/* Each form may contain itself and the forms that are often put into it. */
 static const unsigned contained[UNESCAPE_FORMS] = {
     [UNESCAPE_CHARACTERS] = BIT(UNESCAPE_CHARACTERS) | BIT(UNESCAPE_FOLDED) | BIT(UNESCAPE_WRAPPED),
     [UNESCAPE_BYTES] = BIT(UNESCAPE_BYTES) | BIT(UNESCAPE_CHARACTERS),

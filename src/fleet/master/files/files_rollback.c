@@ -141,7 +141,7 @@ static void begin_restore(struct files_service_rollback *rollback)
     standby_restore(rollback->branch->standby, rollback->reply.restored, on_restored);
 }
 
-/* What is in the folder is recorded, unless nothing is. */
+/* The folder is recorded before it changes, unless it is empty. */
 static void on_kept(void *self, const struct publisher_outcome *outcome)
 {
     struct part *part = self;

@@ -492,7 +492,7 @@ static void on_proxy_policy(void *self, const struct nats_error *error,
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* What is asked for, by the tokens after the name. */
+/* The request kind, by the tokens after the name. */
 static bool read_tokens(struct operator_request *operator_request, struct str tokens)
 {
     struct subject_names names;

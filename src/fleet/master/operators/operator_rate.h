@@ -22,7 +22,7 @@
 #define OPERATOR_RATE_WINDOW_NS (INT64_C(60) * 1000000000)
 #define OPERATOR_RATE_MAX       1000 /* operators that are known at once */
 
-/* What to do about a refusal: log and answer it; the same, and say that no more follow; nothing. */
+/* How to treat a refusal: log and answer it; the same, and say that no more follow; nothing. */
 enum operator_rate_line { OPERATOR_RATE_LOG, OPERATOR_RATE_LAST, OPERATOR_RATE_SILENT };
 
 struct operator_rate {

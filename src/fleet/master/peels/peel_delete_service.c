@@ -295,7 +295,7 @@ static bool has_credentials(const struct enrollment *record)
 
 static void revoke_next(struct deleted_peel *deleted_peel);
 
-/* What the registry says is good during the call: the times and the key are kept. */
+/* The entry is valid during the call only, so the times and the key are copied. */
 static void on_revoked(void *self, const struct registry_verdict *verdict)
 {
     const struct enrollment *record = verdict->record;

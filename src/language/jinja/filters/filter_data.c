@@ -281,7 +281,7 @@ static int filter_quote(struct render *render, const struct bound_args *bound, s
     return text_finish(render, &out, 0, ret);
 }
 
-/* What Salt accepts as true: the words yes, true and 1, and numbers above zero. */
+/* Salt's true values: the words yes, true and 1, and numbers above zero. */
 static int filter_to_bool(struct render *render, const struct bound_args *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];

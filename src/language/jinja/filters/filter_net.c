@@ -363,7 +363,7 @@ static int pick_addresses(struct render *render, const struct value *from,
     return 0;
 }
 
-/* Of a list, or of each list in a map, such as the addresses of interfaces. */
+/* Filters a list, or each list in a map, such as the addresses of interfaces. */
 static int filter_by_networks(struct render *render, const struct bound_args *bound,
                               struct value *ret)
 {

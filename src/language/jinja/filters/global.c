@@ -267,7 +267,7 @@ static int global_raise(struct render *render, const struct bound_args *bound, s
     return render_fail(render, RENDER_TYPE, "%.*s", STR_ARG(text));
 }
 
-/* What Salt gives for finding out what a template has. */
+/* Salt's functions that show what a template has. */
 static int global_show_full_context(struct render *render, const struct bound_args *bound,
                                     struct value *ret)
 {

@@ -3,7 +3,7 @@
  *
  *     removals_add... -> removals_check | removals_apply
  *
- * What another state of the run manages stays. Memory: the arena of the run.
+ * Paths that another state of the run manages stay. Memory: the arena of the run.
  */
 #ifndef STATES_MODULES_FILE_REMOVALS_H
 #define STATES_MODULES_FILE_REMOVALS_H

@@ -6,7 +6,7 @@
  *     firewall_new (a zone or service that is missing)
  *     firewall_compare for each list -> firewall_report, or firewall_apply
  *
- * What was changed is loaded into the running firewall at the end.
+ * Changes are loaded into the running firewall at the end.
  *
  * Memory: the arena of the run. Threads: states that use it share FIREWALL_LOCK.
  */

@@ -29,6 +29,7 @@ def refused(machine, *words):
 
 
 def test_a_fact_is_written_and_there_in_the_next_run(machine):
+    machine.sh("rm -f /etc/zester/facts")  # of the machine below
     assert call(machine, "facts.set", "site.role", "web") == "web"
     assert call(machine, "grains.setval", "key=site.ports", "val=[80, 443]") == [80, 443]
     assert call(machine, "facts.get", "site") == {"role": "web", "ports": [80, 443]}

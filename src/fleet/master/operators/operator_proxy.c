@@ -47,7 +47,7 @@
 #define PAYLOAD_MAX ((size_t)8 << 20)
 #define RESOLVE_NS  (5 * CLOCK_SECOND)
 /* Requests that are looked at, or wait for their answer, at once. */
-#define REQUESTS_MAX (4 * OPERATOR_RATE_VISITS)
+#define REQUESTS_MAX (4 * OPERATOR_RATE_REQUESTS)
 /* For JetStream to answer. */
 #define ANSWER_NS     (10 * CLOCK_SECOND)
 #define NO_RESPONDERS "NATS/1.0 503\r\n"

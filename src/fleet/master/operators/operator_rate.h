@@ -17,7 +17,7 @@
 
 #include "core/base/lru.h"
 
-#define OPERATOR_RATE_VISITS    256
+#define OPERATOR_RATE_REQUESTS  256
 #define OPERATOR_RATE_REFUSALS  1000
 #define OPERATOR_RATE_WINDOW_NS (INT64_C(60) * 1000000000)
 #define OPERATOR_RATE_MAX       1000 /* operators that are known at once */

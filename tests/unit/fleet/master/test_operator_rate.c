@@ -9,7 +9,7 @@ TEST(who_asks_too_much_at_once_takes_no_place_of_another)
     struct operator_rate rate;
 
     operator_rate_init(&rate);
-    for (int i = 0; i < OPERATOR_RATE_VISITS; i++)
+    for (int i = 0; i < OPERATOR_RATE_REQUESTS; i++)
         CHECK(operator_rate_begin(&rate, "alice"));
     CHECK(!operator_rate_begin(&rate, "alice"));
     CHECK(operator_rate_begin(&rate, "bob"));

@@ -20,7 +20,7 @@ struct peel_job {
     struct background_task background_task;
     struct job_queue *job_queue;
     const struct job_queue_options *options;
-    struct peel_job *next; /* in its lane */
+    struct peel_job *next; /* in its pool */
     struct arena arena;
     struct exec_request request;
     enum perform_class class;

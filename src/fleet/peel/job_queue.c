@@ -16,7 +16,7 @@
 #include "fleet/peel/maintenance_window.h"
 #include "fleet/peel/event_send.h"
 #include "fleet/peel/job.h"
-#include "fleet/peel/job_lane.h"
+#include "fleet/peel/job_pool.h"
 #include "fleet/peel/ledger.h"
 #include "fleet/peel/messenger.h"
 #include "fleet/peel/outbox.h"
@@ -39,8 +39,8 @@
     "(this peel has require_signed_requests: set sign_requests: true in master.yaml of all "       \
     "masters)"
 
-enum lane_kind { LANE_READ, LANE_DRY, LANE_ACT };
-#define LANES (LANE_ACT + 1)
+enum job_pool_kind { POOL_READ, POOL_DRY, POOL_ACT };
+#define POOLS (POOL_ACT + 1)
 
 struct job_queue {
     struct job_queue_options options;
@@ -48,14 +48,14 @@ struct job_queue {
     struct messenger messenger;
     struct nats_sub *commands, *cancels;
     struct nats_publisher *events; /* NULL: no connection */
-    struct job_lane lanes[LANES];
+    struct job_pool pools[POOLS];
     struct request_signature_memory *unsigned_warnings; /* NULL: nothing was verified yet */
     struct rate warnings;
     struct cancel spare_cancel; /* of a job that has ended; its fd is -1: there is none */
     bool is_stopping;
 };
 
-/* --- job lanes ------------------------------------------------------------------------ */
+/* --- job pools ------------------------------------------------------------------------ */
 
 static bool is_event_send(const struct peel_job *job)
 {
@@ -64,15 +64,15 @@ static bool is_event_send(const struct peel_job *job)
 
 /* An event waits its turn among runs that change the machine: earlier changes must be complete when
  * a rule reacts to it. A dry run changes nothing and waits for other dry runs only. */
-static struct job_lane *lane_of(struct job_queue *job_queue, const struct peel_job *job)
+static struct job_pool *find_pool(struct job_queue *job_queue, const struct peel_job *job)
 {
     const bool acts = job->class == PERFORM_ACT || job->class == PERFORM_STATES;
     const bool is_dry = maintenance_window_is_dry_run(job->request.module, &job->request.args);
 
-    return &job_queue->lanes[is_event_send(job) ? LANE_ACT
-                             : !acts            ? LANE_READ
-                             : is_dry           ? LANE_DRY
-                                                : LANE_ACT];
+    return &job_queue->pools[is_event_send(job) ? POOL_ACT
+                             : !acts            ? POOL_READ
+                             : is_dry           ? POOL_DRY
+                                                : POOL_ACT];
 }
 
 static void run_job_work(struct background_task *background_task)
@@ -93,7 +93,7 @@ static struct nats_publisher *find_publisher(const struct job_queue *job_queue)
     return conn && nats_conn_state(conn) == NATS_CONN_CONNECTED ? job_queue->events : NULL;
 }
 
-static void begin_job_work(struct job_queue *job_queue, const struct job_lane *job_lane,
+static void begin_job_work(struct job_queue *job_queue, const struct job_pool *job_pool,
                            struct peel_job *job)
 {
     job->settings = job_queue->options.settings(job_queue->options.self, &job->settings_error);
@@ -103,63 +103,63 @@ static void begin_job_work(struct job_queue *job_queue, const struct job_lane *j
     }
     job->facts = job_queue->options.facts(job_queue->options.self);
     job->is_running = true;
-    if (job_lane == &job_queue->lanes[LANE_ACT] && job_queue->options.acts)
+    if (job_pool == &job_queue->pools[POOL_ACT] && job_queue->options.acts)
         job_queue->options.acts(job_queue->options.self, &job->request);
     messenger_run_begins(&job_queue->messenger);
     background_task_begin(&job_queue->background_tasks, &job->background_task, run_job_work,
                           finish_job_work);
 }
 
-/* Must the job lane wait until the files of the next run are here? */
-static bool hold_for_files(struct job_queue *job_queue, struct job_lane *job_lane)
+/* Must the job pool wait until the files of the next run are here? */
+static bool hold_for_files(struct job_queue *job_queue, struct job_pool *job_pool)
 {
-    struct peel_job *next = job_lane->first;
+    struct peel_job *next = job_pool->first;
 
-    if (job_lane->is_held)
+    if (job_pool->is_held)
         return true;
-    if (!next || job_lane->busy >= job_lane->limit || next->class != PERFORM_STATES ||
+    if (!next || job_pool->busy >= job_pool->limit || next->class != PERFORM_STATES ||
         next->is_caught_up)
         return false;
     next->is_caught_up = true;
-    job_lane->is_held = !job_queue->options.catch_up(job_queue->options.self);
-    return job_lane->is_held;
+    job_pool->is_held = !job_queue->options.catch_up(job_queue->options.self);
+    return job_pool->is_held;
 }
 
-/* Must the job lane wait until beacons have seen what others changed before the next run? */
-static bool hold_for_look(struct job_queue *job_queue, struct job_lane *job_lane)
+/* Must the job pool wait until beacons have seen what others changed before the next run? */
+static bool hold_for_look(struct job_queue *job_queue, struct job_pool *job_pool)
 {
-    struct peel_job *next = job_lane->first;
+    struct peel_job *next = job_pool->first;
 
-    if (job_lane->is_looked_at)
+    if (job_pool->is_looked_at)
         return true;
-    if (job_lane != &job_queue->lanes[LANE_ACT] || !next || job_lane->busy >= job_lane->limit ||
+    if (job_pool != &job_queue->pools[POOL_ACT] || !next || job_pool->busy >= job_pool->limit ||
         next->is_announced || is_event_send(next) || !job_queue->options.look_first)
         return false;
     next->is_announced = true;
-    job_lane->is_looked_at = !job_queue->options.look_first(job_queue->options.self);
-    return job_lane->is_looked_at;
+    job_pool->is_looked_at = !job_queue->options.look_first(job_queue->options.self);
+    return job_pool->is_looked_at;
 }
 
-static void start_next(struct job_queue *job_queue, struct job_lane *job_lane)
+static void start_next(struct job_queue *job_queue, struct job_pool *job_pool)
 {
     struct peel_job *job;
 
-    while (!job_queue->is_stopping && !hold_for_files(job_queue, job_lane) &&
-           !hold_for_look(job_queue, job_lane) && (job = job_lane_start(job_lane)))
-        begin_job_work(job_queue, job_lane, job);
+    while (!job_queue->is_stopping && !hold_for_files(job_queue, job_pool) &&
+           !hold_for_look(job_queue, job_pool) && (job = job_pool_start(job_pool)))
+        begin_job_work(job_queue, job_pool, job);
 }
 
 void job_queue_looked(struct job_queue *job_queue)
 {
-    job_queue->lanes[LANE_ACT].is_looked_at = false;
-    start_next(job_queue, &job_queue->lanes[LANE_ACT]);
+    job_queue->pools[POOL_ACT].is_looked_at = false;
+    start_next(job_queue, &job_queue->pools[POOL_ACT]);
 }
 
 void job_queue_go_on(struct job_queue *job_queue)
 {
-    for (size_t i = 0; i < LANES; i++) {
-        job_queue->lanes[i].is_held = false;
-        start_next(job_queue, &job_queue->lanes[i]);
+    for (size_t i = 0; i < POOLS; i++) {
+        job_queue->pools[i].is_held = false;
+        start_next(job_queue, &job_queue->pools[i]);
     }
 }
 
@@ -205,11 +205,11 @@ static void deliver_job_answer(struct peel_job *job)
 static void end_job(struct peel_job *job)
 {
     struct job_queue *job_queue = job->job_queue;
-    struct job_lane *job_lane = lane_of(job_queue, job);
+    struct job_pool *job_pool = find_pool(job_queue, job);
 
-    job_lane_finish(job_lane, job);
+    job_pool_finish(job_pool, job);
     deliver_job_answer(job);
-    start_next(job_queue, job_lane);
+    start_next(job_queue, job_pool);
 }
 
 static void finish_job_work(struct background_task *background_task)
@@ -220,7 +220,7 @@ static void finish_job_work(struct background_task *background_task)
     end_job(job);
 }
 
-/* It is past its time limit; the rest of the lane continues. */
+/* It is past its time limit; the rest of the pool continues. */
 static void on_limit(struct timer *timer)
 {
     struct peel_job *job = container_of(timer, struct peel_job, limit);
@@ -228,7 +228,7 @@ static void on_limit(struct timer *timer)
 
     log_info("job canceled: its time is over jid=%s function=%s", job->request.jid,
              job->request.module);
-    if (job_lane_drop(lane_of(job_queue, job), job)) {
+    if (job_pool_drop(find_pool(job_queue, job), job)) {
         job_refuse(job, job_describe_expiry(job));
         deliver_job_answer(job);
         return;
@@ -244,12 +244,12 @@ static void set_limit(struct job_queue *job_queue, struct peel_job *job)
                   clock_after(clock_now(), job->request.timeout), on_limit);
 }
 
-static void queue_job(struct job_queue *job_queue, struct job_lane *job_lane, struct peel_job *job)
+static void queue_job(struct job_queue *job_queue, struct job_pool *job_pool, struct peel_job *job)
 {
-    job_lane_add(job_lane, job);
-    if (job_lane->busy >= job_lane->limit)
-        reporter_tell_queued(job, job_lane, &job_queue->messenger);
-    start_next(job_queue, job_lane);
+    job_pool_add(job_pool, job);
+    if (job_pool->busy >= job_pool->limit)
+        reporter_tell_queued(job, job_pool, &job_queue->messenger);
+    start_next(job_queue, job_pool);
 }
 
 /* In the loop: it answers from memory, and takes less than handing it over. */
@@ -346,9 +346,9 @@ static bool defer_job(struct job_queue *job_queue, const struct exec_request *re
     return true;
 }
 
-static bool is_lane_full(const struct job_lane *job_lane, const struct peel_job *job)
+static bool is_pool_full(const struct job_pool *job_pool, const struct peel_job *job)
 {
-    return job_lane->waiting >=
+    return job_pool->waiting >=
            (job->request.rdepth > 0 ? JOB_QUEUE_REACTIONS_MAX : JOB_QUEUE_QUEUE_MAX);
 }
 
@@ -362,7 +362,7 @@ static int arm_job(struct job_queue *job_queue, struct peel_job *job, struct err
 
 static void begin_job(struct job_queue *job_queue, struct peel_job *job)
 {
-    struct job_lane *job_lane = lane_of(job_queue, job);
+    struct job_pool *job_pool = find_pool(job_queue, job);
     struct err err;
 
     job->reply_max = job_queue->messenger.reply_max;
@@ -375,7 +375,7 @@ static void begin_job(struct job_queue *job_queue, struct peel_job *job)
         answer_own(job_queue, job);
     } else if (job->class == PERFORM_QUICK) {
         answer_now(job_queue, job);
-    } else if (is_lane_full(job_lane, job)) {
+    } else if (is_pool_full(job_pool, job)) {
         job_refuse(job, JOB_QUEUE_BUSY);
         deliver_job_answer(job);
     } else if (arm_job(job_queue, job, &err) < 0) {
@@ -384,7 +384,7 @@ static void begin_job(struct job_queue *job_queue, struct peel_job *job)
     } else {
         job->cancel.child_registry = job_queue->options.child_registry;
         set_limit(job_queue, job);
-        queue_job(job_queue, job_lane, job);
+        queue_job(job_queue, job_pool, job);
     }
 }
 
@@ -571,7 +571,7 @@ int job_queue_run(struct job_queue *job_queue, const struct job_queue_task *task
     struct peel_job *job = job_new(job_queue, &job_queue->options, &request);
 
     if (is_unknown(job_queue, job) || job_queue->is_stopping ||
-        is_lane_full(lane_of(job_queue, job), job)) {
+        is_pool_full(find_pool(job_queue, job), job)) {
         if (is_unknown(job_queue, job))
             (void)err_set(err, ERR_INVALID, "%s", perform_unknown(&job->arena, task->function));
         else
@@ -598,14 +598,14 @@ static void on_cancel_request(void *self, const struct nats_msg *msg)
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL ||
         !job_cancel_read(&arena, msg->payload, msg->header.n > 0, &cancel))
         return;
-    for (size_t i = 0; i < LANES; i++) {
-        struct peel_job *job = job_lane_take(&job_queue->lanes[i], names.jid);
+    for (size_t i = 0; i < POOLS; i++) {
+        struct peel_job *job = job_pool_take(&job_queue->pools[i], names.jid);
 
         if (job) {
             job_refuse(job, "execution canceled");
             deliver_job_answer(job);
         }
-        for (job = job_queue->lanes[i].running; job; job = job->next)
+        for (job = job_queue->pools[i].running; job; job = job->next)
             if (job->is_job && str_eq_text(names.jid, job->request.jid)) {
                 log_info("job canceled jid=%s", job->request.jid);
                 cancel_raise(&job->cancel);
@@ -696,16 +696,16 @@ static int open_workers(struct job_queue *job_queue, struct err *err)
 struct job_queue *job_queue_new(const struct job_queue_options *options, struct err *err)
 {
     struct job_queue *job_queue = mem_zalloc(sizeof(*job_queue));
-    static const size_t limits[LANES] = {
-        [LANE_READ] = JOB_QUEUE_READERS, [LANE_DRY] = DRY_WORKERS, [LANE_ACT] = ACT_WORKERS
+    static const size_t limits[POOLS] = {
+        [POOL_READ] = JOB_QUEUE_READERS, [POOL_DRY] = DRY_WORKERS, [POOL_ACT] = ACT_WORKERS
     };
 
     job_queue->options = *options;
     job_queue->spare_cancel.fd = -1;
     rate_init_for(&job_queue->warnings, WARNINGS_MINUTE, WARNINGS_MINUTE, 1);
     messenger_init(&job_queue->messenger, options->peel_id, options->outbox);
-    for (size_t i = 0; i < LANES; i++)
-        job_lane_init(&job_queue->lanes[i], limits[i]);
+    for (size_t i = 0; i < POOLS; i++)
+        job_pool_init(&job_queue->pools[i], limits[i]);
     if (messenger_open(&job_queue->messenger, options->loop, err) < 0 ||
         open_workers(job_queue, err) < 0) {
         job_queue_free(job_queue);
@@ -718,15 +718,15 @@ struct job_queue *job_queue_new(const struct job_queue_options *options, struct 
 void job_queue_stop(struct job_queue *job_queue)
 {
     job_queue->is_stopping = true;
-    for (size_t i = 0; i < LANES; i++) {
-        struct job_lane *job_lane = &job_queue->lanes[i];
+    for (size_t i = 0; i < POOLS; i++) {
+        struct job_pool *job_pool = &job_queue->pools[i];
         struct peel_job *job;
 
-        while ((job = job_lane_take_first(job_lane))) {
+        while ((job = job_pool_take_first(job_pool))) {
             job_refuse(job, "the peel is shutting down; job not started");
             deliver_job_answer(job);
         }
-        for (job = job_lane->running; job; job = job->next)
+        for (job = job_pool->running; job; job = job->next)
             cancel_raise(&job->cancel);
     }
 }
@@ -746,17 +746,17 @@ void job_queue_free(struct job_queue *job_queue)
 
 bool job_queue_is_acting(const struct job_queue *job_queue)
 {
-    const struct job_lane *job_lane = &job_queue->lanes[LANE_ACT];
+    const struct job_pool *job_pool = &job_queue->pools[POOL_ACT];
 
-    return job_lane->busy > 0 && !is_event_send(job_lane->running);
+    return job_pool->busy > 0 && !is_event_send(job_pool->running);
 }
 
 int32_t job_queue_depth(const struct job_queue *job_queue)
 {
     int32_t depth = 0;
 
-    for (size_t i = 0; i < LANES; i++)
-        for (const struct peel_job *job = job_queue->lanes[i].running; job; job = job->next)
+    for (size_t i = 0; i < POOLS; i++)
+        for (const struct peel_job *job = job_queue->pools[i].running; job; job = job->next)
             if (job->request.rdepth > depth)
                 depth = job->request.rdepth;
     return depth;
@@ -764,8 +764,8 @@ int32_t job_queue_depth(const struct job_queue *job_queue)
 
 bool job_queue_is_idle(const struct job_queue *job_queue)
 {
-    for (size_t i = 0; i < LANES; i++)
-        if (!job_lane_is_idle(&job_queue->lanes[i]))
+    for (size_t i = 0; i < POOLS; i++)
+        if (!job_pool_is_idle(&job_queue->pools[i]))
             return false;
     return true;
 }

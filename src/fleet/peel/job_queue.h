@@ -1,5 +1,5 @@
 /*
- * job queue - accepts requests, runs them in lanes, and sends their answers.
+ * job queue - accepts requests, runs them in pools, and sends their answers.
  *
  * A request with a reply subject is answered there (direct). One without, but with a job id, is
  * acknowledged and later gets a return (job). A job runs once (fleet/peel/ledger.h); its return is
@@ -9,7 +9,7 @@
  * Lanes: functions that answer from memory, or about the agent itself
  * (fleet/peel/schedule_admin.h), are answered at once. Reading functions run in parallel with
  * everything else, and so do dry runs, one at a time. Functions that may change the machine run one
- * at a time and report what they wait for. Each lane has a limit, beyond which requests are
+ * at a time and report what they wait for. Each pool has a limit, beyond which requests are
  * refused.
  *
  *     job_queue_new -> job_queue_connect -> ... -> job_queue_stop -> job_queue_free
@@ -43,7 +43,7 @@ struct perform_answer;
 struct schedule_admin_call;
 struct snapshot;
 
-/* Waiting requests in one lane. No user can repeat a reaction, so more of those may wait. */
+/* Waiting requests in one pool. No user can repeat a reaction, so more of those may wait. */
 #define JOB_QUEUE_QUEUE_MAX     64
 #define JOB_QUEUE_REACTIONS_MAX 1024
 #define JOB_QUEUE_BUSY          "peel busy: execution queue full"
@@ -119,7 +119,7 @@ struct job_queue_task {
     job_queue_fn *fn;
     void *self;
 };
-/* Fails with ERR_BUSY when the lane is full, ERR_INVALID for an unknown function. */
+/* Fails with ERR_BUSY when the pool is full, ERR_INVALID for an unknown function. */
 int job_queue_run(struct job_queue *job_queue, const struct job_queue_task *task, struct err *err);
 
 /* Would it change the machine outside of the maintenance windows? Then it is refused until

@@ -5,7 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/log.h"
 #include "fleet/peel/job.h"
-#include "fleet/peel/job_lane.h"
+#include "fleet/peel/job_pool.h"
 #include "fleet/peel/messenger.h"
 #include "states/run/run.h"
 
@@ -66,23 +66,23 @@ void reporter_work(struct peel_job *job, struct messenger *messenger)
     (void)pthread_mutex_destroy(&reporter.mutex);
 }
 
-void reporter_tell_queued(const struct peel_job *job, const struct job_lane *job_lane,
+void reporter_tell_queued(const struct peel_job *job, const struct job_pool *job_pool,
                           struct messenger *messenger)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct peel_job *first = job_lane->running;
+    const struct peel_job *first = job_pool->running;
     const struct exec_progress progress = {
         .jid = job->request.jid,
         .type = EXEC_QUEUED,
         .text = arena_printf(&arena, "waiting for %s%s%s%s", first->request.module,
                              first->request.jid[0] ? " of job " : "", first->request.jid,
-                             job_lane->waiting > 1
-                                 ? arena_printf(&arena, " and %zu more", job_lane->waiting - 1)
+                             job_pool->waiting > 1
+                                 ? arena_printf(&arena, " and %zu more", job_pool->waiting - 1)
                                  : ""),
     };
 
     log_info("job queued jid=%s function=%s behind=%s behind_jid=%s waiting=%zu", job->request.jid,
-             job->request.module, first->request.module, first->request.jid, job_lane->waiting);
+             job->request.module, first->request.module, first->request.jid, job_pool->waiting);
     if (job->is_job)
         messenger_progress(messenger, &progress);
 }

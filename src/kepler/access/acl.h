@@ -10,7 +10,7 @@
  *
  * A config that was never loaded has no rules: the first loader becomes its owner, and must be
  * root or a member. Besides rights there are authorizers, pieces of Lua
- * (kepler/daemon/authorization.h): those of the token and of all matching rules must agree, in
+ * (kepler/daemon/authorizer_run.h): those of the token and of all matching rules must agree, in
  * this order: token, user, groups by number. Root bypasses authorizers; the owner does not.
  *
  * Users and groups in rules are names or numbers, compared with the caller's current accounts.

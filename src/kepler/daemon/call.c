@@ -10,7 +10,7 @@
 #include "kepler/daemon/client.h"
 #include "kepler/daemon/daemon.h"
 #include "kepler/daemon/call_access.h"
-#include "kepler/daemon/authorization.h"
+#include "kepler/daemon/authorizer_run.h"
 #include "kepler/daemon/loader.h"
 #include "kepler/daemon/loading.h"
 #include "kepler/daemon/metrics_reading.h"
@@ -71,7 +71,7 @@ void call_free(struct call *call)
     stream_free(call->stream);
     metrics_reading_free(call->reading);
     loader_free(call->loader);
-    authorization_free(call->authorization);
+    authorizer_run_free(call->authorizer_run);
     *call->back = call->next;
     if (call->next)
         call->next->back = call->back;
@@ -380,7 +380,7 @@ static void report_call_hook(struct call *call, const struct engine_event *event
     call_event(call, "hook", value_map(map));
 }
 
-void call_tell(struct call *call, const struct engine_event *event)
+void call_engine_event(struct call *call, const struct engine_event *event)
 {
     static const char *const hooks[] = { [EVENT_HOOK_STARTED] = "started",
                                          [EVENT_HOOK_COMPLETED] = "completed",

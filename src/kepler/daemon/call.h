@@ -28,7 +28,7 @@ struct config_source;
 struct daemon;
 struct diags;
 struct engine_event;
-struct authorization;
+struct authorizer_run;
 struct loader;
 struct metrics_reading;
 struct project;
@@ -56,7 +56,7 @@ struct call {
     const void *args;
     const char *token; /* sent with the request; or NULL */
     struct acl_caller caller;
-    struct authorization *authorization; /* running authorizers; or NULL */
+    struct authorizer_run *authorizer_run; /* running authorizers; or NULL */
     void (*enter)(struct call *call);
     struct call_grant grant;
     const char *who;         /* the client's account, recorded as the cause; else NULL */
@@ -111,7 +111,7 @@ void call_watch(struct call *call);
 /* The engine of its project has settled, or the project is gone. */
 void call_look(struct call *call);
 /* An event in its project. */
-void call_tell(struct call *call, const struct engine_event *event);
+void call_engine_event(struct call *call, const struct engine_event *event);
 /* Sends log lines, if it has a stream with pending lines. */
 void call_pump(struct call *call);
 /* The same, synchronously: the store is about to close. */

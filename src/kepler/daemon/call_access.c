@@ -15,7 +15,7 @@
 #include "kepler/daemon/caller.h"
 #include "kepler/daemon/client.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/authorization.h"
+#include "kepler/daemon/authorizer_run.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/snapshot.h"
 #include "kepler/daemon/state_file.h"
@@ -29,7 +29,7 @@
 /* --- the subject ------------------------------------------------------------------------------ */
 
 struct subject {
-    struct authorization_config config;
+    struct authorizer_run_config config;
     struct acl_subject acl;
     enum hardening hardening;
 };
@@ -201,20 +201,20 @@ static void decide_config_access(struct call *call, const char *path)
 {
     struct subject subject = find_access_subject(call, path);
     struct acl_verdict verdict = judge_subject(call, &subject);
-    const enum authorization_answer answer = authorization_answer(call, &subject.config);
+    const enum authorizer_run_answer answer = authorizer_run_answer(call, &subject.config);
     void (*enter)(struct call * call) = call->enter;
 
     if (!check_call(call, &subject, &verdict))
         return;
-    if (verdict.authorizers.n > 0 && answer == AUTHORIZATION_NONE) {
-        authorization_free(
-            call->authorization); /* the rules have changed: run the new authorizers */
-        call->authorization = NULL;
-        authorization_add(call, &subject.config, &verdict);
-        authorization_begin(call, decide_again);
+    if (verdict.authorizers.n > 0 && answer == AUTHORIZER_RUN_NONE) {
+        authorizer_run_free(
+            call->authorizer_run); /* the rules have changed: run the new authorizers */
+        call->authorizer_run = NULL;
+        authorizer_run_add(call, &subject.config, &verdict);
+        authorizer_run_begin(call, decide_again);
         return;
     }
-    if (verdict.authorizers.n > 0 && answer == AUTHORIZATION_REFUSES) {
+    if (verdict.authorizers.n > 0 && answer == AUTHORIZER_RUN_REFUSES) {
         call_refuse(call, MESSAGE_DENIED, "an authorizer of '%s' refused '%s'", path,
                     request_get(call->kind)->record.name);
         return;
@@ -244,8 +244,8 @@ static void add_listed(struct call *call, const char *path)
     struct acl_verdict verdict = judge_subject(call, &subject);
 
     if (verdict.authorizers.n > 0 && is_open_to(call, &subject, &verdict) &&
-        authorization_count(call) < LIST_MAX)
-        authorization_add(call, &subject.config, &verdict);
+        authorizer_run_count(call) < LIST_MAX)
+        authorizer_run_add(call, &subject.config, &verdict);
 }
 
 static void decide_list(struct call *call)
@@ -255,15 +255,15 @@ static void decide_list(struct call *call)
     const char *path;
     struct err ignored; /* without the folder there are none */
 
-    if (!is_master(&call->caller) && !call->authorization) {
+    if (!is_master(&call->caller) && !call->authorizer_run) {
         (void)fs_list(&call->arena, home->configs, &names, &ignored);
         VEC_EACH (&names.list, name)
             if (snapshot_load_path(&call->arena, path_join(&call->arena, home->configs, *name),
                                    &path, &ignored) == 0 &&
                 path)
                 add_listed(call, path);
-        if (call->authorization) {
-            authorization_begin(call, decide_again);
+        if (call->authorizer_run) {
+            authorizer_run_begin(call, decide_again);
             return;
         }
     }
@@ -278,7 +278,7 @@ bool call_access_sees(struct call *call, const char *path)
     if (!is_open_to(call, &subject, &verdict))
         return false;
     return verdict.authorizers.n == 0 ||
-           authorization_answer(call, &subject.config) == AUTHORIZATION_AGREES;
+           authorizer_run_answer(call, &subject.config) == AUTHORIZER_RUN_AGREES;
 }
 
 /* --- public ----------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  * In this order, a call is refused: if its token requires more hardening than the config has; if
  * the caller cannot read the config file (root can; the owner need not, once it is deleted); if
  * rights are missing (kepler/access/acl.h, kepler/control/request.h); if an authorizer rejects
- * (kepler/daemon/authorization.h). Afterwards all but the authorizers are checked again, since the
+ * (kepler/daemon/authorizer_run.h). Afterwards all but the authorizers are checked again, since the
  * config may have changed meanwhile.
  *
  * Memory: the arena of the call. Threads: the loop's.

@@ -83,7 +83,7 @@ void daemon_tell(struct daemon *daemon, struct project *project, const struct en
 {
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project)
-            call_tell(call, event);
+            call_engine_event(call, event);
 }
 
 void daemon_tell_data(struct daemon *daemon, const struct project *project)

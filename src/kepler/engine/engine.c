@@ -252,7 +252,7 @@ void engine_free(struct engine *engine)
 
 /* --- telling, and the queue ------------------------------------------------------------------- */
 
-void engine_tell(struct engine *engine, const struct service *service, struct engine_event *event)
+void engine_emit(struct engine *engine, const struct service *service, struct engine_event *event)
 {
     if (!engine->sink.fn)
         return;
@@ -471,7 +471,7 @@ static void clear_stopped_logs(struct engine *engine, struct service *service)
 
     if (!status_is_active(service_status(service)) && !service->keep_logs &&
         service->plan.logs.on_stop == CONFIG_CLEAR)
-        engine_tell(engine, service, &event);
+        engine_emit(engine, service, &event);
 }
 
 /* Mark all before the first one moves, so that each waits for its dependents. */

@@ -100,7 +100,7 @@ bool engine_is_started(const struct engine *engine, struct engine_set set);
 bool engine_is_settled(const struct engine *engine, struct engine_set set);
 
 /* For the parts of a service: fills in name and time, and reports to the sink. */
-void engine_tell(struct engine *engine, const struct service *service, struct engine_event *event);
+void engine_emit(struct engine *engine, const struct service *service, struct engine_event *event);
 /* The plan from the config, before anything is evaluated. */
 void engine_plan(const struct config_service *config, struct world_plan *ret_plan);
 /* Adds to the queue that engine_step drains. */

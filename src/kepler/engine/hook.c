@@ -11,7 +11,7 @@ static void report_hook_event(struct service *service, enum event_kind kind)
                                   .phase = service->hook.phase,
                                   .reason = buf_text(&service->hook.error) };
 
-    engine_tell(service->engine, service, &event);
+    engine_emit(service->engine, service, &event);
 }
 
 /* Users count steps from 1. */

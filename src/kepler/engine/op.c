@@ -22,7 +22,7 @@ void op_clear_logs(struct service *service, enum config_keep keep)
     struct engine_event event = { .kind = EVENT_CLEAR_LOGS };
 
     if (keep == CONFIG_CLEAR)
-        engine_tell(service->engine, service, &event);
+        engine_emit(service->engine, service, &event);
 }
 
 void op_end_run(struct service *service)
@@ -44,7 +44,7 @@ enum op_result op_settle(struct service *service, enum status status)
     service_enter(service, status);
     if (readiness_is_unhandled(service)) {
         event.reason = buf_text(&service->reason);
-        engine_tell(service->engine, service, &event);
+        engine_emit(service->engine, service, &event);
     }
     return op_jump(service, NULL);
 }

@@ -159,6 +159,6 @@ enum op_result op_cleaned(struct service *service)
     struct engine_event event = { .kind = EVENT_CLEANED };
 
     op_end_run(service);
-    engine_tell(service->engine, service, &event);
+    engine_emit(service->engine, service, &event);
     return OP_NEXT;
 }

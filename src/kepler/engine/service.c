@@ -206,7 +206,7 @@ void service_enter(struct service *service, enum status status)
     event.cause = buf_text(&service->cause);
     event.reason = buf_text(&service->reason);
     if (from != status)
-        engine_tell(service->engine, service, &event);
+        engine_emit(service->engine, service, &event);
     service_changed(service);
 }
 

@@ -1,6 +1,6 @@
 """Who takes over whose jobs: nobody while nobody can be heard, and others when a master is silent; the one that comes back lets go.
 
-Silence lasts half a minute, so these run in `make faults` only (FAULTS=all); `make test` has tests/unit/fleet/jobs/test_vigil.c.
+Silence lasts half a minute, so these run in `make faults` only (FAULTS=all); `make test` has tests/unit/fleet/jobs/test_heartbeat_monitor.c.
 """
 import base64
 import json

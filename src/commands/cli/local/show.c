@@ -47,7 +47,7 @@ int local_graph(struct local *local)
     if (local->args->format == FORMAT_TEXT)
         show_levels(plan, &out);
     else
-        graph_draw(plan, &drawing);
+        graph_print(plan, &drawing);
     if (local->args->format == FORMAT_DOT)
         drawing_print_dot(&drawing, &out);
     if (local->args->format == FORMAT_SVG)

@@ -18,7 +18,7 @@ static const uint32_t *add_graph_boxes(const struct plan *plan, struct drawing *
     return box_of;
 }
 
-void graph_draw(const struct plan *plan, struct drawing *drawing)
+void graph_print(const struct plan *plan, struct drawing *drawing)
 {
     const uint32_t *box_of = add_graph_boxes(plan, drawing);
 

@@ -8,6 +8,6 @@ struct drawing;
 struct plan;
 
 /* A column for each level, an arrow for each requisite, starting at the state that runs first. */
-void graph_draw(const struct plan *plan, struct drawing *drawing);
+void graph_print(const struct plan *plan, struct drawing *drawing);
 
 #endif

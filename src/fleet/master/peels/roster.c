@@ -12,7 +12,7 @@
 #include "fleet/bus/store.h"
 #include "core/data/msgpack.h"
 #include "core/data/value.h"
-#include "fleet/jobs/vigil.h"
+#include "fleet/jobs/heartbeat_monitor.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
@@ -42,7 +42,7 @@ struct source {
 struct roster {
     struct roster_options options;
     struct map peels; /* struct known */
-    struct vigil masters;
+    struct heartbeat_monitor masters;
     struct target_index *index; /* peels with facts */
     size_t with_facts;
     struct source facts, peel_beats, master_beats;
@@ -199,19 +199,21 @@ static void on_master_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
 
-    struct vigil *masters = &source->roster->masters;
+    struct heartbeat_monitor *masters = &source->roster->masters;
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct vigil_sign sign = { .id = entry->key, .now = clock_now(), .stored = entry->time };
+    struct heartbeat_monitor_sign sign = { .id = entry->key,
+                                           .now = clock_now(),
+                                           .stored = entry->time };
     struct liveness_master record;
     struct err err;
 
     if (entry->change != NATS_KV_PUT) {
-        vigil_part(masters, entry->key, sign.now);
+        heartbeat_monitor_part(masters, entry->key, sign.now);
         return;
     }
     if (record_decode(&arena, &liveness_master_type, 1, entry->value, &record, &err) == 0)
         sign.since = record.since.seconds * CLOCK_SECOND + record.since.nanoseconds;
-    vigil_note(masters, &sign);
+    heartbeat_monitor_note(masters, &sign);
 }
 
 static void on_roster_caught_up(void *self)
@@ -251,7 +253,7 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
     struct roster *roster = mem_zalloc(sizeof(*roster));
 
     roster->options = *options;
-    vigil_init(&roster->masters, options->master_id);
+    heartbeat_monitor_init(&roster->masters, options->master_id);
     roster->index = target_index_new();
     rate_init_for(&roster->reads, ROSTER_FACTS_BURST, ROSTER_FACTS_PER_MINUTE, ROSTER_SOURCES);
     rate_init(&roster->complaints, 1, 1);
@@ -277,7 +279,7 @@ void roster_free(struct roster *roster)
     free_all(&roster->peels);
     rate_done(&roster->reads);
     rate_done(&roster->complaints);
-    vigil_done(&roster->masters);
+    heartbeat_monitor_done(&roster->masters);
     free(roster);
 }
 
@@ -328,12 +330,14 @@ void roster_each(const struct roster *roster, void (*fn)(void *self, struct str 
 
 bool roster_master_lives(const struct roster *roster, struct str master_id)
 {
-    return !roster->master_beats.caught_up || !vigil_is_gone(&roster->masters, master_id);
+    return !roster->master_beats.caught_up ||
+           !heartbeat_monitor_is_gone(&roster->masters, master_id);
 }
 
 int64_t roster_beats_since(const struct roster *roster)
 {
-    return roster->master_beats.caught_up ? vigil_since(&roster->masters, clock_now()) : 0;
+    return roster->master_beats.caught_up ? heartbeat_monitor_since(&roster->masters, clock_now())
+                                          : 0;
 }
 
 uint64_t roster_doubts(const struct roster *roster)

@@ -60,7 +60,8 @@ int64_t roster_seen(const struct roster *roster, struct str peel);
 /* Each peel with facts, and when it was last seen (clock_now; 0: never). */
 void roster_each(const struct roster *roster, void (*fn)(void *self, struct str peel, int64_t seen),
                  void *self);
-/* Is another master alive, by fleet/jobs/vigil.h? True until all heartbeats were read. */
+/* Is another master alive, by fleet/jobs/heartbeat_monitor.h? True until all heartbeats were read.
+ */
 bool roster_master_lives(const struct roster *roster, struct str master_id);
 /* For our heartbeat: since when the bucket has had no gap, in nanoseconds since 1970; 0:
  * unknown. */

@@ -6,7 +6,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/sha256.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/state/host.h"
 #include "states/state/module.h"
 #include "core/sys/draft.h"
@@ -41,7 +41,7 @@ static int fill_cache_draft(struct draft *draft, const struct source_content *co
 
     if (!content->file)
         return draft_add(draft, content->text, err);
-    if (wanted_open(content, &fd, err) < 0)
+    if (desired_file_open(content, &fd, err) < 0)
         return -1;
     return draft_copy(draft, fd, err);
 }

@@ -1,7 +1,7 @@
 /* file.cached - keeps a copy of a source on this machine. */
 #include "core/base/err.h"
 #include "states/modules/file/cache.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/state/module.h"
 #include "states/state/validate.h"
 #include "core/sys/fs.h"
@@ -39,7 +39,7 @@ static int cached_validate(const void *args, const struct value *where, struct d
 
 struct copy {
     struct source_content content;
-    struct wanted wanted;
+    struct desired_file wanted;
     struct fs_info now;
     bool differs;
 };
@@ -60,14 +60,14 @@ static int compare_copy(struct state_run *run, const struct cached_args *want, s
         return 0;
     if (state_source_content(run, want->name, &trust, &ret->content, err) < 0)
         return -1;
-    ret->wanted = (struct wanted){
+    ret->wanted = (struct desired_file){
         .path = path,
         .has_content = true,
         .content = ret->content.text,
         .large = ret->content.file ? &ret->content : NULL,
         .attrs = { .want = { 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID } },
     };
-    return wanted_writes(&ret->wanted, &ret->differs, err);
+    return desired_file_writes(&ret->wanted, &ret->differs, err);
 }
 
 static int cached_check(struct state_run *run, const void *args, struct err *err)
@@ -91,7 +91,7 @@ static int cached_apply(struct state_run *run, const void *args, struct err *err
 {
     const struct cached_args *want = args;
     const char *path = cache_path(run, want->name);
-    enum wanted_done done;
+    enum desired_file_done done;
     struct copy copy;
 
     if (compare_copy(run, want, &copy, err) < 0)
@@ -103,7 +103,7 @@ static int cached_apply(struct state_run *run, const void *args, struct err *err
     }
     if (change_make_parents(run, path, err) < 0)
         return -1;
-    return wanted_apply(run, &copy.wanted, &done, err);
+    return desired_file_apply(run, &copy.wanted, &done, err);
 }
 
 const struct module module_file_cached = {

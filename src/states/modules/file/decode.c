@@ -1,7 +1,7 @@
 /* file.decode - writes a file from base64. */
 #include "core/base/base64.h"
 #include "core/base/err.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/modules/settings/datapath.h"
 #include "states/state/module.h"
 
@@ -51,12 +51,12 @@ static int find_encoded_data(struct state_run *run, const struct decode_args *wa
 }
 
 static int find_decoded_file(struct state_run *run, const struct decode_args *want,
-                             struct wanted *ret, struct err *err)
+                             struct desired_file *ret, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(DECODED_MAX);
     struct str text;
 
-    *ret = (struct wanted){ .path = want->name, .has_content = true };
+    *ret = (struct desired_file){ .path = want->name, .has_content = true };
     if (find_encoded_data(run, want, &text, err) < 0 ||
         attrs_read(run, NULL, NULL, NULL, &ret->attrs, err) < 0)
         return -1;
@@ -68,20 +68,21 @@ static int find_decoded_file(struct state_run *run, const struct decode_args *wa
 
 static int decode_check(struct state_run *run, const void *args, struct err *err)
 {
-    struct wanted wanted;
+    struct desired_file wanted;
 
-    return find_decoded_file(run, args, &wanted, err) < 0 ? -1 : wanted_check(run, &wanted, err);
+    return find_decoded_file(run, args, &wanted, err) < 0 ? -1
+                                                          : desired_file_check(run, &wanted, err);
 }
 
 static int decode_apply(struct state_run *run, const void *args, struct err *err)
 {
-    enum wanted_done done;
-    struct wanted wanted;
+    enum desired_file_done done;
+    struct desired_file wanted;
 
     if (find_decoded_file(run, args, &wanted, err) < 0 ||
-        wanted_apply(run, &wanted, &done, err) < 0)
+        desired_file_apply(run, &wanted, &done, err) < 0)
         return -1;
-    return wanted_report(run, &wanted, done, err);
+    return desired_file_report(run, &wanted, done, err);
 }
 
 const struct module module_file_decode = {

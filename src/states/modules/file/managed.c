@@ -8,7 +8,7 @@
 #include "states/modules/file/content.h"
 #include "states/modules/file/likeness.h"
 #include "states/modules/file/scratch.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/state/accumulators.h"
 #include "states/state/host.h"
 #include "states/state/module.h"
@@ -174,7 +174,7 @@ static int is_alike(struct state_run *run, const struct managed_args *want, stru
     *ret = false;
     if (!rules->ordering && !rules->whitespace && !rules->comment)
         return 0;
-    if (fs_read(run->arena, want->name, WANTED_SHOWN_MAX, &now, err) < 0)
+    if (fs_read(run->arena, want->name, DESIRED_FILE_SHOWN_MAX, &now, err) < 0)
         return -1;
     *ret = now.p && likeness_holds(run->arena, rules, now, content);
     return 0;
@@ -192,7 +192,7 @@ static bool can_stream_content(const struct managed_args *want)
 struct resolved {
     struct content content;
     struct attrs folders;
-    struct wanted wanted;
+    struct desired_file wanted;
 };
 
 static int resolve_managed_file(struct state_run *run, const struct managed_args *want,
@@ -200,7 +200,7 @@ static int resolve_managed_file(struct state_run *run, const struct managed_args
 {
     struct content_args args = want->content;
     const struct content *content = &ret->content;
-    struct wanted *wanted = &ret->wanted;
+    struct desired_file *wanted = &ret->wanted;
     struct value variables;
     bool alike;
 
@@ -213,7 +213,7 @@ static int resolve_managed_file(struct state_run *run, const struct managed_args
     args.streams = can_stream_content(want);
     if (content_get(run, &args, &ret->content, err) < 0 || check_content(want, content, err) < 0)
         return -1;
-    *wanted = (struct wanted){
+    *wanted = (struct desired_file){
         .path = want->name,
         .has_content = content->given,
         .content = content->text,
@@ -241,7 +241,7 @@ static int managed_check(struct state_run *run, const void *args, struct err *er
 
     if (resolve_managed_file(run, args, &resolved, err) < 0)
         return -1;
-    return wanted_check(run, &resolved.wanted, err);
+    return desired_file_check(run, &resolved.wanted, err);
 }
 
 static int run_check_command(struct state_run *run, const struct managed_args *want,
@@ -269,7 +269,7 @@ static int run_check_command(struct state_run *run, const struct managed_args *w
 
 /* Let the command check the new content before it is installed. */
 static int run_check_cmd(struct state_run *run, const struct managed_args *want,
-                         const struct wanted *wanted, struct err *err)
+                         const struct desired_file *wanted, struct err *err)
 {
     const struct scratch_options options = {
         .folder = want->tmp_dir,
@@ -285,7 +285,7 @@ static int run_check_cmd(struct state_run *run, const struct managed_args *want,
 
     if (!want->check_cmd || !wanted->has_content)
         return 0;
-    if (wanted_writes(wanted, &writes, err) < 0)
+    if (desired_file_writes(wanted, &writes, err) < 0)
         return -1;
     if (!writes)
         return 0;
@@ -299,13 +299,14 @@ static int run_check_cmd(struct state_run *run, const struct managed_args *want,
 static int managed_apply(struct state_run *run, const void *args, struct err *err)
 {
     struct resolved resolved;
-    const struct wanted *wanted = &resolved.wanted;
-    enum wanted_done done;
+    const struct desired_file *wanted = &resolved.wanted;
+    enum desired_file_done done;
 
     if (resolve_managed_file(run, args, &resolved, err) < 0 ||
-        run_check_cmd(run, args, wanted, err) < 0 || wanted_apply(run, wanted, &done, err) < 0)
+        run_check_cmd(run, args, wanted, err) < 0 ||
+        desired_file_apply(run, wanted, &done, err) < 0)
         return -1;
-    return wanted_report(run, wanted, done, err);
+    return desired_file_report(run, wanted, done, err);
 }
 
 const struct module module_file_managed = {

@@ -9,7 +9,7 @@
 #include "states/modules/file/leftovers.h"
 #include "states/modules/file/parent.h"
 #include "states/modules/file/pathlist.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/undo/change.h"
 #include "states/state/module.h"
 #include "core/sys/fs.h"
@@ -254,7 +254,7 @@ static int init_tree_survey(struct survey *survey, struct state_run *run,
 struct sought {
     struct arena arena;
     struct content content;
-    struct wanted wanted;
+    struct desired_file wanted;
 };
 
 static void free_sought(struct sought *sought)
@@ -283,7 +283,7 @@ static int find_sought_file(const struct survey *survey, const struct item *item
     args.streams = true;
     if (content_get(&reader, &args, &ret->content, err) < 0)
         return -1;
-    ret->wanted = (struct wanted){
+    ret->wanted = (struct desired_file){
         .path = item->path,
         .has_content = true,
         .content = ret->content.text,
@@ -337,7 +337,7 @@ static int is_item_other(const struct survey *survey, const struct item *item, b
     if (*ret)
         return 0;
     if (find_sought_file(survey, item, &sought, err) < 0 ||
-        wanted_writes(&sought.wanted, ret, err) < 0)
+        desired_file_writes(&sought.wanted, ret, err) < 0)
         return -1;
     *ret = *ret || attrs_differ(&sought.wanted.attrs, &info);
     return 0;
@@ -361,7 +361,7 @@ static int say_item(const struct survey *survey, const struct item *item, struct
         return 0;
     }
     sought.wanted.own_folder = true;
-    return wanted_check(survey->run, &sought.wanted, err);
+    return desired_file_check(survey->run, &sought.wanted, err);
 }
 
 /* Is something else at the path of the folder? */
@@ -496,13 +496,13 @@ static int apply_file(const struct survey *survey, const struct item *item, stru
                       struct err *err)
 {
     AUTO_SOUGHT struct sought sought = SOUGHT_INIT;
-    enum wanted_done done;
+    enum desired_file_done done;
 
     if (clear_way_for_tree(survey, item->path, FS_FILE, err) < 0 ||
         find_sought_file(survey, item, &sought, err) < 0 ||
-        wanted_apply(survey->run, &sought.wanted, &done, err) < 0)
+        desired_file_apply(survey->run, &sought.wanted, &done, err) < 0)
         return -1;
-    tally->files += done != WANTED_NOTHING;
+    tally->files += done != DESIRED_FILE_NOTHING;
     return 0;
 }
 

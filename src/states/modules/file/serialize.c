@@ -14,7 +14,7 @@
 #include "states/modules/file/backup.h"
 #include "states/modules/file/forms.h"
 #include "states/modules/settings/datapath.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/state/module.h"
 #include "core/sys/cancel.h"
 #include "core/sys/fs.h"
@@ -307,9 +307,9 @@ static int make_text(struct state_run *run, const struct serialize_args *want,
 /* --- the file ------------------------------------------------------------------------------ */
 
 static int resolve_merged_file(struct state_run *run, const struct serialize_args *want,
-                               struct attrs *folders, struct wanted *ret, struct err *err)
+                               struct attrs *folders, struct desired_file *ret, struct err *err)
 {
-    *ret = (struct wanted){
+    *ret = (struct desired_file){
         .path = want->name,
         .has_content = true,
         .makedirs = want->makedirs,
@@ -331,24 +331,24 @@ static int resolve_merged_file(struct state_run *run, const struct serialize_arg
 
 static int serialize_check(struct state_run *run, const void *args, struct err *err)
 {
-    struct wanted wanted;
+    struct desired_file wanted;
     struct attrs folders;
 
     if (resolve_merged_file(run, args, &folders, &wanted, err) < 0)
         return -1;
-    return wanted_check(run, &wanted, err);
+    return desired_file_check(run, &wanted, err);
 }
 
 static int serialize_apply(struct state_run *run, const void *args, struct err *err)
 {
-    enum wanted_done done;
-    struct wanted wanted;
+    enum desired_file_done done;
+    struct desired_file wanted;
     struct attrs folders;
 
     if (resolve_merged_file(run, args, &folders, &wanted, err) < 0 ||
-        wanted_apply(run, &wanted, &done, err) < 0)
+        desired_file_apply(run, &wanted, &done, err) < 0)
         return -1;
-    return wanted_report(run, &wanted, done, err);
+    return desired_file_report(run, &wanted, done, err);
 }
 
 const struct module module_file_serialize = {

@@ -7,7 +7,7 @@
 #include "states/modules/cmd/run_tool.h"
 #include "states/modules/file/attrs.h"
 #include "states/modules/file/content.h"
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 #include "states/modules/kepler/waits.h"
 #include "states/state/module.h"
 #include "core/sys/fs.h"
@@ -71,7 +71,7 @@ struct work {
     struct tool tool;
     const char *path; /* canonical */
     bool managed;     /* the config comes with the state */
-    struct wanted wanted;
+    struct desired_file wanted;
     struct str text; /* a NULL view: there is no file */
     struct orchestrator_config before;
     bool outdated;            /* another text is loaded */
@@ -94,7 +94,7 @@ static int load_text(struct work *work, struct err *err)
     work->text = content.text;
     if (!content.given)
         return fs_read(work->run->arena, want->name, TEXT_MAX, &work->text, err);
-    work->wanted = (struct wanted){
+    work->wanted = (struct desired_file){
         .path = want->name, .has_content = true, .content = content.text, .makedirs = want->makedirs
     };
     return attrs_read(work->run, want->mode, want->user, want->group, &work->wanted.attrs, err);
@@ -227,7 +227,8 @@ static int running_check(struct state_run *run, const void *args, struct err *er
 {
     struct work work = begin_kepler_work(run, args);
 
-    if (load_text(&work, err) < 0 || (work.managed && wanted_check(run, &work.wanted, err) < 0))
+    if (load_text(&work, err) < 0 ||
+        (work.managed && desired_file_check(run, &work.wanted, err) < 0))
         return -1;
     if (read_kepler_daemon(&work, false, err) == 0)
         return check_daemon(&work, err);
@@ -285,12 +286,12 @@ static int start_kepler_services(struct work *work, struct err *err)
 /* Returns whether anything was written. */
 static int install_config(struct work *work, bool *ret_written, struct err *err)
 {
-    enum wanted_done done = WANTED_NOTHING;
+    enum desired_file_done done = DESIRED_FILE_NOTHING;
 
-    if (work->managed && wanted_apply(work->run, &work->wanted, &done, err) < 0)
+    if (work->managed && desired_file_apply(work->run, &work->wanted, &done, err) < 0)
         return -1;
-    *ret_written = done != WANTED_NOTHING;
-    return *ret_written ? wanted_report(work->run, &work->wanted, done, err) : 0;
+    *ret_written = done != DESIRED_FILE_NOTHING;
+    return *ret_written ? desired_file_report(work->run, &work->wanted, done, err) : 0;
 }
 
 static int running_apply(struct state_run *run, const void *args, struct err *err)

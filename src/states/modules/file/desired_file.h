@@ -1,13 +1,13 @@
 /*
- * wanted - the wanted state of a file: content, permissions, owner.
+ * desired file - the desired state of a file: content, permissions, owner.
  *
  * A check is one open, one fstat and, when the sizes agree, one read: the cost of each unchanged
  * file. Check and apply each look for themselves, since apply may be forced without a check.
  *
  * Memory: borrowed for the call. Threads: any.
  */
-#ifndef STATES_MODULES_FILE_WANTED_H
-#define STATES_MODULES_FILE_WANTED_H
+#ifndef STATES_MODULES_FILE_DESIRED_FILE_H
+#define STATES_MODULES_FILE_DESIRED_FILE_H
 
 #include <stdbool.h>
 
@@ -19,10 +19,10 @@ struct state_run;
 struct value;
 
 /* A larger file is compared, but not shown as a diff. */
-#define WANTED_SHOWN_MAX ((size_t)64 << 20)
+#define DESIRED_FILE_SHOWN_MAX ((size_t)64 << 20)
 
 struct source_content;
-struct wanted {
+struct desired_file {
     const char *path;
     bool has_content; /* otherwise only attributes are managed, and a new file is empty */
     struct str content;
@@ -39,24 +39,24 @@ struct wanted {
     const struct fs_info *seen;        /* the file that the content was computed from; NULL: none */
 };
 
-enum wanted_done {
-    WANTED_NOTHING,
-    WANTED_CREATED,
-    WANTED_REPLACED,
-    WANTED_ATTRIBUTES,
+enum desired_file_done {
+    DESIRED_FILE_NOTHING,
+    DESIRED_FILE_CREATED,
+    DESIRED_FILE_REPLACED,
+    DESIRED_FILE_ATTRIBUTES,
 };
 
 /* Report what differs. */
-int wanted_check(struct state_run *run, const struct wanted *wanted, struct err *err);
+int desired_file_check(struct state_run *run, const struct desired_file *wanted, struct err *err);
 /* Would the content be written? For callers that check it first. */
-int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err);
+int desired_file_writes(const struct desired_file *wanted, bool *ret_writes, struct err *err);
 /* Apply it. */
-int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted_done *ret_done,
-                 struct err *err);
+int desired_file_apply(struct state_run *run, const struct desired_file *wanted,
+                       enum desired_file_done *ret_done, struct err *err);
 /* Report what was done, as a message and details. */
-int wanted_report(struct state_run *run, const struct wanted *wanted, enum wanted_done done,
-                  struct err *err);
+int desired_file_report(struct state_run *run, const struct desired_file *wanted,
+                        enum desired_file_done done, struct err *err);
 /* Open the file of a large content. */
-int wanted_open(const struct source_content *large, int *ret_fd, struct err *err);
+int desired_file_open(const struct source_content *large, int *ret_fd, struct err *err);
 
 #endif

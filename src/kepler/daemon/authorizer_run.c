@@ -1,4 +1,4 @@
-#include "kepler/daemon/authorization.h"
+#include "kepler/daemon/authorizer_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,10 +155,10 @@ struct authorizer_decision {
 };
 
 /* Between background_task_begin and `done`, all but `call` belongs to the worker. */
-struct authorization {
+struct authorizer_run {
     struct background_task background_task;
     struct call *call; /* NULL: it has ended */
-    authorization_fn *heard;
+    authorizer_run_fn *heard;
     struct arena arena;
     struct value request, caller;
     VEC(struct authorizer_decision) decisions;
@@ -166,38 +166,38 @@ struct authorization {
     bool done;
 };
 
-static void drop_authorization(struct authorization *authorization)
+static void drop_authorizer_run(struct authorizer_run *authorizer_run)
 {
-    arena_done(&authorization->arena);
-    free(authorization);
+    arena_done(&authorizer_run->arena);
+    free(authorizer_run);
 }
 
-void authorization_free(struct authorization *authorization)
+void authorizer_run_free(struct authorizer_run *authorizer_run)
 {
-    if (!authorization)
+    if (!authorizer_run)
         return;
-    if (authorization->done)
-        drop_authorization(authorization);
+    if (authorizer_run->done)
+        drop_authorizer_run(authorizer_run);
     else
-        authorization->call = NULL;
+        authorizer_run->call = NULL;
 }
 
-static struct authorization *ensure_authorization(struct call *call)
+static struct authorizer_run *ensure_authorizer_run(struct call *call)
 {
-    if (!call->authorization) {
-        call->authorization = mem_zalloc(sizeof(*call->authorization));
-        call->authorization->call = call;
-        call->authorization->uid = call->caller.uid;
+    if (!call->authorizer_run) {
+        call->authorizer_run = mem_zalloc(sizeof(*call->authorizer_run));
+        call->authorizer_run->call = call;
+        call->authorizer_run->uid = call->caller.uid;
     }
-    return call->authorization;
+    return call->authorizer_run;
 }
 
 /* Copies all input of the worker: config and call may be freed meanwhile. */
-void authorization_add(struct call *call, const struct authorization_config *config,
-                       const struct acl_verdict *verdict)
+void authorizer_run_add(struct call *call, const struct authorizer_run_config *config,
+                        const struct acl_verdict *verdict)
 {
-    struct authorization *authorization = ensure_authorization(call);
-    struct arena *arena = &authorization->arena;
+    struct authorizer_run *authorizer_run = ensure_authorizer_run(call);
+    struct arena *arena = &authorizer_run->arena;
     struct authorizer_decision decision = { .path = arena_strdup(arena, config->path),
                                             .serial = config->serial };
 
@@ -209,33 +209,33 @@ void authorization_add(struct call *call, const struct authorization_config *con
             question.lua = value_copy(arena, one->lua);
         VEC_PUSH_IN(arena, &decision.questions, question);
     }
-    VEC_PUSH_IN(arena, &authorization->decisions, decision);
+    VEC_PUSH_IN(arena, &authorizer_run->decisions, decision);
 }
 
-size_t authorization_count(const struct call *call)
+size_t authorizer_run_count(const struct call *call)
 {
-    return call->authorization ? call->authorization->decisions.n : 0;
+    return call->authorizer_run ? call->authorizer_run->decisions.n : 0;
 }
 
-enum authorization_answer authorization_answer(const struct call *call,
-                                               const struct authorization_config *config)
+enum authorizer_run_answer authorizer_run_answer(const struct call *call,
+                                                 const struct authorizer_run_config *config)
 {
-    if (call->authorization && call->authorization->done)
-        VEC_EACH (&call->authorization->decisions, decision)
+    if (call->authorizer_run && call->authorizer_run->done)
+        VEC_EACH (&call->authorizer_run->decisions, decision)
             if (decision->serial == config->serial && strcmp(decision->path, config->path) == 0)
-                return decision->agrees ? AUTHORIZATION_AGREES : AUTHORIZATION_REFUSES;
-    return AUTHORIZATION_NONE;
+                return decision->agrees ? AUTHORIZER_RUN_AGREES : AUTHORIZER_RUN_REFUSES;
+    return AUTHORIZER_RUN_NONE;
 }
 
-static void run_config_authorizers(struct authorization *authorization,
+static void run_config_authorizers(struct authorizer_run *authorizer_run,
                                    struct authorizer_decision *decision)
 {
     decision->agrees = true;
     VEC_EACH (&decision->questions, one) {
         const struct authorizer_question question = { .code = &one->code,
                                                       .lua = one->has_lua ? &one->lua : NULL,
-                                                      .request = &authorization->request,
-                                                      .caller = &authorization->caller };
+                                                      .request = &authorizer_run->request,
+                                                      .caller = &authorizer_run->caller };
         int64_t begun = clock_real();
         bool agrees = false;
 
@@ -250,24 +250,24 @@ static void run_config_authorizers(struct authorization *authorization,
 /* Requests that run out of time are refused. */
 static void run_authorizers(struct background_task *background_task)
 {
-    struct authorization *authorization =
-        container_of(background_task, struct authorization, background_task);
+    struct authorizer_run *authorizer_run =
+        container_of(background_task, struct authorizer_run, background_task);
     int64_t end = clock_after(clock_real(), TIME_MAX);
 
-    VEC_EACH (&authorization->decisions, decision)
+    VEC_EACH (&authorizer_run->decisions, decision)
         if (clock_real() < end)
-            run_config_authorizers(authorization, decision);
+            run_config_authorizers(authorizer_run, decision);
 }
 
 /* The error text is for the owner, and may reveal more than the caller may know. */
-static void log_decision(const struct authorization *authorization,
+static void log_decision(const struct authorizer_run *authorizer_run,
                          const struct authorizer_decision *decision)
 {
     if (decision->failed)
         log_warning("authorizer failed: refused config=%s uid=%u error=%s", decision->path,
-                    authorization->uid, decision->err.text);
+                    authorizer_run->uid, decision->err.text);
     else if (!decision->agrees)
-        log_info("authorizer refused config=%s uid=%u", decision->path, authorization->uid);
+        log_info("authorizer refused config=%s uid=%u", decision->path, authorizer_run->uid);
     if (decision->slow)
         log_warning("authorizer took more than %lld ms config=%s",
                     (long long)(AUTHORIZER_TIME_SLOW / CLOCK_MS), decision->path);
@@ -275,44 +275,44 @@ static void log_decision(const struct authorization *authorization,
 
 static void on_authorizers_done(struct background_task *background_task)
 {
-    struct authorization *authorization =
-        container_of(background_task, struct authorization, background_task);
+    struct authorizer_run *authorizer_run =
+        container_of(background_task, struct authorizer_run, background_task);
 
-    authorization->done = true;
-    VEC_EACH (&authorization->decisions, decision)
-        log_decision(authorization, decision);
-    if (authorization->call)
-        authorization->heard(authorization->call);
+    authorizer_run->done = true;
+    VEC_EACH (&authorizer_run->decisions, decision)
+        log_decision(authorizer_run, decision);
+    if (authorizer_run->call)
+        authorizer_run->heard(authorizer_run->call);
     else
-        drop_authorization(authorization);
+        drop_authorizer_run(authorizer_run);
 }
 
-static size_t count_authorizations(const struct call *call)
+static size_t count_authorizer_runs(const struct call *call)
 {
     size_t count = 0;
 
     for (const struct call *other = call->daemon->calls; other; other = other->next)
-        count += other->authorization && !other->authorization->done &&
+        count += other->authorizer_run && !other->authorizer_run->done &&
                  other->caller.uid == call->caller.uid;
     return count;
 }
 
-void authorization_begin(struct call *call, authorization_fn *heard)
+void authorizer_run_begin(struct call *call, authorizer_run_fn *heard)
 {
-    struct authorization *authorization = call->authorization;
+    struct authorizer_run *authorizer_run = call->authorizer_run;
 
-    if (count_authorizations(call) > AUTHORIZATION_MAX) {
-        authorization->done = true;
+    if (count_authorizer_runs(call) > AUTHORIZER_RUN_MAX) {
+        authorizer_run->done = true;
         call_refuse(call, MESSAGE_ERROR,
                     "%d of your requests are waiting for authorizers: try again",
-                    AUTHORIZATION_MAX);
+                    AUTHORIZER_RUN_MAX);
         return;
     }
-    authorization->heard = heard;
-    authorization->request = make_request_value(call);
-    authorization->request = value_copy(&authorization->arena, &authorization->request);
-    authorization->caller = make_caller_value(call);
-    authorization->caller = value_copy(&authorization->arena, &authorization->caller);
-    background_task_begin(&call->daemon->judges, &authorization->background_task, run_authorizers,
+    authorizer_run->heard = heard;
+    authorizer_run->request = make_request_value(call);
+    authorizer_run->request = value_copy(&authorizer_run->arena, &authorizer_run->request);
+    authorizer_run->caller = make_caller_value(call);
+    authorizer_run->caller = value_copy(&authorizer_run->arena, &authorizer_run->caller);
+    background_task_begin(&call->daemon->judges, &authorizer_run->background_task, run_authorizers,
                           on_authorizers_done);
 }

@@ -1,4 +1,4 @@
-#include "states/modules/file/wanted.h"
+#include "states/modules/file/desired_file.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -52,7 +52,7 @@ static int compare_wanted_file(int fd, const char *path, struct str content, boo
     return 0;
 }
 
-int wanted_open(const struct source_content *large, int *ret_fd, struct err *err)
+int desired_file_open(const struct source_content *large, int *ret_fd, struct err *err)
 {
     AUTO_FD int fd = -1;
     struct fs_info info;
@@ -81,21 +81,22 @@ static int compare_wanted_files(int fd, const char *path, int source, bool *ret_
     return 0;
 }
 
-static int compare_large(const struct wanted *wanted, struct found *found, struct err *err)
+static int compare_large(const struct desired_file *wanted, struct found *found, struct err *err)
 {
     AUTO_FD int source = -1;
 
-    if (wanted_open(wanted->large, &source, err) < 0)
+    if (desired_file_open(wanted->large, &source, err) < 0)
         return -1;
     return compare_wanted_files(found->fd, wanted->path, source, &found->same, err);
 }
 
-static uint64_t get_wanted_size(const struct wanted *wanted)
+static uint64_t get_wanted_size(const struct desired_file *wanted)
 {
     return wanted->large ? wanted->large->size : wanted->content.n;
 }
 
-static int compare_wanted_content(const struct wanted *wanted, struct found *found, struct err *err)
+static int compare_wanted_content(const struct desired_file *wanted, struct found *found,
+                                  struct err *err)
 {
     found->same = true;
     if (!wanted->has_content || wanted->keep_content)
@@ -110,7 +111,7 @@ static int compare_wanted_content(const struct wanted *wanted, struct found *fou
 
 /* Most files are unchanged, which one stat shows. Everything else goes through the walk that a
  * change would take. */
-static bool is_content_settled(const struct wanted *wanted)
+static bool is_content_settled(const struct desired_file *wanted)
 {
     struct found found = { .site = SITE_INIT, .fd = site_glance(wanted->path) };
     struct err ignored;
@@ -126,7 +127,7 @@ static bool is_content_settled(const struct wanted *wanted)
     return settled;
 }
 
-static int find_wanted_file(const struct wanted *wanted, struct found *ret, struct err *err)
+static int find_wanted_file(const struct desired_file *wanted, struct found *ret, struct err *err)
 {
     if (site_walk(&ret->site, wanted->path, wanted->replace_link ? 0 : SITE_FOLLOW, err) < 0)
         return -1;
@@ -146,7 +147,7 @@ static int find_wanted_file(const struct wanted *wanted, struct found *ret, stru
 /* --- reporting ---------------------------------------------------------------------- */
 
 /* Too large to be shown: sizes only. */
-static void show_sizes(struct state_run *run, const struct wanted *wanted,
+static void show_sizes(struct state_run *run, const struct desired_file *wanted,
                        const struct found *found)
 {
     const unsigned long long now = get_wanted_size(wanted), old = found->site.info.size;
@@ -160,7 +161,7 @@ static void show_sizes(struct state_run *run, const struct wanted *wanted,
 }
 
 /* Content that is not shown: what there is, and what there will be. */
-static int bind_content(struct state_run *run, const struct wanted *wanted,
+static int bind_content(struct state_run *run, const struct desired_file *wanted,
                         const struct found *found, struct err *err)
 {
     const struct digest *sha256 = digest_find(STR("sha256"));
@@ -182,7 +183,7 @@ static int bind_content(struct state_run *run, const struct wanted *wanted,
     return 0;
 }
 
-static int show_content(struct state_run *run, const struct wanted *wanted,
+static int show_content(struct state_run *run, const struct desired_file *wanted,
                         const struct found *found, struct err *err)
 {
     struct str old = { NULL, 0 };
@@ -193,20 +194,20 @@ static int show_content(struct state_run *run, const struct wanted *wanted,
         show_sizes(run, wanted, found);
         return 0;
     }
-    if (wanted->hide || (found->exists && found->site.info.size > WANTED_SHOWN_MAX))
+    if (wanted->hide || (found->exists && found->site.info.size > DESIRED_FILE_SHOWN_MAX))
         return 0;
     if (!found->exists && wanted->content.n == 0)
         return 0; /* a new, empty file: nothing else to report */
     if (found->fd >= 0 &&
         (lseek(found->fd, 0, SEEK_SET) < 0 ||
-         fs_read_fd(run->arena, found->fd, wanted->path, WANTED_SHOWN_MAX, &old, err) < 0))
+         fs_read_fd(run->arena, found->fd, wanted->path, DESIRED_FILE_SHOWN_MAX, &old, err) < 0))
         return -1;
     state_diff_content(run, wanted->path, old, wanted->has_content ? wanted->content : STR(""));
     return 0;
 }
 
 /* A folder that the walk ended in is there. */
-static int check_parent(struct state_run *run, const struct wanted *wanted,
+static int check_parent(struct state_run *run, const struct desired_file *wanted,
                         const struct found *found, struct err *err)
 {
     if (wanted->own_folder || found->site.folder >= 0)
@@ -215,7 +216,7 @@ static int check_parent(struct state_run *run, const struct wanted *wanted,
                                 : parent_check_file(run, wanted->path, wanted->makedirs, err);
 }
 
-int wanted_check(struct state_run *run, const struct wanted *wanted, struct err *err)
+int desired_file_check(struct state_run *run, const struct desired_file *wanted, struct err *err)
 {
     AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
@@ -251,27 +252,27 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
 
 /* --- applying ------------------------------------------------------------------------ */
 
-static int make_parent(struct state_run *run, const struct wanted *wanted, struct err *err)
+static int make_parent(struct state_run *run, const struct desired_file *wanted, struct err *err)
 {
     return wanted->replace_link
                ? parent_make(run, wanted->path, wanted->makedirs, wanted->folders, err)
                : parent_make_file(run, wanted->path, wanted->makedirs, wanted->folders, err);
 }
 
-static int write_content(struct state_run *run, const struct wanted *wanted, struct site *site,
-                         struct err *err)
+static int write_content(struct state_run *run, const struct desired_file *wanted,
+                         struct site *site, struct err *err)
 {
     const struct str content = wanted->has_content ? wanted->content : STR("");
     AUTO_FD int source = -1;
 
     if (!wanted->large)
         return change_rewrite_at(run, site, wanted->seen, content, &wanted->attrs.want, err);
-    if (wanted_open(wanted->large, &source, err) < 0)
+    if (desired_file_open(wanted->large, &source, err) < 0)
         return -1;
     return change_refill_at(run, site, wanted->seen, source, &wanted->attrs.want, err);
 }
 
-static int write_new(struct state_run *run, const struct wanted *wanted, struct found *found,
+static int write_new(struct state_run *run, const struct desired_file *wanted, struct found *found,
                      struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
@@ -286,7 +287,7 @@ static int write_new(struct state_run *run, const struct wanted *wanted, struct 
     return write_content(run, wanted, &found->site, err);
 }
 
-int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err)
+int desired_file_writes(const struct desired_file *wanted, bool *ret_writes, struct err *err)
 {
     AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
@@ -299,49 +300,49 @@ int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err
     return 0;
 }
 
-int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted_done *ret_done,
-                 struct err *err)
+int desired_file_apply(struct state_run *run, const struct desired_file *wanted,
+                       enum desired_file_done *ret_done, struct err *err)
 {
     AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
     if (find_wanted_file(wanted, &found, err) < 0)
         return -1;
-    *ret_done = WANTED_NOTHING;
+    *ret_done = DESIRED_FILE_NOTHING;
     if (!found.exists && wanted->keep_absence)
         return 0;
     if (!found.exists || found.is_link) {
-        *ret_done = WANTED_CREATED;
+        *ret_done = DESIRED_FILE_CREATED;
         return write_new(run, wanted, &found, err);
     }
     if (!found.same) {
-        *ret_done = WANTED_REPLACED;
+        *ret_done = DESIRED_FILE_REPLACED;
         if (backup_make(run, wanted->path, wanted->backup, err) < 0)
             return -1;
         return write_content(run, wanted, &found.site, err);
     }
     if (attrs_differ(&wanted->attrs, &found.site.info))
-        *ret_done = WANTED_ATTRIBUTES;
+        *ret_done = DESIRED_FILE_ATTRIBUTES;
     return attrs_apply(run, &found.site, &wanted->attrs, err);
 }
 
-int wanted_report(struct state_run *run, const struct wanted *wanted, enum wanted_done done,
-                  struct err *err)
+int desired_file_report(struct state_run *run, const struct desired_file *wanted,
+                        enum desired_file_done done, struct err *err)
 {
     struct fs_info info;
 
-    if (done == WANTED_NOTHING) {
+    if (done == DESIRED_FILE_NOTHING) {
         state_unchanged(run);
         return 0;
     }
     if (fs_stat(wanted->path, &info, err) < 0)
         return -1;
-    if (done == WANTED_ATTRIBUTES)
+    if (done == DESIRED_FILE_ATTRIBUTES)
         state_say(run, "set mode and owner of %s (mode %o)", wanted->path, (unsigned)info.mode);
     else
         state_say(run, "wrote %llu bytes to %s (mode %o)",
                   (unsigned long long)get_wanted_size(wanted), wanted->path, (unsigned)info.mode);
     state_detail(run, "path", "%s", wanted->path);
-    if (done != WANTED_ATTRIBUTES)
+    if (done != DESIRED_FILE_ATTRIBUTES)
         state_detail(run, "bytes", "%llu", (unsigned long long)get_wanted_size(wanted));
     state_detail(run, "mode", "%04o", (unsigned)info.mode);
     return 0;

@@ -5,8 +5,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/diag.h"
-#include "core/base/err.h"
-#include "core/base/number.h"
 #include "core/data/json.h"
 #include "core/data/value.h"
 

@@ -1,7 +1,6 @@
 #include "core/base/glob.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"

@@ -7,7 +7,6 @@
 #include "core/base/textdiff.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buf.h"

@@ -1,7 +1,6 @@
 #include "core/base/unicode.h"
 
 #include "core/base/buf.h"
-#include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "core/base/unicode_table.h"
 

@@ -5,7 +5,6 @@
 #include "core/base/err.h"
 #include "core/base/matcher.h"
 #include "core/base/utf8.h"
-#include "core/edit/lines.h"
 
 /* Matches between two checks for cancellation. */
 #define LOOK_EVERY 64

@@ -5,7 +5,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/edit/lines.h"
 
 /* Larger line numbers are not plausible. */

@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "core/base/arena.h"
 

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "core/base/arena.h"
 #include "core/base/err.h"

@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "core/data/json.h"
 #include "core/data/value.h"
 #include "core/http/address.h"

@@ -5,7 +5,6 @@
 #include "core/base/err.h"
 #include "core/data/frame.h"
 #include "core/data/record.h"
-#include "core/sys/fd.h"
 
 #define MODE 0600
 

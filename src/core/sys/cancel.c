@@ -1,7 +1,6 @@
 #include "core/sys/cancel.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <sys/eventfd.h>
 
 #include "core/base/err.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
 #include "core/sys/fd.h"

@@ -15,7 +15,6 @@
 #include "core/base/map.h"
 #include "core/base/mem.h"
 #include "core/sys/account.h"
-#include "core/sys/clock.h"
 #include "core/sys/fd.h"
 #include "core/sys/path.h"
 

@@ -5,7 +5,6 @@
 #include "core/base/arena.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "fleet/beacons/kind.h"
 #include "fleet/beacons/level.h"
 

@@ -9,7 +9,6 @@
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "core/base/matcher.h"
-#include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "fleet/beacons/kind.h"
 #include "fleet/beacons/tail.h"

@@ -11,7 +11,6 @@
 #include "fleet/bus/claims.h"
 #include "fleet/bus/server_list.h"
 #include "core/data/value.h"
-#include "fleet/nats/nkey.h"
 
 #define PING_JSZ    "$SYS.REQ.SERVER.PING.JSZ"
 #define SUBJECT_MAX 256

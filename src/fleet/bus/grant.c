@@ -7,7 +7,6 @@
 #include "core/base/err.h"
 #include "core/base/mem.h"
 #include "core/base/vec.h"
-#include "fleet/nats/subject.h"
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"
 

@@ -5,7 +5,6 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/mem.h"
-#include "core/base/vec.h"
 #include "fleet/bus/grant.h"
 #include "fleet/nats/consumer.h"
 #include "fleet/nats/error.h"

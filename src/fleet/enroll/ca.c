@@ -3,7 +3,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/sys/fs.h"
 #include "core/sys/newfiles.h"
 #include "core/sys/path.h"

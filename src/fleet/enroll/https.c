@@ -18,7 +18,6 @@
 #include "fleet/enroll/token.h"
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
-#include "core/sys/fd.h"
 #include "core/sys/pool.h"
 
 #define SCHEME           "https://"

@@ -8,7 +8,6 @@
 #include "core/base/log.h"
 #include "core/base/sha256.h"
 #include "fleet/bus/bus_time.h"
-#include "fleet/bus/store.h"
 #include "fleet/master/master.h"
 #include "fleet/nats/publisher.h"
 #include "core/sys/clock.h"

@@ -1,6 +1,5 @@
 #include "fleet/master/record_guard.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

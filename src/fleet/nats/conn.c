@@ -22,7 +22,6 @@
 #include "fleet/nats/core.h"
 #include "fleet/nats/login.h"
 #include "fleet/nats/resolve.h"
-#include "fleet/nats/subject.h"
 #include "core/sys/chance.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"

@@ -1,7 +1,5 @@
 #include "fleet/nats/consumer.h"
 
-#include <stdlib.h>
-
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"

@@ -18,7 +18,6 @@
 #include "fleet/peel/source.h"
 #include "states/run/lastrun.h"
 #include "core/sys/clock.h"
-#include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"
 
 struct peel_job *job_new(struct job_queue *job_queue, const struct job_queue_options *options,

@@ -22,7 +22,6 @@
 #include "fleet/peel/outbox.h"
 #include "fleet/peel/reporter.h"
 #include "fleet/peel/schedule_admin.h"
-#include "fleet/peel/snapshot.h"
 #include "core/sys/child_registry.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"

@@ -14,7 +14,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "core/base/vec.h"
 #include "core/data/frame.h"
 #include "core/data/record.h"

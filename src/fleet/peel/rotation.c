@@ -11,7 +11,6 @@
 #include "fleet/nats/error.h"
 #include "fleet/nats/js.h"
 #include "fleet/nats/kv.h"
-#include "fleet/nats/nkey.h"
 #include "fleet/peel/identity.h"
 #include "core/sys/chance.h"
 #include "core/sys/clock.h"

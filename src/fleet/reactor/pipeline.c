@@ -1,6 +1,5 @@
 #include "fleet/reactor/pipeline.h"
 
-#include "core/base/mem.h"
 #include "fleet/reactor/reaction_run.h"
 #include "fleet/reactor/rule_set.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/glob.h"
 #include "core/base/mem.h"
 #include "core/data/params.h"

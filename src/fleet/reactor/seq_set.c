@@ -1,7 +1,6 @@
 #include "fleet/reactor/seq_set.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"

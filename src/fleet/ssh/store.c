@@ -1,7 +1,6 @@
 #include "fleet/ssh/store.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 #include "fleet/ssh/tree_files.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/arena.h"
 #include "core/base/digest.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 
 #define NEVER INT64_MAX
 

@@ -5,7 +5,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 
 #define SECOND INT64_C(1000000000)
 /* In the note of a result: prepare was sent to the node. */

@@ -2,7 +2,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
-#include "core/data/time_text.h"
 #include "core/data/value.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/exec.h"

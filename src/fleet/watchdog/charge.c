@@ -3,7 +3,6 @@
 #include "core/base/arena.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "fleet/bus/identity.h"
 #include "fleet/bus/link.h"
 #include "fleet/master/conf.h"

@@ -1,7 +1,6 @@
 #include "fleet/wire/approval.h"
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 
 static const char *const state_names[APPROVAL_STATES] = {
     [APPROVAL_PENDING] = "pending",   [APPROVAL_APPROVED] = "approved",

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/base/number.h"
 #include "fleet/wire/peel_id.h"
 

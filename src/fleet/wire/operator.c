@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "fleet/wire/peel_id.h"
 
 static const char *const role_names[OPERATOR_ROLES] = {

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "core/base/mem.h"
-
 static const char *const result_names[OUTCOME_RESULTS] = {
     [OUTCOME_DISPATCHED] = "dispatched",
     [OUTCOME_DUPLICATE] = "duplicate",

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "core/base/mem.h"
-
 static const char *const component_names[UPDATE_COMPONENTS] = {
     [UPDATE_PEEL] = "peel",
     [UPDATE_MASTER] = "master",

@@ -1,7 +1,6 @@
 #include "kepler/access/hardening.h"
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/base/suggest.h"
 
 const char *const hardening_words[HARDENINGS] = {

@@ -1,6 +1,5 @@
 /* The chapters of the manual, beyond the parameter tables. */
 #include "kepler/access/right.h"
-#include "core/data/params.h"
 #include "kepler/config/condition.h"
 #include "kepler/config/config_manual.h"
 #include "kepler/config/config_read.h"

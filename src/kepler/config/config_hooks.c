@@ -1,7 +1,6 @@
 /* `hooks:` - steps for each turn of a service's life. */
 #include "core/base/diag.h"
 #include "core/base/suggest.h"
-#include "language/lua/expr.h"
 #include "kepler/config/config_read.h"
 
 #define MS          INT64_C(1000000)

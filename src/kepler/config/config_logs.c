@@ -1,6 +1,5 @@
 /* `logs:` - what is stored, for how long, and when it is cleared. */
 #include "core/base/diag.h"
-#include "language/lua/expr.h"
 #include "kepler/config/config_read.h"
 
 #define MS      INT64_C(1000000)

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/base/diag.h"
-#include "core/base/err.h"
 #include "core/data/scalar.h"
 #include "language/lua/expr.h"
 #include "kepler/config/compose.h"

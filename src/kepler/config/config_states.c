@@ -1,6 +1,5 @@
 /* `depends_on: {state: ...}` - states of this machine: a name, a list of names, or a map of names
  * with options. */
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "kepler/config/config_read.h"
 #include "kepler/config/script.h"

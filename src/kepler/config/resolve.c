@@ -7,7 +7,6 @@
 #include "language/lua/expr.h"
 #include "kepler/config/config_read.h"
 #include "kepler/config/resolve_scope.h"
-#include "core/sys/account.h"
 
 /* --- conditions -------------------------------------------------------------------------- */
 

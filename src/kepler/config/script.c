@@ -1,6 +1,5 @@
 #include "kepler/config/script.h"
 
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

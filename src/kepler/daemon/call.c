@@ -21,7 +21,6 @@
 #include "kepler/engine/readiness.h"
 #include "core/graph/reach.h"
 #include "core/sys/account.h"
-#include "core/sys/signals.h"
 
 static void handle_cancel(struct call *call);
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/base/diag.h"
 #include "core/base/err.h"
 #include "core/base/utf8.h"
 #include "kepler/daemon/call.h"

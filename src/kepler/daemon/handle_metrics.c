@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
 #include "kepler/daemon/call_access.h"

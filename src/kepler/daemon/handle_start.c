@@ -1,8 +1,6 @@
 /* Requests that start something: start, run, restart, recreate. */
-#include <stdlib.h>
 
 #include "core/base/buf.h"
-#include "core/base/diag.h"
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/client.h"

@@ -1,6 +1,4 @@
 /* Status requests: ping, list, status, why. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"

@@ -1,5 +1,4 @@
 /* Requests that stop or remove something: stop, prune, shutdown. */
-#include <stdlib.h>
 
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"

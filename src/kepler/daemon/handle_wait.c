@@ -1,6 +1,5 @@
 /* Requests for programs that manage configs: check, wait. */
 #include "core/base/buf.h"
-#include "core/base/err.h"
 #include "kepler/config/condition.h"
 #include "kepler/config/config.h"
 #include "kepler/daemon/call.h"

@@ -1,9 +1,7 @@
 #include "kepler/daemon/tokens.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "kepler/access/right.h"
 #include "core/base/mem.h"
 #include "kepler/config/config.h"
 #include "kepler/daemon/project.h"

@@ -1,6 +1,5 @@
 #include "kepler/engine/routine.h"
 
-#include "kepler/engine/engine.h"
 #include "kepler/engine/op.h"
 #include "kepler/engine/service.h"
 

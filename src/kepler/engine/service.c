@@ -46,8 +46,6 @@
 #include "kepler/engine/edge.h"
 #include "kepler/engine/engine.h"
 #include "kepler/engine/routine.h"
-#include "core/sys/clock.h"
-#include "core/sys/signals.h"
 
 typedef void action_fn(struct service *service);
 

@@ -1,7 +1,5 @@
 #include "kepler/engine/why.h"
 
-#include <string.h>
-
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/data/time_text.h"

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"

@@ -5,7 +5,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/data/json.h"
 #include "core/data/record.h"
 #include "kepler/logs/log_line.h"

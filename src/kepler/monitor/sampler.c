@@ -7,7 +7,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/sys/child_registry.h"
 #include "core/sys/cgroup.h"
 #include "core/sys/clock.h"

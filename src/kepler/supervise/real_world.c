@@ -6,11 +6,9 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
-#include "core/base/diag.h"
 #include "core/base/err.h"
 #include "kepler/config/environment.h"
 #include "core/data/value.h"
-#include "kepler/engine/engine.h"
 #include "kepler/supervise/evaluate.h"
 #include "kepler/supervise/output_store.h"
 #include "kepler/supervise/real_service.h"

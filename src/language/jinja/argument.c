@@ -1,6 +1,5 @@
 #include "language/jinja/argument.h"
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "language/jinja/builtins.h"

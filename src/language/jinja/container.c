@@ -1,7 +1,5 @@
 #include "language/jinja/container.h"
 
-#include <string.h>
-
 #include "language/jinja/render.h"
 
 #define FIRST_SLOTS 16

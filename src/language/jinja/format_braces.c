@@ -9,8 +9,6 @@
 #include "language/jinja/format.h"
 
 #include "core/base/buf.h"
-#include "core/base/utf8.h"
-#include "language/jinja/container.h"
 #include "language/jinja/markup.h"
 #include "language/jinja/object.h"
 #include "language/jinja/ops.h"

@@ -9,7 +9,6 @@
 #include "language/jinja/context.h"
 #include "language/jinja/eval.h"
 #include "language/jinja/name.h"
-#include "language/jinja/ops.h"
 
 struct macro {
     struct object object;

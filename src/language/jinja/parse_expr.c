@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "language/jinja/literal.h"
 #include "language/jinja/ops.h"
 #include "language/jinja/parse.h"

@@ -6,7 +6,6 @@
 
 #include "core/base/arena.h"
 #include "language/jinja/container.h"
-#include "language/jinja/ops.h"
 #include "language/jinja/render.h"
 
 /* --- parsing ------------------------------------------------------------------ */

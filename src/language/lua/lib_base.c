@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "language/lua/frozen.h"
 #include "language/lua/proxy.h"
 #include "language/lua/state.h"

@@ -2,7 +2,6 @@
 #include "language/lua/lib.h"
 
 #include <lauxlib.h>
-#include <string.h>
 
 #include "core/base/diag.h"
 #include "core/base/err.h"

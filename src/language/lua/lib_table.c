@@ -6,7 +6,6 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
-#include <string.h>
 
 #include "language/lua/frozen.h"
 #include "language/lua/limits.h"

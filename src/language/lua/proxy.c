@@ -1,7 +1,6 @@
 #include "language/lua/proxy.h"
 
 #include <lauxlib.h>
-#include <string.h>
 
 #include "core/base/buf.h"
 #include "language/lua/convert.h"

@@ -9,7 +9,6 @@
 #include "states/compile/dialect.h"
 #include "states/compile/generic.h"
 #include "states/state/module.h"
-#include "states/compile/requisite.h"
 #include "states/compile/unsupported.h"
 
 static bool is_dotted_name(struct str key)

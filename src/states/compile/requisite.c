@@ -7,7 +7,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/glob.h"
-#include "core/base/suggest.h"
 #include "states/compile/awaited.h"
 #include "states/compile/decl.h"
 #include "states/compile/dialect.h"

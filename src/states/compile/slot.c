@@ -1,7 +1,6 @@
 #include "states/compile/slot.h"
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "states/compile/salt.h"

@@ -1,6 +1,5 @@
 #include "states/compile/touch.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "states/compile/dialect.h"
 #include "states/compile/plan.h"
 #include "states/compile/touch.h"
-#include "core/data/value.h"
 #include "core/graph/dag.h"
 #include "states/state/module.h"
 

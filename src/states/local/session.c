@@ -1,8 +1,6 @@
 #include "states/local/session.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/diag.h"
 #include "core/base/err.h"
@@ -20,7 +18,6 @@
 #include "states/compile/host_filters.h"
 #include "states/compile/salt.h"
 #include "states/compile/tree.h"
-#include "core/sys/account.h"
 #include "core/runs/data_dir.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"

@@ -3,7 +3,6 @@
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "states/compile/renderer.h"
-#include "states/compile/tree.h"
 #include "states/run/source.h"
 #include "states/state/host.h"
 #include "states/state/module.h"

@@ -22,7 +22,6 @@
 #include "states/settings/seal.h"
 #include "core/sys/chance.h"
 #include "core/sys/clock.h"
-#include "core/sys/fs.h"
 #include "language/target/top.h"
 
 struct loader {

@@ -5,7 +5,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/err.h"
-#include "core/sys/path.h"
 #include "core/sys/cancel.h"
 #include "core/sys/fs.h"
 

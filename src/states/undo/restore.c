@@ -9,7 +9,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/sys/draft.h"
 #include "core/sys/fd.h"
 #include "core/sys/path.h"
 #include "core/sys/site.h"

@@ -12,7 +12,6 @@
 #include "core/data/msgpack.h"
 #include "core/data/value.h"
 #include "fleet/nats/conn.h"
-#include "fleet/nats/error.h"
 #include "core/sys/clock.h"
 #include "language/target/target.h"
 #include "fleet/wire/approval.h"

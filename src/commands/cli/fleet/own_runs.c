@@ -7,7 +7,6 @@
 #include "fleet/bus/bus_time.h"
 #include "commands/cli/fleet/direct.h"
 #include "core/data/value.h"
-#include "core/sys/clock.h"
 
 #define NOT_ASKED   "it requires admin.creds"
 #define ANOTHER_RUN "another run has finished there meanwhile"

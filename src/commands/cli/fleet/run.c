@@ -1,8 +1,6 @@
 #include "commands/cli/fleet/run.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"

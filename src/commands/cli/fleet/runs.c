@@ -1,18 +1,14 @@
 #include "commands/cli/fleet/runs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/data/time_text.h"
 #include "commands/cli/fleet/bucket.h"
 #include "core/data/value.h"
 #include "states/local/verb.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/job.h"
-#include "fleet/wire/peel_id.h"
 
 struct listed_job {
     struct value_time created;

@@ -18,7 +18,6 @@
 #include "core/sys/fd.h"
 #include "core/sys/fs.h"
 #include "core/sys/lock.h"
-#include "core/sys/path.h"
 #include "core/sys/process.h"
 #include "core/sys/program.h"
 

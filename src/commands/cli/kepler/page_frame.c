@@ -5,7 +5,6 @@
 
 #include "core/base/buf.h"
 #include "core/base/number.h"
-#include "core/base/utf8.h"
 #include "commands/cli/shared/columns.h"
 #include "commands/cli/kepler/page.h"
 #include "commands/cli/kepler/status_text.h"

@@ -8,7 +8,6 @@
 #include "commands/cli/kepler/client.h"
 #include "commands/cli/kepler/follow.h"
 #include "commands/cli/kepler/progress.h"
-#include "kepler/control/message.h"
 #include "core/sys/clock.h"
 
 struct start_args {

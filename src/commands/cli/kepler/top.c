@@ -1,5 +1,4 @@
 /* kepler top: what services use, live or as it was stored. */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/buf.h"

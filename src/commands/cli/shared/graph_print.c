@@ -1,7 +1,6 @@
 #include "commands/cli/shared/graph_print.h"
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "commands/cli/shared/drawing.h"
 #include "states/compile/plan.h"
 

@@ -1,7 +1,6 @@
 #include "commands/cli/shared/help.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/buf.h"
 #include "commands/cli/shared/command.h"

@@ -1,6 +1,5 @@
 #include "fleet/master/api/asker.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/arena.h"
@@ -14,7 +13,6 @@
 #include "fleet/master/api/stream.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/clock.h"
 
 #define POLICY_SUBJECTS "$KV.operators.*"
 

@@ -1,5 +1,4 @@
 /* Events: send, watch. */
-#include <stdlib.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -13,7 +12,6 @@
 #include "fleet/nats/conn.h"
 #include "fleet/nats/publisher.h"
 #include "fleet/reactor/rule_set.h"
-#include "core/sys/clock.h"
 
 #define BODY  struct api_event_body
 #define QUERY struct api_events_query

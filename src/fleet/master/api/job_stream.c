@@ -5,7 +5,6 @@
  * at the end, since a job gets its status only when all returns are stored; and at intervals, for
  * those missed while disconnected.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buf.h"

@@ -6,10 +6,8 @@
 #include "core/base/arena.h"
 #include "core/base/base64.h"
 #include "core/base/buf.h"
-#include "core/base/err.h"
 #include "core/base/sha256.h"
 #include "core/data/html.h"
-#include "core/data/json.h"
 #include "fleet/master/api/handlers.h"
 
 #define OPENAPI_VERSION "3.0.3"

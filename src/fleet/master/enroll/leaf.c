@@ -1,7 +1,5 @@
 #include "fleet/master/enroll/leaf.h"
 
-#include <string.h>
-
 #include "core/base/err.h"
 #include "fleet/bus/link.h"
 #include "fleet/enroll/ca.h"

@@ -9,7 +9,6 @@
 #include "fleet/master/enroll/authority.h"
 #include "fleet/master/enroll/revocation.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/revoked.h"
 
 /* A list being published. */

@@ -11,7 +11,6 @@
 #include "fleet/bus/store.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/clock.h"
 
 /* Lives in its own arena. */
 struct cached_token {

@@ -4,7 +4,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/diag.h"
-#include "core/base/err.h"
 #include "core/base/glob.h"
 #include "core/data/value.h"
 #include "fleet/master/web.h"

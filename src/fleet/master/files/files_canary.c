@@ -15,7 +15,6 @@
  * followed by a new number, and peels return to the base as soon as the record says so. Only the
  * holder of the lease writes the record, by CAS.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +32,6 @@
 #include "fleet/master/files/standby.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/clock.h"
 #include "core/sys/crash_point.h"
 #include "core/sys/loop.h"
 #include "language/target/target.h"

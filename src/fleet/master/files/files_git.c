@@ -9,7 +9,6 @@
  * publishes nothing until it has pulled every remote once. After that, a failing remote keeps its
  * folder, and the others continue.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/log.h"
 #include "core/base/map.h"

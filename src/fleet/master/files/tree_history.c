@@ -17,7 +17,6 @@
 #include "fleet/nats/kv.h"
 #include "fleet/nats/nkey.h"
 #include "fleet/nats/stream.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/fileset.h"
 #include "fleet/wire/signature.h"
 

@@ -6,7 +6,6 @@
 #include "core/base/err.h"
 #include "fleet/bus/bus_time.h"
 #include "fleet/nats/nkey.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
 

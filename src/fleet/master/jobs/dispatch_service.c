@@ -23,7 +23,6 @@
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
-#include "fleet/wire/exec.h"
 #include "fleet/wire/job.h"
 #include "fleet/wire/job_cancel.h"
 #include "fleet/wire/liveness.h"

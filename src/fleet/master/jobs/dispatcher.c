@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/log.h"
 #include "fleet/bus/secret_args.h"
-#include "fleet/bus/store.h"
 #include "fleet/jobs/claim.h"
 #include "fleet/jobs/rollout.h"
 #include "fleet/master/jobs/job_run.h"
 #include "fleet/master/peels/roster.h"
-#include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/peel_id.h"

@@ -8,7 +8,6 @@
 #include "fleet/jobs/rollout.h"
 #include "fleet/master/jobs/job_run.h"
 #include "fleet/master/peels/roster.h"
-#include "fleet/nats/consumer.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "fleet/nats/nkey.h"

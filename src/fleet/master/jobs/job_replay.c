@@ -9,7 +9,6 @@
  * The subscriptions are already active, so there is no gap.
  */
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/log.h"
 #include "fleet/bus/store.h"

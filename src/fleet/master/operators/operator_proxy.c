@@ -41,7 +41,6 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/approval.h"
 #include "fleet/wire/operator.h"
-#include "fleet/wire/peel_id.h"
 #include "fleet/wire/question.h"
 
 #define PAYLOAD_MAX ((size_t)8 << 20)

@@ -10,7 +10,6 @@
 #include "fleet/master/audit.h"
 #include "fleet/master/enroll/revocation.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/operator.h"
 #include "fleet/wire/subject.h"
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/log.h"
 #include "core/base/map.h"
 #include "fleet/bus/bus_time.h"
 #include "fleet/bus/store.h"
@@ -25,7 +24,6 @@
 #include "fleet/master/peels/roster.h"
 #include "fleet/master/services.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/departure.h"
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"

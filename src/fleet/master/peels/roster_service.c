@@ -8,7 +8,6 @@
 #include "core/base/log.h"
 #include "fleet/bus/accounts.h"
 #include "fleet/bus/grant.h"
-#include "fleet/bus/store.h"
 #include "core/data/json.h"
 #include "core/data/msgpack.h"
 #include "core/data/value.h"

@@ -6,7 +6,6 @@
  * carries a header, so that it is not sent a third time. Everything else is up to operators
  * (`zester reactor retry`).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buf.h"

@@ -7,28 +7,22 @@
  * A failed event is left to operators. An event whose masters have all died is sent again, once
  * (reactor_again.c), and not reported.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/ksuid.h"
 #include "core/base/log.h"
 #include "fleet/bus/store.h"
-#include "fleet/master/audit.h"
 #include "fleet/master/announce.h"
 #include "fleet/master/reactor/reactor_engine.h"
 #include "fleet/nats/ack.h"
 #include "fleet/nats/consumer.h"
-#include "fleet/nats/header.h"
 #include "fleet/nats/kv.h"
 #include "fleet/nats/publisher.h"
 #include "fleet/nats/puller.h"
 #include "fleet/nats/stream.h"
 #include "fleet/reactor/rule_set.h"
 #include "core/sys/clock.h"
-#include "fleet/wire/question.h"
-#include "fleet/wire/subject.h"
 
 #define HELD_MAX     16 /* held at once */
 #define TRY_AGAIN_NS (5 * CLOCK_SECOND)

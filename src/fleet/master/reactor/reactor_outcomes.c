@@ -5,7 +5,6 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/log.h"
-#include "core/base/sha256.h"
 #include "fleet/bus/bus_time.h"
 #include "fleet/bus/store.h"
 #include "fleet/master/reactor/reactor_engine.h"

@@ -1,6 +1,5 @@
 /* Answers `zester reactor test`: what rules would do for a key. Rendered in a worker, with the
  * current rules. */
-#include <stdlib.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"

@@ -7,7 +7,6 @@
 #include "core/base/buf.h"
 #include "core/base/digest.h"
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "language/jinja/argument.h"
 #include "language/jinja/container.h"
 #include "language/jinja/function.h"

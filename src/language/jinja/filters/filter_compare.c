@@ -9,7 +9,6 @@
 #include "language/jinja/function.h"
 #include "language/jinja/ops.h"
 #include "language/jinja/render.h"
-#include "language/jinja/text.h"
 
 /* --- how many are true -------------------------------------------------------------------- */
 

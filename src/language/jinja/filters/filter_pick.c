@@ -1,8 +1,6 @@
 /* Filters that compare or read items: map, select, sort, unique, groupby, min, max. */
 #include "language/jinja/filters/filter.h"
 
-#include <stdlib.h>
-
 #include "core/base/map.h"
 #include "language/jinja/argument.h"
 #include "language/jinja/container.h"
@@ -12,7 +10,6 @@
 #include "language/jinja/render.h"
 #include "language/jinja/sequence.h"
 #include "language/jinja/sort.h"
-#include "language/jinja/text.h"
 
 /* Initial room of `unique`, whose size is not known yet. */
 #define UNIQUE_EXPECTED_MAX 8

@@ -5,7 +5,6 @@
 
 #include "core/base/buf.h"
 #include "core/base/utf8.h"
-#include "language/jinja/argument.h"
 #include "language/jinja/function.h"
 #include "language/jinja/ops.h"
 #include "language/jinja/filters/plain.h"

@@ -3,7 +3,6 @@
 
 #include "core/base/err.h"
 #include "core/base/number.h"
-#include "language/jinja/argument.h"
 #include "language/jinja/container.h"
 #include "language/jinja/function.h"
 #include "language/jinja/ops.h"

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "core/data/scalar.h"
@@ -13,7 +12,6 @@
 #include "language/jinja/function.h"
 #include "language/jinja/ops.h"
 #include "language/jinja/render.h"
-#include "language/jinja/text.h"
 
 #define FORMAT_MAX 1024
 

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "core/base/utf8.h"
 #include "language/jinja/argument.h"
 #include "language/jinja/builtins.h"
 #include "language/jinja/container.h"

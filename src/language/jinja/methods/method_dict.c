@@ -1,5 +1,4 @@
 /* Maps. */
-#include "language/jinja/method.h"
 
 #include "core/base/buf.h"
 #include "language/jinja/container.h"

@@ -1,5 +1,4 @@
 /* Integers and floats. */
-#include "language/jinja/method.h"
 
 #include <math.h>
 

@@ -1,5 +1,4 @@
 /* Texts: classes of characters, and the same text in another case. */
-#include "language/jinja/method.h"
 
 #include "core/base/utf8.h"
 #include "language/jinja/render.h"

@@ -12,7 +12,6 @@
 #include "states/modules/file/content.h"
 #include "states/state/host.h"
 #include "states/state/module.h"
-#include "core/sys/cancel.h"
 #include "core/sys/fs.h"
 
 #define ARGS struct extracted_args

@@ -1,5 +1,4 @@
 /* cron.file - the whole crontab of a user, from a source. */
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "states/modules/file/content.h"
 #include "states/modules/cron/crons.h"

@@ -4,7 +4,6 @@
 #include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "core/base/sha256.h"
 #include "core/edit/crontab.h"
 #include "core/edit/edit.h"

@@ -1,6 +1,5 @@
 #include "states/modules/file/attrs.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

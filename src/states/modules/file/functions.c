@@ -17,7 +17,6 @@
 #include "core/sys/account.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
-#include "core/sys/cancel.h"
 
 #define ARGS     struct path_args
 #define TEXT_MAX ((size_t)64 << 20)

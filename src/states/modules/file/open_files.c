@@ -1,6 +1,4 @@
 /* file.open_files - the files that processes have open. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "core/base/err.h"
 #include "core/base/number.h"

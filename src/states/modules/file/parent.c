@@ -1,7 +1,5 @@
 #include "states/modules/file/parent.h"
 
-#include <string.h>
-
 #include "core/base/err.h"
 #include "core/base/vec.h"
 #include "states/undo/change.h"

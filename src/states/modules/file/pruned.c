@@ -1,5 +1,4 @@
 /* file.pruned - removes empty folders. */
-#include <string.h>
 
 #include "core/base/err.h"
 #include "states/modules/file/removals.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "core/data/json.h"
 #include "core/data/msgpack.h"
 #include "core/data/plist.h"

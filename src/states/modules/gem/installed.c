@@ -2,7 +2,6 @@
 #include "core/base/err.h"
 #include "states/modules/gem/gems.h"
 #include "states/state/module.h"
-#include "states/state/validate.h"
 
 #define ARGS struct gems_args
 

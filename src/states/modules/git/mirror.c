@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/map.h"
 #include "states/modules/git/repo.h"

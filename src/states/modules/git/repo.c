@@ -1,9 +1,7 @@
 #include "states/modules/git/repo.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "states/modules/cmd/run_tool.h"

@@ -1,7 +1,5 @@
 /* group.present - manages a group. */
-#include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "states/modules/user/accounts.h"

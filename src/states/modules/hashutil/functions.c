@@ -10,7 +10,6 @@
 #include "core/sys/chance.h"
 #include "core/sys/fs.h"
 #include "core/sys/passhash.h"
-#include "core/sys/cancel.h"
 
 #define ARGS     struct hash_args
 #define TEXT_MAX ((size_t)64 << 20)

@@ -1,5 +1,4 @@
 /* host.absent - removes a name from /etc/hosts. */
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "core/edit/edit.h"

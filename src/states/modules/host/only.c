@@ -1,5 +1,4 @@
 /* host.only - gives an address in /etc/hosts exactly these names. */
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "core/edit/edit.h"

@@ -4,7 +4,6 @@
 #include "core/base/err.h"
 #include "states/modules/iptables/ruleset.h"
 #include "states/state/module.h"
-#include "states/state/validate.h"
 
 #define ARGS struct rule_args
 

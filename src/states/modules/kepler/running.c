@@ -1,7 +1,6 @@
 /* kepler.running - installs a config of the orchestrator, and keeps its services up. */
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/sha256.h"
 #include "states/modules/cmd/run_tool.h"

@@ -1,6 +1,5 @@
 /* locale.present - makes a locale available. */
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
 #include "core/base/buf.h"

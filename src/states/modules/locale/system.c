@@ -1,5 +1,4 @@
 /* locale.system - sets the system locale. */
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/edit/edit.h"
 #include "states/modules/file/editor.h"

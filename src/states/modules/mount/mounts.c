@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "core/edit/fstab.h"

@@ -4,7 +4,6 @@
 #include "core/data/json.h"
 #include "states/modules/npm/nodes.h"
 #include "states/state/module.h"
-#include "states/state/validate.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 #include "core/sys/process.h"

@@ -1,5 +1,4 @@
 /* pip.removed - Python packages are not installed. */
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "states/modules/pip/pips.h"
 #include "states/state/module.h"

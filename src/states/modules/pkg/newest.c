@@ -5,7 +5,6 @@
 #include "states/modules/pkg/packages_index.h"
 #include "states/modules/pkg/packages_options.h"
 #include "states/modules/pkg/packages_share.h"
-#include "states/modules/pkg/packages_undo.h"
 #include "states/state/module.h"
 
 extern const struct module module_pkg_latest;

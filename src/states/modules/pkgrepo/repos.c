@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "states/modules/pkg/packages.h"
 #include "states/modules/pkg/packages_index.h"

@@ -1,5 +1,4 @@
 /* postgres_group.absent - a group of a PostgreSQL server does not exist. */
-#include "core/base/err.h"
 #include "states/modules/postgres/role.h"
 #include "states/state/module.h"
 

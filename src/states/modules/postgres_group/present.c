@@ -1,5 +1,4 @@
 /* postgres_group.present - a group of a PostgreSQL server, with these attributes. */
-#include "core/base/err.h"
 #include "states/modules/postgres/role.h"
 #include "states/state/module.h"
 

@@ -1,6 +1,5 @@
 #include "states/modules/postgres_privileges/acl.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,5 +1,4 @@
 /* postgres_user.absent - a user of a PostgreSQL server does not exist. */
-#include "core/base/err.h"
 #include "states/modules/postgres/role.h"
 #include "states/state/module.h"
 

@@ -1,7 +1,6 @@
 /* Salt's slsutil for texts and files; the functions on template values are in
  * states/compile/slsutil.c. */
 #include "core/base/err.h"
-#include "core/base/utf8.h"
 #include "core/data/json.h"
 #include "core/data/plist.h"
 #include "core/data/toml.h"

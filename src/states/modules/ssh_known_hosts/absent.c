@@ -1,5 +1,4 @@
 /* ssh_known_hosts.absent - removes the keys of a host from known_hosts. */
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/edit/edit.h"
 #include "core/edit/lines.h"

@@ -1,7 +1,6 @@
 /* sys.argspec - the arguments of functions, in the form of Salt. */
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "states/modules/sys/catalog.h"

@@ -1,6 +1,5 @@
 #include "states/modules/user/accountdb.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 

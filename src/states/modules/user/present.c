@@ -4,7 +4,6 @@
 #include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "states/modules/user/accounts.h"
 #include "states/modules/cmd/run_tool.h"
 #include "states/modules/user/user_wish.h"
@@ -13,7 +12,6 @@
 #include "core/sys/account.h"
 #include "core/sys/fs.h"
 #include "core/sys/passhash.h"
-#include "core/sys/process.h"
 
 #define ARGS struct user_wish
 

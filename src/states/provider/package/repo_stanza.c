@@ -1,6 +1,5 @@
 #include "states/provider/package/repo_stanza.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,6 +1,5 @@
 /* zester enroll: lists enrollments and decides about them. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/arena.h"

@@ -12,7 +12,6 @@
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/link.h"
 #include "fleet/enroll/https.h"
-#include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "core/sys/chance.h"
 #include "core/sys/clock.h"

@@ -8,7 +8,6 @@
 #include "commands/cli/shared/command.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/list.h"
-#include "core/data/time_text.h"
 #include "fleet/view/approvals.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/kv.h"

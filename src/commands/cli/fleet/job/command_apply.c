@@ -7,7 +7,6 @@
 #include "commands/cli/fleet/job.h"
 #include "commands/cli/fleet/run.h"
 #include "core/data/value.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/job.h"
 
 struct apply_args {

@@ -1,11 +1,9 @@
 /* zester TARGET FUNCTION: runs a function on peels and shows the results. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/base/number.h"
 #include "fleet/bus/secret_args.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/audit.h"
@@ -16,14 +14,10 @@
 #include "commands/cli/fleet/selection.h"
 #include "commands/cli/fleet/words.h"
 #include "core/data/options.h"
-#include "fleet/nats/conn.h"
-#include "fleet/nats/error.h"
-#include "fleet/nats/request.h"
 #include "core/sys/chance.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/exec.h"
 #include "fleet/wire/peel_id.h"
-#include "fleet/wire/subject.h"
 
 /* For a master that does not answer: the results are shown by then. */
 #define AUDIT_NS CLOCK_SECOND

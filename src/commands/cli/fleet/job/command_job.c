@@ -13,7 +13,6 @@
 #include "commands/cli/fleet/job/listing.h"
 #include "commands/cli/fleet/list.h"
 #include "fleet/nats/conn.h"
-#include "core/sys/clock.h"
 #include "fleet/wire/job_cancel.h"
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"

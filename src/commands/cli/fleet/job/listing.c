@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "commands/cli/shared/command.h"
 #include "commands/cli/fleet/answers.h"

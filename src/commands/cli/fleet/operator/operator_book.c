@@ -10,7 +10,6 @@
 #include "fleet/bus/identity.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/link.h"
-#include "fleet/nats/nkey.h"
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
 #include "core/sys/newfiles.h"

@@ -1,6 +1,5 @@
 /* zester peel: which machines there are. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/arena.h"
@@ -14,7 +13,6 @@
 #include "commands/cli/fleet/peel/starter.h"
 #include "commands/cli/fleet/list.h"
 #include "core/data/msgpack.h"
-#include "core/data/time_text.h"
 #include "core/data/value.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/peel_id.h"

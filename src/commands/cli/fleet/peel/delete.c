@@ -6,7 +6,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "fleet/bus/bus_time.h"
 #include "commands/cli/shared/columns.h"
 #include "commands/cli/fleet/peels.h"

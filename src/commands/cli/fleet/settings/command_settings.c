@@ -1,5 +1,4 @@
 /* zester settings: what a machine gets from the tree of settings, asked without asking it. */
-#include <stdio.h>
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"

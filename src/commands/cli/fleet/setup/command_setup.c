@@ -1,6 +1,5 @@
 /* zester-master setup: sets up a fleet with one master. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,11 +1,9 @@
 /* zester ssh: functions and states on machines without an agent. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "fleet/bus/secret_args.h"

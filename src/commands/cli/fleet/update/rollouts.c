@@ -6,7 +6,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
 #include "core/base/number.h"
 #include "core/base/vec.h"
 #include "fleet/bus/store.h"

@@ -7,7 +7,6 @@
 #include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/base/err.h"
-#include "core/base/hex.h"
 #include "core/base/ksuid.h"
 #include "core/base/sha256.h"
 #include "commands/cli/fleet/commands.h"

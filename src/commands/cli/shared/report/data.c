@@ -1,7 +1,5 @@
 #include "commands/cli/shared/report/data.h"
 
-#include <string.h>
-
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "commands/cli/shared/report/page.h"

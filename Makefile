@@ -19,8 +19,6 @@ PY      := /usr/bin/python3
 Q       := $(if $(VERBOSE),,@)
 say      = $(if $(VERBOSE),,@echo "  $(1) $@")
 comma   := ,
-# A word for the shell, whatever is in it.
-quote    = '$(subst ','\'',$(1))'
 # Parallel by default, within the limits of an outer `make -j`.
 SUBMAKE  = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
@@ -83,12 +81,11 @@ all: $(BINARIES) compile_commands.json ## build the programs into build/release
 # Two small files that change only when what they hold changes: the command line of the compiler,
 # and the list of sources. Whoever depends on them is made again when it must be, and only then.
 define keep
-@mkdir -p $(@D)
-@printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
+@$(shell mkdir -p $(@D))$(file >$@.new,$(1))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 endef
 
 $(B)/flags: FORCE
-	$(call keep,$(call quote,$(CC) $(CFLAGS_ALL)) $(call quote,$(LINK_ALL) $(PKG_LIBS)))
+	$(call keep,$(CC) $(CFLAGS_ALL) $(LINK_ALL) $(PKG_LIBS))
 $(B)/sources: FORCE
 	$(call keep,$(CORE))
 

@@ -495,10 +495,10 @@ static const struct verb *find_local_verb(const char *name)
     return verb && verbs[verb->kind] ? verb : NULL;
 }
 
-/* A state of the same name comes before the function, unless it only answers. */
+/* A ping is answered at once, without a run. */
 static bool is_answer_module(const struct module *module)
 {
-    return module->call && (!module->apply || strcmp(module->name, "test.ping") == 0);
+    return !module_applies(module) || strcmp(module->name, "test.ping") == 0;
 }
 
 static bool is_quick_module(const struct module *module)
@@ -548,7 +548,7 @@ static void call_wished_module(struct local_call *call, const struct module *mod
         fail_with_call_diags(call);
     else
         set_call_success(call,
-                         module->apply
+                         module_applies(module)
                              ? arena_printf(call->arena, "%s:%s", module->name, id[0] ? id : "ping")
                              : module->name,
                          value_copy(call->arena, &said));

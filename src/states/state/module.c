@@ -22,6 +22,11 @@ const struct module *module_find(struct str name)
     return NULL;
 }
 
+bool module_applies(const struct module *module)
+{
+    return module->apply && !(module->flags & MODULE_ASKS);
+}
+
 /* Arguments that give the name, or several names. */
 static bool is_instead_of_name(struct str key)
 {

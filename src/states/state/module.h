@@ -12,7 +12,7 @@
  *             counts as a change unless it calls state_unchanged.
  *
  * A function module answers: `call` gives a value. A module may be both; the
- * command line then uses the state, a template the function.
+ * command line then uses the state, unless MODULE_ASKS is set, a template the function.
  *
  * Arguments arrive decoded by the parameter table: a module never sees YAML.
  * `tools/gen-modules` makes the table of all modules from the file names, so that
@@ -63,6 +63,8 @@ enum module_flag {
     MODULE_STEP = 1 << 11,        /* a job for other machines; changes nothing on this one */
     MODULE_IDLE = 1 << 12,        /* never changes anything */
     MODULE_FACTS = 1 << 13,       /* changes facts: collect them again afterwards */
+    MODULE_ASKS = 1 << 14,        /* a state whose name is a question of Salt's: called by name, it
+                                     answers;        state.single applies it */
 };
 
 struct module {
@@ -88,6 +90,9 @@ extern const struct module *const module_table[];
 extern const size_t module_count;
 
 const struct module *module_find(struct str name);
+/* Called by its name, on a command line or in a job: is a state applied? Else a function answers.
+ */
+bool module_applies(const struct module *module);
 /* The parameter that names a single state's subject, when `given` has no value for it: the command
  * line must supply it as a word. An empty text counts as missing. NULL: nothing is missing. */
 const struct param *module_missing(const struct module *module, const struct value *given);

@@ -92,18 +92,25 @@ class Scene:
             else:
                 path.unlink()
 
-    def apply(self, text, *words):
-        (self.states / "work.zy").write_text(text)
-        done = subprocess.run([PROGRAM, "--local", "--states-dir", self.states, "--data-dir", self.root / "data",
-                               "state.apply", "work", *words], check=False, capture_output=True, text=True, cwd="/")
+    def run(self, *words):
+        done = subprocess.run([PROGRAM, "--local", "--states-dir", self.states, "--data-dir", self.root / "data", *words],
+                              check=False, capture_output=True, text=True, cwd="/")
         assert done.returncode in (0, 1, 2, 3), done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def settles(self, text):
-        """Applied, and nothing to do the second time."""
-        said = self.apply(text)
+    def apply(self, text, *words, suffix="zy"):
+        (self.states / f"work.{suffix}").write_text(text)
+        return self.run("state.apply", "work", *words)
+
+    def revert(self):
+        said = self.run("state.revert", "work")
         assert "0 failed" in said, said
-        again = self.apply(text)
+
+    def settles(self, text, suffix="zy"):
+        """Applied, and nothing to do the second time."""
+        said = self.apply(text, suffix=suffix)
+        assert "0 failed" in said, said
+        again = self.apply(text, suffix=suffix)
         assert "0 changed" in again and "0 failed" in again, again
 
     def check(self):
@@ -282,6 +289,39 @@ through: {{file.append: [name: {home}/.profile, text: line]}}
     assert (home / "own" / "x").read_text() == "x\n"
     scene.settles(f"roots: {{file.managed: [name: {home}/roots, contents: y, user: nobody, mode: '0644']}}")
     assert mode_and_owner(home / "roots") == ("0o644", OWNER)
+
+
+PARENTS = """
+managed: {file.managed: [name: TOP/managed/a/x, contents: x, user: nobody, mode: '0640', makedirs: true]}
+secret: {file.managed: [name: TOP/secret/a/x, contents: x, user: nobody, mode: '0600', makedirs: true]}
+chosen: {file.managed: [name: TOP/chosen/x, contents: x, user: nobody, mode: '0600', dir_mode: '0711', makedirs: true]}
+plain: {file.managed: [name: TOP/plain/x, contents: x, makedirs: true]}
+data: {file.serialize: [name: TOP/data/x, dataset: {a: 1}, user: nobody, mode: '0440', makedirs: true]}
+copy: {file.copy: [name: TOP/copy/x, source: TOP/given, user: nobody, mode: '0600', makedirs: true]}
+folder: {file.directory: [name: TOP/folder/a/b, user: nobody, mode: '0700', makedirs: true]}
+link: {file.symlink: [name: TOP/link/x, target: /, user: nobody, makedirs: true]}
+tree: {file.recurse: [name: TOP/tree/a, source: 'zester://files', user: nobody, dir_mode: '0750', makedirs: true]}
+HOME_FILE: {file.managed: [name: HOME/.config/app/x, contents: x, user: root, mode: '0600', makedirs: true]}
+"""
+
+
+@pytest.mark.parametrize("suffix", ["zy", "sls"])
+def test_new_parents_have_the_owner_and_the_mode_of_their_state_and_execution_for_readers(scene, suffix):
+    top = scene.root / "top"
+    top.mkdir()
+    (top / "given").write_text("x")
+    (scene.states / "files" / "f").write_text("x")
+    scene.settles(PARENTS.replace("TOP", str(top)).replace("HOME", str(scene.home)), suffix)
+    root = ("0o755", 0)
+    assert {path: mode_and_owner(top / path) for path in
+            ("managed", "managed/a", "secret", "secret/a", "chosen", "plain", "data", "copy", "folder", "folder/a", "link", "tree")} == {
+        "managed": ("0o750", OWNER), "managed/a": ("0o750", OWNER), "secret": ("0o700", OWNER), "secret/a": ("0o700", OWNER),
+        "chosen": ("0o711", OWNER), "plain": root, "data": ("0o550", OWNER), "copy": ("0o700", OWNER), "folder": ("0o700", OWNER),
+        "folder/a": ("0o700", OWNER), "link": ("0o755", OWNER), "tree": ("0o750", OWNER)}
+    # what is in the folder of a user leads to no other owner
+    assert mode_and_owner(scene.home / ".config") == mode_and_owner(scene.home / ".config/app") == ("0o700", OWNER)
+    scene.revert()
+    assert [path.name for path in top.iterdir()] == ["given"] and list(scene.home.iterdir()) == []
 
 
 REFUSALS = {

@@ -170,6 +170,23 @@ def test_enabled_and_disabled(machine):
     assert not is_enabled(machine) and calls(machine) == []
 
 
+def test_enabled_and_disabled_are_questions_on_the_command_line_and_states_behind_state_single(machine):
+    def ask(function):
+        record, status = machine.zester(function, "toy", "provider=sysv")
+        assert status == 0
+        return record[0]["results"][0]["details"]["result"]
+
+    assert [ask("service.enabled"), ask("service.disabled")] == [False, True] and not is_enabled(machine)
+    looked, status = machine.zester("state.single", "service.enabled", "toy", "provider=sysv", "--test")
+    assert looked[0]["results"][0]["changed"] and status == 0 and not is_enabled(machine)
+    machine.zester("state.single", "service.enabled", "toy", "provider=sysv")
+    assert is_enabled(machine)
+    assert [ask("service.enabled"), ask("service.disabled"), ask("service.masked")] == [True, False, False]
+    assert is_enabled(machine) and calls(machine) == []
+    machine.zester("service.disable", "toy", "provider=sysv")
+    assert not is_enabled(machine)
+
+
 def test_a_service_nobody_knows_may_be_dead_but_not_running(machine):
     result = machine.apply("nope: {service.dead: [{provider: sysv, enable: false}]}")["service.dead:nope"]
     assert not result["changed"] and not result["failed"]

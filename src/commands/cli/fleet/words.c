@@ -76,7 +76,7 @@ static const struct param *find_params(const struct fleet_binding *binding, cons
 {
     const struct module *module = binding->function ? NULL : module_find(str_from(function));
 
-    return module && module->call && !module->apply ? module->params : params_none;
+    return module && !module_applies(module) ? module->params : params_none;
 }
 
 int fleet_words_read(struct cli *cli, struct param_strs words, const char *function,

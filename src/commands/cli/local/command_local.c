@@ -314,7 +314,7 @@ static int call_own(struct local *local, const struct local_function *function)
 static bool applies_states(const struct local_function *function, const struct module *module)
 {
     if (!function)
-        return module && module->apply;
+        return module && module_applies(module);
     return function->run == run_state_apply || function->run == run_state_highstate ||
            function->run == run_state_sls_id || function->run == run_state_template_str ||
            function->run == local_single;
@@ -353,7 +353,8 @@ static int dispatch_function(struct local *local, struct param_strs operands)
         return local_call_template_function(local);
     if (!module)
         return unknown_function(local);
-    return module->apply ? local_apply_module(local, module) : local_call_module(local, module);
+    return module_applies(module) ? local_apply_module(local, module)
+                                  : local_call_module(local, module);
 }
 
 /* The report says 'canceled', as after Ctrl-C. */
@@ -402,7 +403,8 @@ const struct command command_local = {
         "  state.highstate           apply the states of the top file\n"
         "  state.sls_id ID REF       apply one ID of REF, with its requisites\n"
         "  state.template_str SLS    apply the states of a text, which is a Salt file\n"
-        "  state.single STATE NAME   apply one state; the word state.single can be omitted\n"
+        "  state.single STATE NAME   apply one state; the word state.single can be omitted,\n"
+        "                            except for questions such as service.enabled\n"
         "  state.revert REF|RUN-ID   revert the changes of a run\n"
         "  state.show REF            show the compiled states\n"
         "  state.show_top            show what the top file assigns to this machine\n"

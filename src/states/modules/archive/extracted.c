@@ -36,7 +36,7 @@ static const struct param extracted_params[] = {
     PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept an archive from the network without a hash"),
     PARAM("archive_format", CHOICE, ARGS, format, "its format (default: detect it)", .choices = "auto|tar|zip|7zip|rar|cpio", .default_text = "auto"),
     PARAM("if_missing", PATH, ARGS, if_missing, "do nothing if this path exists; nothing else is checked (in a Salt file: only if it exists)"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders", .default_text = "true"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders, with the owner", .default_text = "true"),
     PARAM("strip_components", INT, ARGS, strip, "strip this many leading components from each path", PARAM_RANGE(0, STRIP_MAX)),
     PARAM("options", STR, ARGS, options, "options as for tar: '--strip-components=N'; compression options are accepted but not needed", .flags = PARAM_FILLED),
     PARAM("user", STR, ARGS, user, "owner of the extracted files, existing ones included"),

@@ -254,7 +254,9 @@ static int walk_stage(struct state_run *run, const char *folder, struct site *re
 static int make_stage(struct state_run *run, const struct unpacked_wish *wish, struct site *ret,
                       struct err *err)
 {
-    if (parent_make(run, wish->folder, wish->makedirs, NULL, err) < 0 ||
+    const struct change_attr above = { CHANGE_KEEP_MODE, wish->options.uid, wish->options.gid };
+
+    if (parent_make(run, wish->folder, wish->makedirs, &above, err) < 0 ||
         walk_stage(run, path_dirname(run->arena, wish->folder), ret, err) < 0)
         return -1;
     if (!site_is_guarded(ret)) {

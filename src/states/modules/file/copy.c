@@ -34,8 +34,8 @@ static const struct param copy_params[] = {
     PARAM("mode", ANY, ARGS, mode, "permissions of the copy, or 'keep' for those of the source"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders, with the owner of the file"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders (default: mode, and execution for those who can read)"),
     PARAM("subdir", BOOL, ARGS, subdir, "if the name is a folder, copy into it"),
     { 0 },
 };
@@ -314,6 +314,7 @@ static int do_copy_step(struct state_run *run, const struct step *step, struct e
 static int copy_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct copy_args *want = args;
+    const struct value *mode = want->dir_mode ? want->dir_mode : want->mode;
     struct attrs folders;
     struct survey survey;
 
@@ -323,8 +324,11 @@ static int copy_apply(struct state_run *run, const void *args, struct err *err)
         state_unchanged(run);
         return 0;
     }
-    if (attrs_read(run, want->dir_mode, want->user, want->group, &folders, err) < 0 ||
-        parent_make(run, survey.dest, want->makedirs, &folders.want, err) < 0)
+    if (attrs_read(run, mode, want->user, want->group, &folders, err) < 0)
+        return -1;
+    if (!want->dir_mode)
+        folders.want = parent_attr(&folders.want);
+    if (parent_make(run, survey.dest, want->makedirs, &folders.want, err) < 0)
         return -1;
     VEC_EACH (&survey.steps, step)
         if (do_copy_step(run, step, err) < 0)

@@ -254,9 +254,12 @@ int desired_file_check(struct state_run *run, const struct desired_file *wanted,
 
 static int make_parent(struct state_run *run, const struct desired_file *wanted, struct err *err)
 {
+    const struct change_attr own = parent_attr(&wanted->attrs.want);
+    const struct change_attr *folders = wanted->folders ? wanted->folders : &own;
+
     return wanted->replace_link
-               ? parent_make(run, wanted->path, wanted->makedirs, wanted->folders, err)
-               : parent_make_file(run, wanted->path, wanted->makedirs, wanted->folders, err);
+               ? parent_make(run, wanted->path, wanted->makedirs, folders, err)
+               : parent_make_file(run, wanted->path, wanted->makedirs, folders, err);
 }
 
 static int write_content(struct state_run *run, const struct desired_file *wanted,

@@ -30,7 +30,7 @@ struct desired_file {
     struct attrs attrs;
     bool makedirs;
     bool own_folder;                   /* the caller creates the parent folder: do not check it */
-    const struct change_attr *folders; /* attributes of new folders; NULL: 0755 */
+    const struct change_attr *folders; /* attributes of new folders; NULL: see parent_attr */
     bool keep_content;                 /* keep the content of an existing file */
     bool keep_absence;                 /* do not create it */
     bool replace_link;                 /* replace a link by a file; otherwise follow it */

@@ -35,7 +35,7 @@ static const struct param directory_params[] = {
     PARAM("file_mode", ANY, ARGS, file_mode, "permissions of files below it with recurse: [mode]"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders, with the owner and the mode of the folder"),
     PARAM("recurse", STRS, ARGS, recurse, "attributes to apply to everything below it: user, group, mode; skip with ignore_files, ignore_dirs"),
     PARAM("max_depth", INT, ARGS, max_depth, "maximum depth of recurse; 0: this folder only", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX)),
     PARAM("children_only", BOOL, ARGS, children_only, "apply recurse to the contents only, not to the folder itself"),
@@ -325,13 +325,14 @@ static int clear_way_for_directory(struct survey *survey, struct err *err)
 static int make_missing_directory(struct survey *survey, struct err *err)
 {
     const struct directory_args *want = survey->want;
+    const struct change_attr above = parent_attr(&survey->self.want);
     struct fs_info info;
 
     if (fs_lstat(survey->name, &info, err) < 0)
         return -1;
     if (info.kind != FS_NONE && clear_way_for_directory(survey, err) < 0)
         return -1;
-    if (parent_make(survey->run, want->name, want->makedirs, NULL, err) < 0)
+    if (parent_make(survey->run, want->name, want->makedirs, &above, err) < 0)
         return -1;
     return change_mkdir(survey->run, survey->name, &survey->self.want, err);
 }

@@ -1,5 +1,8 @@
 #include "states/modules/file/parent.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "core/base/err.h"
 #include "core/base/vec.h"
 #include "states/undo/change.h"
@@ -72,10 +75,19 @@ int parent_check_file(struct state_run *run, const char *path, bool makedirs, st
     return change_resolve(run, &path, err) < 0 ? -1 : parent_check(run, path, makedirs, err);
 }
 
+/* Folders in an unprivileged user's folder belong to that user, whoever owns the file: no path may
+ * lead from there to another owner (core/sys/site.h). */
+static void keep_owner_above(struct change_attr *attr, const struct fs_info *above)
+{
+    if (above->uid != 0 && above->uid != attr->uid)
+        attr->uid = attr->gid = CHANGE_KEEP_ID;
+}
+
 /* From the top down, with the requested attributes. */
 static int make_each(struct state_run *run, const char *parent, const struct change_attr *attr,
                      struct err *err)
 {
+    struct change_attr each = attr ? *attr : (struct change_attr)CHANGE_KEEP;
     VEC(const char *) missing = VEC_INIT;
     struct fs_info info;
 
@@ -86,10 +98,25 @@ static int make_each(struct state_run *run, const char *parent, const struct cha
             break;
         VEC_PUSH_IN(run->arena, &missing, parent);
     }
+    keep_owner_above(&each, &info);
     while (missing.n > 0)
-        if (change_mkdir(run, missing.p[--missing.n], attr, err) < 0)
+        if (change_mkdir(run, missing.p[--missing.n], &each, err) < 0)
             return -1;
     return 0;
+}
+
+struct change_attr parent_attr(const struct change_attr *attr)
+{
+    struct change_attr parent = *attr;
+
+    if (attr->mode == CHANGE_KEEP_MODE || attr->mode == CHANGE_SOURCE_MODE) {
+        parent.mode = CHANGE_KEEP_MODE;
+        return parent;
+    }
+    parent.mode = (attr->mode & 0777) | (attr->mode & 0444) >> 2;
+    if (geteuid() != 0)
+        parent.mode |= S_IRWXU; /* only root could write into it otherwise */
+    return parent;
 }
 
 int parent_make(struct state_run *run, const char *path, bool makedirs,

@@ -9,12 +9,17 @@
 
 #include <stdbool.h>
 
-struct change_attr;
+#include "states/undo/change.h"
+
 struct err;
 struct state_run;
 
 /* Report what is wrong with the parent of `path`, if anything. */
 int parent_check(struct state_run *run, const char *path, bool makedirs, struct err *err);
+
+/* The attributes of new parent folders of what gets `attr`, as in Salt: its owner, and its mode
+ * with execution wherever it can be read. Without a mode: 0755. */
+struct change_attr parent_attr(const struct change_attr *attr);
 
 /* Create the parent folders that are missing, with `attr`, which may be NULL: 0755.
  */

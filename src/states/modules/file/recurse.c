@@ -51,7 +51,7 @@ static const struct param recurse_params[] = {
     PARAM("replace", BOOL, ARGS, replace, "replace the content of existing files", .default_text = "true"),
     PARAM("force", BOOL, ARGS, force, "replace a file or link at the path of the folder"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders", .default_text = "true"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders, with the owner and dir_mode", .default_text = "true"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the files", .default_text = "true"),
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("sym_mode", "links have no permissions"),
@@ -538,7 +538,7 @@ static int recurse_apply(struct state_run *run, const void *args, struct err *er
     struct survey survey;
 
     if (init_tree_survey(&survey, run, want, err) < 0 ||
-        parent_make(run, survey.dest, want->makedirs, NULL, err) < 0)
+        parent_make(run, survey.dest, want->makedirs, &survey.folders.want, err) < 0)
         return -1;
     VEC_EACH (&survey.extra.list, path) {
         if (change_remove(run, *path, err) < 0)

@@ -24,7 +24,7 @@ static const struct param symlink_params[] = {
     PARAM("target", STR, ARGS, target, "its target", .flags = PARAM_REQUIRED | PARAM_FILLED),
     PARAM("force", BOOL, ARGS, force, "replace whatever else exists at this path"),
     PARAM("backupname", STR, ARGS, backupname, "instead, move what exists at this path here: a path, or a name in the same folder"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders, with the owner of the link"),
     PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders (links have none)", .aliases = "mode"),
     PARAM("user", STR, ARGS, user, "owner of the link itself", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group of the link itself"),
@@ -136,7 +136,7 @@ static int make_link(struct state_run *run, const struct symlink_args *want,
 {
     struct attrs folders;
 
-    if (attrs_read(run, want->dir_mode, NULL, NULL, &folders, err) < 0)
+    if (attrs_read(run, want->dir_mode, want->user, want->group, &folders, err) < 0)
         return -1;
     if (found->info.kind != FS_NONE && clear_way_for_link(run, want, found, err) < 0)
         return -1;

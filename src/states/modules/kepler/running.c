@@ -40,7 +40,7 @@ static const struct param running_params[] = {
     PARAM("mode", ANY, ARGS, mode, "permissions of an installed config; new files: 0644"),
     PARAM("user", STR, ARGS, user, "its owner: a name or number"),
     PARAM("group", STR, ARGS, group, "its group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders, with the owner of the file"),
     PARAM("services", STRS, ARGS, services, "services that must be up (default: all)"),
     PARAM("condition", CHOICE, ARGS, condition, "what to wait for", .choices = "started|healthy|completed_successfully", .default_text = "started"),
     PARAM("timeout", DURATION, ARGS, timeout, "how long to wait for it", .default_text = WAITS_TIMEOUT),

@@ -10,7 +10,8 @@ SERVICES_ANSWER(goal)
 const struct module module_service_disabled = {
     .name = "service.disabled",
     .summary = "ensure that a service is disabled at boot",
-    .details = "As a function, returns whether that is the case.",
+    .details = SERVICES_ASKS,
+    .flags = MODULE_ASKS,
     .example = "name: telnetd\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -10,7 +10,8 @@ SERVICES_ANSWER(goal)
 const struct module module_service_enabled = {
     .name = "service.enabled",
     .summary = "ensure that a service is enabled at boot",
-    .details = "As a function, returns whether that is the case.",
+    .details = SERVICES_ASKS,
+    .flags = MODULE_ASKS,
     .example = "name: nginx\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

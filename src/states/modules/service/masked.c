@@ -10,7 +10,8 @@ SERVICES_ANSWER(goal)
 const struct module module_service_masked = {
     .name = "service.masked",
     .summary = "mask a service, so that it cannot be started",
-    .details = "As a function, returns whether that is the case.",
+    .details = SERVICES_ASKS,
+    .flags = MODULE_ASKS,
     .example = "name: telnetd\n",
     .params = services_mask_params,
     SERVICES_STATE_FIELDS,

@@ -84,6 +84,10 @@ extern const struct param services_plain_params[], services_mask_params[];
     {                                                                                              \
         return services_answer(run, args, &(goal), ret, err);                                      \
     }
+/* Details of a state that is MODULE_ASKS. */
+#define SERVICES_ASKS                                                                              \
+    "Called by its name, by a template or on a command line, it only returns whether that is the " \
+    "case; 'state.single' applies it."
 #define SERVICES_STATE_FIELDS                                                                      \
     .args_size = sizeof(struct services_wish), .validate = services_validate,                      \
     .check = state_check, .apply = state_apply, .revert = state_revert

@@ -22,21 +22,13 @@ static int unknown_word(struct cli *cli, const char *word)
     static const struct {
         const char *theirs, *ours;
     } words[] = {
-        { "up", "start -d" },
-        { "down", "stop" },
-        { "status", "ps" },
-        { "list", "ps" },
-        { "ls", "ps" },
-        { "reload", "recreate" },
-        { "kill", "stop -s KILL" },
-        { "rm", "stop --clean" },
-        { "check", "validate" },
-        { "version", "--version" },
-        { "attach", "logs --follow" },
-        { "convert", "config" },
-        { "wait", "start -d --wait" },
-        { "show", "inspect" },
-        { "events", "logs --follow" },
+        { "down", "stop" },         { "status", "ps" },
+        { "list", "ps" },           { "ls", "ps" },
+        { "reload", "recreate" },   { "kill", "stop -s KILL" },
+        { "rm", "stop --clean" },   { "check", "validate" },
+        { "version", "--version" }, { "attach", "logs --follow" },
+        { "convert", "config" },    { "wait", "start -d --wait" },
+        { "show", "inspect" },      { "events", "logs --follow" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -59,6 +51,7 @@ int main(int argc, char **argv)
     /* clang-format off */
     const struct command commands[] = {
         kepler_command_start,
+        kepler_command_up,
         kepler_command_stop,
         kepler_command_restart,
         kepler_command_run,

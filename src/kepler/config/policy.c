@@ -103,6 +103,25 @@ void policy_print_title(unsigned flags, struct buf *out)
     print_policy_flags(flags, true, out);
 }
 
+bool policy_find_title(struct str title, unsigned *ret_flags)
+{
+    struct str rest = title, one;
+    unsigned flags = 0;
+    bool found = rest.n > 0;
+
+    while (found && rest.p) {
+        one = str_cut(&rest, '|');
+        found = false;
+        for (size_t i = 0; i < ARRAY_LEN(words) && !found; i++) {
+            found = str_is(one, words[i].title);
+            flags |= found ? words[i].flags : 0;
+        }
+    }
+    if (found)
+        *ret_flags = flags;
+    return found;
+}
+
 bool policy_restarts(const struct policy *policy, bool success)
 {
     return policy->flags & (success ? POLICY_ON_SUCCESS : POLICY_ON_FAILURE);

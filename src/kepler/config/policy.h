@@ -39,6 +39,8 @@ int policy_parse(struct str text, unsigned *ret_flags, struct err *err);
 void policy_print(unsigned flags, struct buf *out);
 /* As the skip reasons spell it: "No", "Always", "OnFailure". */
 void policy_print_title(unsigned flags, struct buf *out);
+/* The flags of such a text; false when it is none. */
+bool policy_find_title(struct str title, unsigned *ret_flags);
 
 /* Does a process that ended like this restart? */
 bool policy_restarts(const struct policy *policy, bool success);

@@ -43,6 +43,9 @@ static const struct record_field start_fields[] = {
     RECORD("hardening",        TEXT,  ARGS, hardening,         RECORD_OMIT),
     RECORD("text",             TEXT,  ARGS, text,              RECORD_OMIT),
     RECORD("lasting",          BOOL,  ARGS, lasting,           RECORD_OMIT),
+    RECORD("needs",            BOOL,  ARGS, needs,             RECORD_OMIT),
+    RECORD("apart",            BOOL,  ARGS, apart,             RECORD_OMIT),
+    RECORD("clean_after",      BOOL,  ARGS, clean_after,       RECORD_OMIT),
     { 0 },
 };
 #undef ARGS

@@ -66,6 +66,9 @@ struct request_start {
     const char *hardening;         /* start, run, recreate: the config's level, if this loads it */
     const char *text; /* start, run: load this instead of the file's content; or NULL */
     bool lasting;     /* run: with autostart it returns with the daemon, as after a start */
+    bool needs;       /* start: also what the named services need */
+    bool apart;       /* run: while others are active, the named services alone, as loaded */
+    bool clean_after; /* run: the caller will remove the stored data at the end */
 };
 
 struct request_stop {

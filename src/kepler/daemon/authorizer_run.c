@@ -10,6 +10,7 @@
 #include "kepler/config/authorizer.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
+#include "kepler/daemon/project.h"
 #include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
@@ -41,11 +42,32 @@ static void put_request_text(struct call *call, struct value_map *map, const cha
         put_request_value(call, map, key, value_text(text));
 }
 
+/* All that may be started: what the named services need counts as named. Not known before the
+ * config is loaded: none, which means all. */
+static struct param_strs find_started(struct call *call)
+{
+    const struct request_start *start = call->args;
+    const struct project *project = daemon_find(call->daemon, start->config);
+    struct engine_set set;
+    const char **names;
+    struct err unknown;
+
+    if (!start->needs || start->services.n == 0)
+        return start->services;
+    if (!project || project_find(project, start->services, &call->arena, &set, &unknown) < 0)
+        return (struct param_strs){ 0 };
+    set = engine_with_needs(project->engine, set, &call->arena);
+    names = ARENA_ARRAY(&call->arena, const char *, set.count);
+    for (size_t i = 0; i < set.count; i++)
+        names[i] = engine_get(project->engine, set.services[i])->config->name;
+    return (struct param_strs){ set.count, names };
+}
+
 static void put_start(struct call *call, struct value_map *map)
 {
     const struct request_start *start = call->args;
 
-    put_strs(call, map, "services", start->services);
+    put_strs(call, map, "services", find_started(call));
     put_request_value(call, map, "no_deps", value_bool(start->no_deps));
     put_request_value(call, map, "start_clean", value_bool(start->start_clean));
     put_request_value(

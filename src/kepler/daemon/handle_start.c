@@ -12,6 +12,7 @@
 #include "kepler/daemon/stream.h"
 #include "kepler/config/config.h"
 #include "kepler/config/environment.h"
+#include "kepler/config/reason.h"
 #include "core/sys/tree.h"
 
 /* --- loading ------------------------------------------------------------------------------- */
@@ -118,13 +119,16 @@ static const char *describe_start(struct call *call, size_t started)
 /* A user who edits a file and starts a service may think that the file was read again. */
 static void warn_if_stale(struct call *call, struct value *body)
 {
+    const struct request_start *args = call->args;
+    const bool named = args->services.n > 0;
+
     if (loading_is_stale(call))
-        value_list_push(
-            &call->arena, value_get(body, "warnings")->list,
-            value_text(arena_printf(&call->arena,
-                                    "'%s' has changed since it was loaded: 'kepler run' "
-                                    "and 'kepler recreate' read it again",
-                                    call->project->path)));
+        value_list_push(&call->arena, value_get(body, "warnings")->list,
+                        value_text(arena_printf(
+                            &call->arena,
+                            "'%s' has changed since it was loaded: 'kepler run' "
+                            "and 'kepler recreate' read it again%s",
+                            call->project->path, named ? ", and restart all its services" : "")));
 }
 
 /* All services being started count as started: nothing waits for them. */
@@ -142,15 +146,15 @@ static struct value start_body(struct call *call)
 }
 
 /* The names of services to start. */
-static struct value_list *find_startable(struct call *call, unsigned flags)
+static struct value_list *find_startable(struct call *call, struct engine_set set, unsigned flags)
 {
     const struct engine *engine = call->project->engine;
-    size_t n = call->set.count > 0 ? call->set.count : engine_count(engine);
+    size_t n = set.count > 0 ? set.count : engine_count(engine);
     struct value_list *names = value_list_new(&call->arena, n);
 
     for (size_t i = 0; i < n; i++) {
         const struct service *service =
-            engine_get(engine, call->set.count > 0 ? call->set.services[i] : (uint32_t)i);
+            engine_get(engine, set.count > 0 ? set.services[i] : (uint32_t)i);
 
         if (engine_is_startable(service, flags))
             value_list_push(&call->arena, names, value_text(service->config->name));
@@ -158,31 +162,37 @@ static struct value_list *find_startable(struct call *call, unsigned flags)
     return names;
 }
 
+/* Nothing when it did start. */
+static void print_failed_start(const struct service *service, struct buf *out)
+{
+    static const char *const words[STATUSES] = {
+        [STATUS_FAILED] = "failed", [STATUS_STOPPED] = "was stopped while it was starting"
+    };
+    enum status status = service_status(service);
+
+    if (status == STATUS_STOPPING && service->goal == GOAL_DOWN)
+        status = STATUS_STOPPED; /* once its hooks have ended */
+    if (status == STATUS_SKIPPED)
+        reason_print_skip(service->config->name, buf_view(&service->reason), out);
+    else if (words[status])
+        buf_printf(out, "service '%s' %s%s%s", service->config->name, words[status],
+                   service->reason.n > 0 ? ": " : "", buf_text(&service->reason));
+}
+
 /* Reports the named services that did not start; returns how many. A service that ran and ended did
  * start. */
 static size_t add_failed_starts(struct call *call, struct value_list *errors)
 {
-    static const char *const words[STATUSES] = { [STATUS_SKIPPED] = "was skipped",
-                                                 [STATUS_FAILED] = "failed",
-                                                 [STATUS_STOPPED] =
-                                                     "was stopped while it was starting" };
     size_t count = 0;
 
     for (size_t i = 0; i < call->set.count; i++) {
-        const struct service *service = engine_get(call->project->engine, call->set.services[i]);
-        enum status status = service_status(service);
-        const char *word, *reason = buf_text(&service->reason);
+        AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-        if (status == STATUS_STOPPING && service->goal == GOAL_DOWN)
-            status = STATUS_STOPPED; /* once its hooks have ended */
-        word = words[status];
-        if (!word)
+        print_failed_start(engine_get(call->project->engine, call->set.services[i]), &text);
+        if (text.n == 0)
             continue;
         count++;
-        value_list_push(
-            &call->arena, errors,
-            value_text(arena_printf(&call->arena, "service '%s' %s%s%s", service->config->name,
-                                    word, reason[0] ? ": " : "", reason)));
+        value_list_push(&call->arena, errors, value_str(buf_copy(&text, &call->arena)));
     }
     return count;
 }
@@ -233,14 +243,16 @@ static void start_call_targets(struct call *call)
                                    .flags = args->flags };
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
     struct value_list *startable;
+    struct engine_set set;
 
     call->step = NULL;
     if (call_find_services(call, args->services, &call->set) < 0)
         return;
+    set = args->needs ? engine_with_needs(project->engine, call->set, &call->arena) : call->set;
     open_stream(call);
     project_merge(project, &merge);
     engine_ask_as(project->engine, call->who);
-    startable = find_startable(call, flags);
+    startable = find_startable(call, set, flags);
     call->count = startable->count;
     if (args->follow) {
         call_answer(call, follow_body(call, startable));
@@ -250,7 +262,7 @@ static void start_call_targets(struct call *call)
     }
     project->settled = true; /* it may be through already */
     if (call->count > 0)
-        project_start(project, call->set, flags);
+        project_start(project, set, flags);
     if (!args->follow && args->services.n == 0)
         call_finish(call, start_body(call));
     else if (args->follow && !call->client)
@@ -378,6 +390,40 @@ static void step_anew(struct call *call)
     start_call_targets(call);
 }
 
+/* --- run beside others ---------------------------------------------------------------------- */
+
+static void step_apart(struct call *call)
+{
+    if (!call->project) {
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded in the meantime: try again");
+        return;
+    }
+    if (!engine_is_stopped(call->project->engine, call->set))
+        return;
+    call->step = NULL;
+    if (!is_daemon_stopping(call) && !refuse_while_busy(call))
+        go_on_start(call);
+}
+
+/* Reading the file again would stop the others: the services run as they are loaded. */
+static void run_apart(struct call *call)
+{
+    const struct request_start *args = call->args;
+    const struct engine_stop how = { .keep_logs = true };
+
+    if (args->start_clean || args->clean_after) {
+        call_refuse(call, MESSAGE_ERROR,
+                    "--%s removes the data of all services of '%s', and others run: leave it out, "
+                    "or stop them first",
+                    args->start_clean ? "start-clean" : "clean", call->project->path);
+        return;
+    }
+    engine_ask_as(call->project->engine, arena_printf(&call->arena, "%s, to run it", call->who));
+    engine_stop(call->project->engine, call->set, &how);
+    call->project->settled = true;
+    call->step = step_apart;
+}
+
 static void step_read_anew(struct call *call)
 {
     const struct request_start *args = call->args;
@@ -416,14 +462,36 @@ static void load_anew(struct call *call)
     loader_begin(call, step_read_anew);
 }
 
+/* Does a service run that is not named? Names of the file alone are not known yet. */
+static bool has_others(struct call *call)
+{
+    const struct request_start *args = call->args;
+    const struct project *project = call->project;
+    uint32_t *known = ARENA_ARRAY(&call->arena, uint32_t, args->services.n);
+    size_t count = 0;
+
+    for (size_t i = 0; i < args->services.n; i++) {
+        const int64_t index = config_find(project->config, args->services.p[i]);
+
+        if (index >= 0)
+            known[count++] = (uint32_t)index;
+    }
+    return count == 0 ? !engine_is_down(project->engine, ENGINE_ALL)
+                      : engine_has_others(project->engine, (struct engine_set){ known, count, 0 });
+}
+
 void handle_run(struct call *call)
 {
     const struct request_start *args = call->args;
 
     if (args->no_deps && args->services.n == 0)
         call_refuse(call, MESSAGE_ERROR, "--no-deps requires at least one service");
-    else
+    else if (call_find_project(call, args->config) < 0 || refuse_while_busy(call))
+        return;
+    else if (!call->project || !args->apart || args->services.n == 0 || !has_others(call))
         load_anew(call);
+    else if (call_find_services(call, args->services, &call->set) == 0)
+        run_apart(call);
 }
 
 void handle_recreate(struct call *call)
@@ -439,7 +507,7 @@ static struct engine_set find_running(struct call *call)
     const struct engine *engine = call->project->engine;
     size_t n = call->set.count > 0 ? call->set.count : engine_count(engine);
     uint32_t *services = ARENA_ARRAY(&call->arena, uint32_t, n);
-    struct engine_set running = { services, 0 };
+    struct engine_set running = { services, 0, 0 };
 
     for (size_t i = 0; i < n; i++) {
         uint32_t index = call->set.count > 0 ? call->set.services[i] : (uint32_t)i;

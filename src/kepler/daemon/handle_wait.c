@@ -2,6 +2,7 @@
 #include "core/base/buf.h"
 #include "kepler/config/condition.h"
 #include "kepler/config/config.h"
+#include "kepler/config/reason.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/client.h"
 #include "kepler/daemon/loader.h"
@@ -82,10 +83,12 @@ static struct value describe_wait(struct arena *arena, const struct service *ser
                                   const struct buf *reason)
 {
     const struct buf *said = service->reason.n > 0 ? &service->reason : reason;
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    return value_text(arena_printf(arena, "service '%s' is %s%s%s", service->config->name,
-                                   status_name(service_status(service)), said->n > 0 ? ": " : "",
-                                   buf_text(said)));
+    buf_printf(&text, "service '%s' is %s%s", service->config->name,
+               status_name(service_status(service)), said->n > 0 ? ": " : "");
+    reason_print(buf_view(said), &text);
+    return value_str(buf_copy(&text, arena));
 }
 
 /* Counts the services with this verdict; with `words`, describes each there. */

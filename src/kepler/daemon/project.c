@@ -434,7 +434,7 @@ int project_find(const struct project *project, struct param_strs names, struct 
             services[count++] = (uint32_t)index;
         taken[index] = true;
     }
-    *ret_set = (struct engine_set){ services, count };
+    *ret_set = (struct engine_set){ services, count, 0 };
     return 0;
 }
 

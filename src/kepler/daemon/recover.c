@@ -50,7 +50,7 @@ static void start_recovered_services(struct project *project, const struct state
             VEC_PUSH_IN(&arena, &active, (uint32_t)index);
     }
     if (active.n > 0)
-        project_start(project, (struct engine_set){ active.p, active.n }, 0);
+        project_start(project, (struct engine_set){ active.p, active.n, 0 }, 0);
 }
 
 /* A config that ran before. Until it is read, `project` and `diags` belong to the worker. */

@@ -457,7 +457,7 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
             service_changed(service);
         }
         service->no_deps = (flags & ENGINE_NO_DEPS) != 0;
-        service->ignore_if = (flags & ENGINE_NAMED) != 0;
+        service->ignore_if = (flags & ENGINE_NAMED) != 0 && i + set.needs < set.count;
         buf_clear(&service->asked);
         buf_add_str(&service->asked, buf_view(&engine->asker));
         service_handle(service, EV_START);
@@ -653,6 +653,70 @@ void engine_restore(struct engine *engine, uint32_t index, const struct service_
 static bool is_down(const struct service *service)
 {
     return !status_is_active(service_status(service)) && service_is_idle(service);
+}
+
+/* A dependency that has ended as required is no longer needed. */
+static bool is_needed(const struct service_edge *edge)
+{
+    const struct config_edge *config = edge->config;
+    struct condition_facts facts = service_facts(edge->target);
+
+    return !status_is_terminal(facts.status) || condition_will_restart(&facts) ||
+           !condition_holds(config->condition, &config->codes, &facts);
+}
+
+/* Walks the dependencies of those in `list`, which grows; marks what is needed. */
+static size_t walk_needs(const struct engine *engine, uint32_t *list, size_t count, bool *seen,
+                         bool *needed)
+{
+    for (size_t at = 0; at < count; at++) {
+        const struct service *service = &engine->services[list[at]];
+
+        for (size_t i = 0; i < service->edge_count; i++) {
+            const uint32_t target = service->edges[i].target->index;
+
+            needed[target] = needed[target] || is_needed(&service->edges[i]);
+            if (!seen[target])
+                list[count++] = target;
+            seen[target] = true;
+        }
+    }
+    return count;
+}
+
+struct engine_set engine_with_needs(const struct engine *engine, struct engine_set set,
+                                    struct arena *arena)
+{
+    const size_t most = engine_count(engine) + 1;
+    uint32_t *list = ARENA_ARRAY(arena, uint32_t, most);
+    bool *seen = ARENA_ARRAY(arena, bool, most), *needed = ARENA_ARRAY(arena, bool, most);
+    size_t count = set.count, reached;
+
+    for (size_t i = 0; i < set.count; i++) {
+        list[i] = set.services[i];
+        seen[list[i]] = true;
+    }
+    reached = walk_needs(engine, list, count, seen, needed);
+    for (size_t i = set.count; i < reached; i++)
+        if (needed[list[i]])
+            list[count++] = list[i];
+    return (struct engine_set){ list, count, count - set.count };
+}
+
+static bool is_in_set(struct engine_set set, uint32_t index)
+{
+    for (size_t i = 0; i < set.count; i++)
+        if (set.services[i] == index)
+            return true;
+    return set.count == 0;
+}
+
+bool engine_has_others(const struct engine *engine, struct engine_set set)
+{
+    for (uint32_t i = 0; i < engine->config->service_count; i++)
+        if (!is_in_set(set, i) && !is_down(&engine->services[i]))
+            return true;
+    return false;
 }
 
 bool engine_is_down(const struct engine *engine, struct engine_set set)

@@ -33,8 +33,9 @@ struct world;
 struct engine_set {
     const uint32_t *services;
     size_t count;
+    size_t needs; /* the last so many are needed by the others, and were not named themselves */
 };
-#define ENGINE_ALL ((struct engine_set){ NULL, 0 })
+#define ENGINE_ALL ((struct engine_set){ NULL, 0, 0 })
 
 struct engine *engine_new(const struct config *config, struct world *world, struct event_sink sink);
 /* Running processes are abandoned: stop them first. NULL is fine. */
@@ -46,7 +47,7 @@ void engine_ask_as(struct engine *engine, const char *who);
 
 enum engine_flag {
     ENGINE_NO_DEPS = 1, /* do not wait for dependencies */
-    ENGINE_NAMED = 2,   /* requested by name: `if` is not evaluated */
+    ENGINE_NAMED = 2,   /* requested by name: `if` is not evaluated, but for `needs` of the set */
 };
 
 /* Starts those that are not active, whatever their policy, and ends a delay before a restart. Does
@@ -90,6 +91,12 @@ struct history_book engine_history(const struct engine *engine, struct arena *ar
 bool engine_is_down(const struct engine *engine, struct engine_set set);
 /* Is each of them down, or was it since the stop and then started again? */
 bool engine_is_stopped(const struct engine *engine, struct engine_set set);
+/* These services, and after them all that they need: their dependencies, direct or not, except
+ * those that have ended as required. */
+struct engine_set engine_with_needs(const struct engine *engine, struct engine_set set,
+                                    struct arena *arena);
+/* Is any service active that is not in the set? */
+bool engine_has_others(const struct engine *engine, struct engine_set set);
 /* Would engine_start, or engine_restart, act on it? */
 bool engine_is_startable(const struct service *service, unsigned flags);
 bool engine_is_restartable(const struct service *service);

@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/data/value.h"
+#include "kepler/config/reason.h"
 #include "kepler/engine/why.h"
 #include "core/sys/signals.h"
 
@@ -29,8 +30,11 @@ static void print_why_now(const struct value *why, struct buf *out)
 
     buf_printf(out, "%s: %s", or_unknown(value_get_text(why, "service")),
                or_unknown(value_get_text(why, "status")));
-    if (value_get_text(why, "reason"))
-        buf_printf(out, " (%s)", value_get_text(why, "reason"));
+    if (value_get_text(why, "reason")) {
+        buf_add_text(out, " (");
+        reason_print(str_from(value_get_text(why, "reason")), out);
+        buf_add_char(out, ')');
+    }
     if (code && value_is(code, VALUE_INT))
         buf_printf(out, ", exit code %lld", (long long)code->i);
     if (value_get_int(why, "signal", 0) > 0) {
@@ -75,6 +79,15 @@ static void print_waits(const struct value *map, size_t depth, struct buf *out)
     }
 }
 
+/* "waiting -> skipped: cause" */
+static void print_change(const struct value *entry, struct buf *out)
+{
+    buf_printf(out, "%s -> %s: ", or_unknown(value_get_text(entry, "from")),
+               or_unknown(value_get_text(entry, "to")));
+    reason_print(str_from(or_unknown(value_get_text(entry, "cause"))), out);
+    buf_add_char(out, '\n');
+}
+
 static void print_chain(const struct value *entry, struct buf *out)
 {
     const struct value_list *list = get_list(entry, "chain");
@@ -84,13 +97,13 @@ static void print_chain(const struct value *entry, struct buf *out)
         const char *cause = value_get_text(link, "cause");
 
         buf_fill(out, ' ', INDENT * 3);
-        if (cause)
-            buf_printf(out, "%s %s -> %s: %s\n", or_unknown(value_get_text(link, "service")),
-                       or_unknown(value_get_text(link, "from")),
-                       or_unknown(value_get_text(link, "to")), cause);
-        else
-            buf_printf(out, "%s: no longer in its history\n",
-                       or_unknown(value_get_text(link, "service")));
+        buf_add_text(out, or_unknown(value_get_text(link, "service")));
+        if (cause) {
+            buf_add_char(out, ' ');
+            print_change(link, out);
+        } else {
+            buf_add_text(out, ": no longer in its history\n");
+        }
     }
 }
 
@@ -123,9 +136,8 @@ void why_print(const struct value *why, struct buf *out)
         const struct value *entry = &history->items[i];
 
         print_why_time(or_unknown(value_get_text(entry, "time")), out);
-        buf_printf(out, " %s -> %s: %s\n", or_unknown(value_get_text(entry, "from")),
-                   or_unknown(value_get_text(entry, "to")),
-                   or_unknown(value_get_text(entry, "cause")));
+        buf_add_char(out, ' ');
+        print_change(entry, out);
         print_chain(entry, out);
     }
 }

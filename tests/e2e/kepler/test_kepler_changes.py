@@ -77,13 +77,16 @@ def test_a_service_only_in_the_edited_file_is_unknown_with_the_reason(home):
         assert "has changed since it was loaded: 'kepler run' and 'kepler recreate' read it again" in run.stderr
 
 
-def test_running_a_service_missing_from_the_new_file_stops_nothing(home):
+def test_running_a_service_that_the_loaded_or_the_new_file_lacks_stops_nothing(home):
     before = start_old(home)
     edit(home, NEW)
-    for words in (["run", "-d", "b"], ["run", "c", "b", "--start-clean"]):
+    for words in (["run", "-d", "c"], ["run", "c", "b", "--start-clean"]):
         run = home.run(*words, check=False)
-        assert run.returncode == 1 and "no service 'b'" in run.stderr
+        assert run.returncode == 1 and "no service 'c'" in run.stderr
         assert pids(home) == before
+    home.run("stop")
+    run = home.run("run", "-d", "b", check=False)
+    assert run.returncode == 1 and "no service 'b'" in run.stderr
     home.run("run", "-d", "c")
     home.wait_for("c", "running")
 

@@ -425,7 +425,7 @@ def test_a_stop_from_elsewhere_ends_the_foreground_but_a_restart_does_not(home):
     assert command.returncode == 0
 
 
-def test_ps_and_progress_show_the_documented_reasons(home):
+def test_ps_and_progress_show_reasons_in_words_and_json_as_documented(home):
     home.write("""
         services:
           redis: {run: "exec sleep 1000", restart: always}
@@ -442,8 +442,8 @@ def test_ps_and_progress_show_the_documented_reasons(home):
                           "so `service_failed` can never be met",
         "web": "`if` condition evaluated to false: `service.debug`",
         "api": "dependency `web` was skipped",
-        "monitor": "dependency `app` exited with exit code Some(0), won't restart (policy: No)",
     }
+    ended = "dependency `app` exited with status 0; not restarted because its restart policy is no"
     late = "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy"
     text, status = home.on_terminal("start", "-d", "--wait", "--no-abort-on-failure")
     home.wait_for("backend", "failed")
@@ -453,6 +453,9 @@ def test_ps_and_progress_show_the_documented_reasons(home):
         assert f"{name}  Skipped: {reason}\r\n" in text
         assert rows[name] == (f"Skipped ({reason})", "-")
         assert services[name]["skip_reason"] == reason
+    assert f"monitor  Skipped: {ended}\r\n" in text and rows["monitor"] == (f"Skipped ({ended})", "-")
+    assert services["monitor"]["skip_reason"] == "dependency `app` exited with exit code Some(0), won't restart (policy: No)"
+    assert "Some(" not in text + home.run("ps").stdout + home.run("why", "monitor").stdout
     assert re.fullmatch(rf"Failed \d+s ago \({re.escape(late)}\)", rows["backend"][0])
     assert services["backend"]["fail_reason"] == late
 
@@ -466,8 +469,7 @@ def test_a_service_that_was_skipped_is_told_where_it_was_asked_for_and_does_not_
           none: {command: [/nonexistent]}
           medic: {run: "true", depends_on: {none: {condition: service_failed}}}
         """)
-    why = "dependency `db` was not started, won't restart (policy: No)"
-    error = f"Error: service 'web' was skipped: {why}\n"
+    error = "Error: service 'web' was skipped: dependency `db` was not started; 'kepler up web' starts it as well\n"
     run = home.run("start", "web", "job", "--raw", check=False)
     assert (run.returncode, run.stdout, run.stderr) == (1, "job\n", error)
     run = home.start("--wait", "web", "job", check=False)
@@ -502,7 +504,7 @@ def test_a_start_by_name_reports_services_that_did_not_start(home):
     run = home.start("web", "bad", "app", check=False)
     assert (run.returncode, run.stdout) == (1, "Started 1 service\n")
     assert run.stderr.splitlines() == [
-        "Error: service 'web' was skipped: dependency `db` was not started, won't restart (policy: No)",
+        "Error: service 'web' was skipped: dependency `db` was not started; 'kepler up web' starts it as well",
         "Error: service 'bad' failed: start 'no-such-program': No such file or directory"]
 
 

@@ -80,7 +80,8 @@ def test_conditions_on_the_end_of_a_dependency(home, condition, code, runs):
     else:
         found = home.wait_for("next", "skipped")
         assert found["skip_reason"] == f"dependency `job` exited with exit code Some({code}), won't restart (policy: No)"
-        assert home.ps()["next"] == (f"Skipped ({found['skip_reason']})", "-")
+        words = f"dependency `job` exited with status {code}; not restarted because its restart policy is no"
+        assert home.ps()["next"] == (f"Skipped ({words})", "-")
 
 
 @pytest.mark.parametrize("codes, code, runs", [

@@ -12,7 +12,7 @@ EXAMPLES = sorted(glob.glob(os.path.join(os.path.dirname(__file__), "../../../ex
 EXPECTED = {
     "completed-failure": {
         "migration": "Exited (3)",
-        "app": "Skipped (dependency `migration` exited with exit code Some(3), won't restart (policy: No))",
+        "app": "Skipped (dependency `migration` exited with status 3; not restarted because its restart policy is no)",
     },
     "error-handler": {"app": "Exited (1)", "error-handler": "Exited (0)"},
     "exit-codes": {"worker": "Exited (7)", "five-to-ten": "Exited (0)", "twenty": "Skipped ("},

@@ -81,7 +81,7 @@ def test_the_version_is_shown_in_both_spellings(program):
     ([ZESTER, "doc", "file.managed", "--format", "markdown"], "takes no NAME"),
     ([ZESTER, "doc", "jinja", "--json"], "as text only"),
     ([KEPLER, "strat"], "did you mean 'start'?"),
-    ([KEPLER, "up"], "did you mean 'start -d'?"),
+    ([KEPLER, "attach"], "did you mean 'logs --follow'?"),
     ([KEPLER, "status"], "did you mean 'ps'?"),
     ([KEPLER, "start", "--detahc"], "did you mean '--detach'?"),
     ([KEPLER, "start", "--timeout", "soon"], "'--timeout' must be a duration such as \"10s\""),

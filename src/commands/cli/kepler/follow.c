@@ -13,6 +13,7 @@
 #include "commands/cli/kepler/lines.h"
 #include "commands/cli/kepler/progress.h"
 #include "commands/cli/kepler/status_text.h"
+#include "kepler/config/reason.h"
 #include "kepler/control/message.h"
 #include "core/sys/clock.h"
 
@@ -80,8 +81,16 @@ static void stop_some(struct following *following, struct param_strs services, b
 
 static void stop_followed_services(struct following *following, bool clean, const char *because)
 {
-    stop_some(following, clean ? (struct param_strs){ 0 } : following->follow->start.services,
-              clean, because);
+    const struct request_start *start = &following->follow->start;
+
+    if (clean)
+        stop_some(following, (struct param_strs){ 0 }, true, because);
+    else if (!start->needs)
+        stop_some(following, start->services, false, because);
+    else if (following->started.n > 0)
+        stop_some(following, following->started, false, because);
+    else
+        finish_command(following); /* it has started nothing */
 }
 
 /* Services that were up before are not ours to stop. */
@@ -338,9 +347,12 @@ static void check_named_services(struct following *following)
         return;
     for (size_t i = 0; i < names.n; i++) {
         const char *reason = kepler_progress_find_skip(&following->progress, names.p[i]);
+        AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
 
-        if (reason)
-            following->status = kepler_error("service '%s' was skipped: %s", names.p[i], reason);
+        if (!reason)
+            continue;
+        reason_print_skip(names.p[i], str_from(reason), &text);
+        following->status = kepler_error("%s", buf_text(&text));
     }
 }
 

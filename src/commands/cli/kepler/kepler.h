@@ -99,6 +99,7 @@ extern const struct command kepler_command_run; /* start with a freshly loaded f
 extern const struct command kepler_command_start;
 extern const struct command kepler_command_stop;
 extern const struct command kepler_command_top;      /* resource usage of services */
+extern const struct command kepler_command_up;       /* start with all that is needed */
 extern const struct command kepler_command_validate; /* check a file */
 extern const struct command kepler_command_why;      /* explain the state of a service */
 

@@ -9,6 +9,7 @@
 #include "commands/cli/kepler/status_text.h"
 #include "commands/cli/shared/screen.h"
 #include "core/data/value.h"
+#include "kepler/config/reason.h"
 #include "kepler/config/status.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
@@ -48,8 +49,12 @@ static void print_progress_line(const struct map_entry *entry, char mark, struct
 {
     const struct kepler_progress_line *line = entry->value;
 
-    buf_printf(out, "%c %.*s  %s%s%s\n", mark, STR_ARG(entry->key), words[line->status],
-               line->reason ? ": " : "", line->reason ? line->reason : "");
+    buf_printf(out, "%c %.*s  %s", mark, STR_ARG(entry->key), words[line->status]);
+    if (line->reason) {
+        buf_add_text(out, ": ");
+        reason_print(str_from(line->reason), out);
+    }
+    buf_add_char(out, '\n');
 }
 
 static void draw_progress_line(const struct kepler_progress *progress,

@@ -16,6 +16,7 @@ struct start_args {
     int64_t timeout;
     struct param_strs environment, flags;
     const char *hardening;
+    bool needs; /* up */
 };
 
 #define ARGS struct start_args
@@ -25,7 +26,6 @@ struct start_args {
     PARAM("detach",              BOOL,     ARGS, detach, "return at once, services keep running", .aliases = "d"), \
     PARAM("wait",                BOOL,     ARGS, wait, "with -d: return when all are ready"), \
     PARAM("timeout",             DURATION, ARGS, timeout, "with --wait: give up after this long", PARAM_RANGE(CLOCK_MS, INT64_MAX)), \
-    PARAM("no-deps",             BOOL,     ARGS, no_deps, "do not wait for dependencies"), \
     KEPLER_ENVIRONMENT(ARGS, environment, refresh_env), \
     KEPLER_FLAGS(ARGS, flags), \
     PARAM("raw",                 BOOL,     ARGS, raw, "print lines exactly as services wrote them"), \
@@ -34,7 +34,16 @@ struct start_args {
     PARAM("no-abort-on-failure", BOOL,     ARGS, no_abort, "with --wait: leave the others running after a failure"), \
     KEPLER_HARDENING(ARGS, hardening)
 
+#define NO_DEPS PARAM("no-deps",             BOOL,     ARGS, no_deps, "do not wait for dependencies")
+
 static const struct param start_options[] = {
+    START_OPTIONS,
+    NO_DEPS,
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+
+static const struct param up_options[] = {
     START_OPTIONS,
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
@@ -42,6 +51,7 @@ static const struct param start_options[] = {
 
 static const struct param run_options[] = {
     START_OPTIONS,
+    NO_DEPS,
     PARAM("start-clean", BOOL, ARGS, start_clean, "remove stored logs and outputs first"),
     PARAM("clean",       BOOL, ARGS, clean, "in the foreground: remove all stored data at the end"),
     KEPLER_GLOBALS(ARGS, globals),
@@ -93,6 +103,9 @@ static int make_start_request(struct cli *cli, const struct start_args *args,
         .hardening = args->hardening,
         .refresh_env = args->refresh_env,
         .start_clean = args->start_clean,
+        .clean_after = args->clean,
+        .needs = args->needs,
+        .apart = true,
         .follow = !args->detach || args->wait,
         .logs = !args->detach,
         .environment = kepler_environment(cli->arena),
@@ -144,6 +157,14 @@ static int run_start(struct cli *cli, const void *args, struct param_strs operan
     return send_start_request(cli, args, operands, REQUEST_START);
 }
 
+static int run_up(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    struct start_args args = *(const struct start_args *)raw;
+
+    args.needs = operands.n > 0;
+    return send_start_request(cli, &args, operands, REQUEST_START);
+}
+
 static int run_run(struct cli *cli, const void *args, struct param_strs operands)
 {
     return send_start_request(cli, args, operands, REQUEST_RUN);
@@ -190,6 +211,24 @@ const struct command kepler_command_start = {
     .run = run_start,
 };
 
+const struct command kepler_command_up = {
+    .name = "up",
+    .operands = "[SERVICE...]",
+    .lookup = "graph",
+    .summary = "start services and everything that they need",
+    .details =
+        "Like start, but the dependencies of the named services are started, too, and theirs in\n"
+        "turn; each service waits for its conditions. A dependency that has ended as it should\n"
+        "is not run again, one whose 'if' is false is skipped. Everything else is left alone,\n"
+        "and the file is not read again. Without names, all services are started.\n",
+    .examples = "  kepler up -d web\n  kepler up -d --wait --timeout 30s web worker\n",
+    .options = up_options,
+    .args_size = sizeof(struct start_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_up,
+};
+
 const struct command kepler_command_run = {
     .name = "run",
     .operands = "[SERVICE...]",
@@ -197,8 +236,12 @@ const struct command kepler_command_run = {
     .summary = "stop, reload the config, and start",
     .details =
         "Like start, but stops running services first and reads the file again. Stored logs\n"
-        "are kept, states are not. With a mistake in the file, nothing is stopped.\n",
-    .examples = "  kepler run\n  kepler run --start-clean --clean\n",
+        "are kept, states are not. With a mistake in the file, nothing is stopped.\n"
+        "\n"
+        "With names, other services are never stopped or restarted: while any of them is active,\n"
+        "the named ones are stopped and started as they were loaded, and a warning says so if\n"
+        "the file has changed since.\n",
+    .examples = "  kepler run\n  kepler run -d --wait worker\n  kepler run --start-clean --clean\n",
     .options = run_options,
     .args_size = sizeof(struct start_args),
     .least = 0,

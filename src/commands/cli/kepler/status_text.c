@@ -4,6 +4,7 @@
 #include "core/base/buf.h"
 #include "core/base/number.h"
 #include "core/data/value.h"
+#include "kepler/config/reason.h"
 #include "kepler/config/status.h"
 #include "core/sys/clock.h"
 #include "core/sys/signals.h"
@@ -34,8 +35,11 @@ static void print_reason(const struct value *service, const char *key, struct bu
 {
     const char *reason = value_get_text(service, key);
 
-    if (reason)
-        buf_printf(out, " (%s)", reason);
+    if (!reason)
+        return;
+    buf_add_text(out, " (");
+    reason_print(str_from(reason), out);
+    buf_add_char(out, ')');
 }
 
 void kepler_status_print(const struct value *service, int64_t now, struct buf *out)

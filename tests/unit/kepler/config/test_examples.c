@@ -139,7 +139,7 @@ TEST(a_restart_of_the_database_restarts_the_backend)
     engine_start(rig->engine, ENGINE_ALL, 0);
     wanted = "database=healthy backend=running";
     run_until(rig, is_connected);
-    CHECK_INT(engine_restart(rig->engine, (struct engine_set){ &database, 1 }, 0), 1);
+    CHECK_INT(engine_restart(rig->engine, (struct engine_set){ &database, 1, 0 }, 0), 1);
     run_until(rig, is_connected_again);
     CHECK_INT(engine_find(rig->engine, "backend")->record.restarts, 1);
     stop(rig);

@@ -24,7 +24,7 @@ struct play {
 static struct engine_set set_of(const struct play *play, size_t from)
 {
     uint32_t *list = ARENA_ARRAY(&play->fake->arena, uint32_t, WORDS_MAX);
-    struct engine_set set = { list, 0 };
+    struct engine_set set = { list, 0, 0 };
 
     for (size_t i = from; i < play->count; i++)
         if (play->words[i].p[0] != '-')

@@ -74,7 +74,7 @@ TEST(the_table_of_transient_exits_holds_in_all_rows)
         engine_start(fake->engine, ENGINE_ALL, 0);
         fake_settle(fake);
         if (transient[i].code < 0)
-            engine_stop(fake->engine, (struct engine_set){ &dep, 1 }, NULL);
+            engine_stop(fake->engine, (struct engine_set){ &dep, 1, 0 }, NULL);
         else
             fake_exit(fake, dep, (struct process_status){ transient[i].code, 0 });
         fake_settle(fake);
@@ -95,7 +95,7 @@ TEST(a_manual_stop_is_never_transient)
     engine_start(fake->engine, ENGINE_ALL, 0);
     fake_settle(fake);
     CHECK_INT(fake_status(fake, "me"), STATUS_WAITING);
-    engine_stop(fake->engine, (struct engine_set){ &dep, 1 }, NULL);
+    engine_stop(fake->engine, (struct engine_set){ &dep, 1, 0 }, NULL);
     fake_settle(fake);
     CHECK_INT(fake_status(fake, "dep"), STATUS_STOPPED);
     CHECK_INT(fake_status(fake, "me"), STATUS_RUNNING);
@@ -161,7 +161,7 @@ TEST(a_thousand_services_in_a_chain_start_and_stop)
     engine_start(fake->engine, ENGINE_ALL, 0);
     fake_settle(fake);
     CHECK_INT(fake_status(fake, "s999"), STATUS_RUNNING);
-    CHECK_INT(engine_restart(fake->engine, (struct engine_set){ (uint32_t[]){ 0 }, 1 }, 0), 1);
+    CHECK_INT(engine_restart(fake->engine, (struct engine_set){ (uint32_t[]){ 0 }, 1, 0 }, 0), 1);
     fake_settle(fake);
     CHECK_INT(fake->services[999].spawned, 2);
     CHECK_INT(fake_status(fake, "s999"), STATUS_RUNNING);
@@ -185,7 +185,7 @@ TEST(earlier_records_are_restored)
     CHECK_INT(fake_status(fake, "a"), STATUS_EXITED);
     CHECK_INT(fake_status(fake, "b"), STATUS_STOPPED);
     CHECK_INT(engine_get(fake->engine, 1)->record.restarts, 0);
-    engine_start(fake->engine, (struct engine_set){ &b, 1 }, ENGINE_NAMED);
+    engine_start(fake->engine, (struct engine_set){ &b, 1, 0 }, ENGINE_NAMED);
     fake_settle(fake);
     CHECK_INT(fake_status(fake, "b"), STATUS_RUNNING);
     CHECK_INT(fake->services[0].spawned, 0);
@@ -201,7 +201,7 @@ static uint32_t next_random(uint32_t *seed)
 static void disturb(struct fake *fake, uint32_t *seed)
 {
     uint32_t service = next_random(seed) % 4, what = next_random(seed) % 12;
-    struct engine_set one = { &service, 1 };
+    struct engine_set one = { &service, 1, 0 };
     struct fake_service *state = &fake->services[service];
 
     state->hold_hooks = next_random(seed) % 8 == 0;

@@ -1,0 +1,152 @@
+"""Everyday use: commands touch what they name, explain what they leave, and know the words of other tools."""
+import os
+import signal
+
+import pytest
+
+from kepler_home import wait_until
+
+CHAIN = """
+    services:
+      db: {run: "echo db >> order; exec sleep 1000"}
+      migration: {run: "echo migration >> order; sleep 0.2", depends_on: [db]}
+      api:
+        run: "echo api >> order; exec sleep 1000"
+        depends_on: {migration: {condition: service_completed_successfully}}
+      web: {run: "echo web >> order; exec sleep 1000", depends_on: [api]}
+      worker: {run: "echo worker >> order; exec sleep 1000"}
+    """
+
+
+def pids(home):
+    return {name: one["pid"] for name, one in home.services().items()}
+
+
+def order(home):
+    return home.read("order").split()
+
+
+# --- run and start by name --------------------------------------------------------------------
+
+
+EIGHT = "services:\n" + "".join(f"  s{i}: {{run: 'echo old >> said; exec sleep 1000'}}\n" for i in range(7)) \
+    + "  worker: {run: 'echo old worker; exec sleep 1000'}\n"
+
+
+def test_running_one_service_of_an_edited_file_leaves_all_others_alone(home):
+    home.write(EIGHT)
+    home.start("--wait")
+    before = pids(home)
+    home.write(EIGHT.replace("old", "new").replace("  s3:", "  other:"))
+    run = home.run("run", "-d", "--wait", "worker")
+    assert run.stdout == "Started 1 service\n"
+    assert run.stderr == (f"Warning: '{home.path('kepler.yaml')}' has changed since it was loaded: 'kepler run' and "
+                          "'kepler recreate' read it again, and restart all its services\n")
+    after = pids(home)
+    assert {name for name in after if after[name] != before[name]} == {"worker"}
+    assert home.run("logs", "--raw", "worker").stdout == "old worker\n" * 2
+    home.run("stop", "s1")
+    assert home.run("start", "-d", "s1").stderr.count("has changed since it was loaded") == 1
+    assert {name for name, pid in pids(home).items() if pid != after[name]} == {"s1"}
+
+
+def test_a_failure_of_a_service_run_by_name_stops_no_other(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000"}
+          follower: {run: "exec sleep 1000", depends_on: {worker: {restart: true}}}
+          worker: {run: "test -e good && exec sleep 1000; exit 3"}
+        """)
+    home.write("", "good")
+    home.start("--wait")
+    before = pids(home)
+    os.unlink(home.path("good"))
+    run = home.run("run", "-d", "--wait", "worker", check=False)
+    assert run.returncode == 1 and "service 'worker' failed: exit code 3" in run.stderr
+    after = pids(home)
+    assert (after["a"], after["follower"]) == (before["a"], before["follower"]) and home.status("worker") in ("exited", "stopped")
+
+
+def test_running_by_name_removes_no_data_while_others_run(home):
+    home.write(CHAIN)
+    home.start("--wait", "db", "worker")
+    before = pids(home)
+    for words, option in ((["run", "-d", "--start-clean", "worker"], "--start-clean"), (["run", "--clean", "worker"], "--clean")):
+        run = home.run(*words, check=False)
+        assert run.returncode == 1 and f"{option} removes the data of all services" in run.stderr
+        assert pids(home) == before
+
+
+def test_running_by_name_reads_the_file_when_nothing_else_runs(home):
+    home.write(CHAIN)
+    home.start("--wait", "db")
+    home.write(CHAIN.replace("echo db", "echo new"))
+    run = home.run("run", "-d", "--wait", "db")
+    assert (run.stdout, run.stderr) == ("Started 1 service\n", "")
+    assert order(home) == ["db", "new"]
+
+
+# --- up -----------------------------------------------------------------------------------------
+
+
+def test_up_starts_what_a_service_needs_in_order_and_nothing_else(home):
+    home.write(CHAIN)
+    run = home.run("up", "-d", "--wait", "web")
+    assert (run.stdout, run.stderr) == ("Started 4 services\n", "")
+    wait_until(lambda: set(order(home)) == {"db", "migration", "api", "web"}, "all have begun")
+    assert order(home).index("migration") < order(home).index("api")
+    assert home.services()["worker"]["status"] == "stopped"
+    before = pids(home)
+    assert home.run("up", "-d", "web").stdout == "All services are already running\n"
+    home.run("stop", "web", "db")
+    assert home.run("up", "-d", "web").stdout == "Started 2 services\n"
+    after = pids(home)
+    assert after["api"] == before["api"] and after["web"] and after["db"]
+    assert order(home).count("migration") == 1
+    assert home.run("up", "-d", "--wait").stdout == "Started 2 services\n"
+    assert home.status("worker") == "running"
+
+
+def test_up_evaluates_the_if_of_dependencies_that_were_not_named(home):
+    home.write("""
+        services:
+          cache: {run: "exec sleep 1000", if: "${{ kepler.flags.cache }}$"}
+          db: {run: "exec sleep 1000"}
+          web: {run: "exec sleep 1000", if: "${{ false }}$", depends_on: {cache: {allow_skipped: true}, db: {}}}
+        """)
+    assert home.run("up", "-d", "web").returncode == 0
+    assert {name: one["status"] for name, one in home.services().items()} == {"cache": "skipped", "db": "running", "web": "running"}
+
+
+def test_a_failed_up_stops_what_it_started_and_nothing_else(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000"}
+          cache: {run: "exec sleep 1000"}
+          other: {run: "exec sleep 1000"}
+          web: {run: "exit 4", depends_on: [db, cache]}
+        """)
+    home.start("--wait", "db", "other")
+    before = pids(home)
+    run = home.run("up", "-d", "--wait", "web", check=False)
+    assert run.returncode == 1 and "service 'web' failed: exit code 4" in run.stderr
+    assert home.wait_for("cache", "stopped")
+    assert pids(home) == before
+
+
+def test_ctrl_c_in_a_foreground_up_stops_what_it_started(home):
+    home.write(CHAIN)
+    home.start("--wait", "db")
+    command = home.begin("up", "web", "--raw")
+    home.wait_for("web", "running")
+    command.send_signal(signal.SIGINT)
+    assert command.wait(60) == 0, command.communicate()
+    assert {name for name, pid in pids(home).items() if pid} == {"db"}
+
+
+def test_a_start_by_name_says_which_dependency_is_down_and_what_starts_it(home):
+    home.write(CHAIN)
+    run = home.start("web", check=False)
+    assert run.returncode == 1
+    assert run.stderr == "Error: service 'web' was skipped: dependency `api` was not started; 'kepler up web' starts it as well\n"
+    assert home.run("up", "-d", "web").returncode == 0

@@ -43,6 +43,14 @@ const struct verb *verb_find(const char *name)
     return NULL;
 }
 
+bool verb_runs_states(const char *name)
+{
+    const struct verb *verb = verb_find(name);
+
+    return verb && (verb->kind == VERB_APPLY || verb->kind == VERB_HIGHSTATE ||
+                    verb->kind == VERB_SLS_ID || verb->kind == VERB_TEST);
+}
+
 bool verb_needs_tree(const struct verb *verb)
 {
     return verb->class == PERFORM_STATES || verb->class == PERFORM_SHOW;

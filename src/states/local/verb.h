@@ -49,6 +49,8 @@ extern const struct verb verb_table[];
 
 /* NULL: no such verb. */
 const struct verb *verb_find(const char *name);
+/* Does the function of this name run several states of files? */
+bool verb_runs_states(const char *name);
 /* Does it read the state tree? */
 bool verb_needs_tree(const struct verb *verb);
 /* Add suggestions for a mistyped name, but never a function that reverts. */

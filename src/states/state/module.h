@@ -63,8 +63,8 @@ enum module_flag {
     MODULE_STEP = 1 << 11,        /* a job for other machines; changes nothing on this one */
     MODULE_IDLE = 1 << 12,        /* never changes anything */
     MODULE_FACTS = 1 << 13,       /* changes facts: collect them again afterwards */
-    MODULE_ASKS = 1 << 14,        /* a state whose name is a question of Salt's: called by name, it
-                                     answers;        state.single applies it */
+    MODULE_ASKS = 1 << 14,        /* its name is a question in Salt: called by name it answers, and
+                                     state.single applies it */
 };
 
 struct module {

@@ -731,6 +731,16 @@ same: {test.nop: []}
     assert ("unchanged     test.nop:same" in told) == (mode.partition("_")[0] in ("full", "terse", "mixed")), told
 
 
+def test_a_variable_has_the_default_for_the_length_of_reports(machine, monkeypatch):
+    machine.sls("web", "good: {test.succeed_with_changes: []}\nsame: {test.nop: []}\n")
+    monkeypatch.setenv("ZESTER_STATE_OUTPUT", "terse")
+    assert "unchanged     test.nop:same" in machine.run("state.apply", "web", status=0).stdout
+    assert "test.nop:same" not in machine.run("--state-output", "changes", "state.apply", "web", status=0).stdout
+    monkeypatch.setenv("ZESTER_STATE_OUTPUT", "short")
+    told = machine.run("state.apply", "web", status=1)
+    assert "variable ZESTER_STATE_OUTPUT must be one of changes|full|terse|mixed|" in told.stderr and not told.stdout
+
+
 def has_loopback6():
     """Whether the kernel has a route to ::1."""
     try:

@@ -18,7 +18,7 @@
 
 #include "core/base/map.h"
 #include "core/base/str.h"
-#include "commands/cli/fleet/link.h"
+#include "commands/cli/fleet/answer_text.h"
 #include "core/data/params.h"
 #include "fleet/view/answer.h"
 
@@ -48,11 +48,6 @@ void fleet_answers_set(struct fleet_answers *answers, const char *peel, const st
 /* How many have answered: not those that were overdue at the end of the job. */
 size_t fleet_answers_received(const struct fleet_answers *answers);
 
-struct fleet_answers_style {
-    enum fleet_format format;
-    const char *function;
-    bool color;
-};
 /* All answers, in the order of their ids; those that did not come are unreachable. Returns the exit
  * status: 0, 2 a peel failed, 3 a peel did not answer, 4 both. */
 int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,

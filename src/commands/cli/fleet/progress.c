@@ -76,18 +76,6 @@ static void set_progress_text(struct fleet_progress_row *row, const char *text)
     row->text[part.n] = '\0';
 }
 
-static const char *outcome_word(const struct fleet_progress *progress,
-                                const struct exec_result *result)
-{
-    if (result->error[0])
-        return "failed";
-    if (result->skipped)
-        return "skipped";
-    if (!result->changed)
-        return "unchanged";
-    return progress->is_test ? "would change" : "changed";
-}
-
 /* --- the screen --------------------------------------------------------------------- */
 
 static void clear_progress_lines(struct fleet_progress *progress)
@@ -118,7 +106,7 @@ static void print_progress_state(struct fleet_progress *progress, const char *pe
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     buf_printf(&text, "%u/%u %s, %s, ", message->done, message->total, result->name,
-               outcome_word(progress, result));
+               answer_text_outcome(result, progress->is_test));
     number_print_duration(result->duration, &text);
     print_progress_line(progress, peel, buf_text(&text));
 }

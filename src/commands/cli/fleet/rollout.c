@@ -42,21 +42,21 @@ int fleet_rollout_wait(struct fleet *fleet, struct job *job, struct err *err)
 
 /* How the job that reverts goes. */
 static int show_revert(struct cli *cli, struct fleet *fleet, const char *jid,
-                       enum fleet_format format)
+                       const struct fleet_run *how)
 {
     struct job revert;
     struct err err;
 
     (void)fprintf(stderr, "Reverted by job %s\n", jid);
-    if (format != FLEET_TEXT) /* one document is printed: see 'zester job show' */
+    if (how->format != FLEET_TEXT) /* one document is printed: see 'zester job show' */
         return CLI_OK;
     if (fleet_read_job(fleet, jid, &revert, &err) < 0)
         return cli_err(cli, &err);
-    return fleet_watch_job(cli, fleet, &revert, format);
+    return fleet_watch_job(cli, fleet, &revert, how);
 }
 
 int fleet_rollout_end(struct cli *cli, struct fleet *fleet, const struct job *job,
-                      enum fleet_format format, int status)
+                      const struct fleet_run *how, int status)
 {
     struct job ended = *job;
     const char *stopped, *revert;
@@ -72,7 +72,7 @@ int fleet_rollout_end(struct cli *cli, struct fleet *fleet, const struct job *jo
     revert = value_get_text(&ended.metadata, ROLLOUT_JOB);
     if (stopped)
         (void)fprintf(stderr, "Stopped: %s\n", stopped);
-    if (revert && show_revert(cli, fleet, revert, format) == CLI_ERROR)
+    if (revert && show_revert(cli, fleet, revert, how) == CLI_ERROR)
         return CLI_ERROR;
     return status == CLI_OK && ended.status != JOB_COMPLETE ? STATUS_FAILED : status;
 }

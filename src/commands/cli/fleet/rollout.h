@@ -8,6 +8,7 @@
 
 struct cli;
 struct err;
+struct fleet_run;
 struct job;
 
 /* Wait until the record of a job with waves has its end, gates and all; a job without waves is left
@@ -16,6 +17,6 @@ int fleet_rollout_wait(struct fleet *fleet, struct job *job, struct err *err);
 /* The same, and print why it stopped and how its revert goes. `status` is the exit status by the
  * answers of its peels; returns that of the command. */
 int fleet_rollout_end(struct cli *cli, struct fleet *fleet, const struct job *job,
-                      enum fleet_format format, int status);
+                      const struct fleet_run *how, int status);
 
 #endif

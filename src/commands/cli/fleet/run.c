@@ -8,7 +8,7 @@
 #include "core/base/ksuid.h"
 #include "fleet/bus/bus_time.h"
 #include "commands/cli/shared/command.h"
-#include "commands/cli/fleet/answers.h"
+#include "commands/cli/fleet/answer_folds.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/job.h"
 #include "commands/cli/fleet/progress.h"
@@ -24,14 +24,6 @@
 /* Extra time for a master to notice the deadline and report it. */
 #define GRACE_NS  (2 * CLOCK_SECOND)
 #define ABSENT_NS (JOB_COUNTS_RESEND_NS + JOB_COUNTS_GIVE_UP_NS)
-
-bool fleet_job_runs_states(const struct job *job)
-{
-    const struct verb *verb = verb_find(job->function);
-
-    return verb && (verb->kind == VERB_APPLY || verb->kind == VERB_HIGHSTATE ||
-                    verb->kind == VERB_SLS_ID || verb->kind == VERB_TEST);
-}
 
 const char *fleet_batch_option(const struct fleet_batch *batch)
 {
@@ -54,7 +46,7 @@ static int note_batch(struct cli *cli, const struct fleet_batch *batch, struct j
 
     if (!batch->size && fleet_batch_option(batch))
         return cli_usage(cli, "%s requires --batch", fleet_batch_option(batch));
-    if (batch->rollout.revert != FLEET_REVERT_NONE && !fleet_job_runs_states(job))
+    if (batch->rollout.revert != FLEET_REVERT_NONE && !verb_runs_states(job->function))
         return cli_usage(cli, "--revert is for state.apply and state.highstate, not for %s",
                          job->function);
     fleet_note_rollout(cli->arena, job, &batch->rollout);
@@ -68,13 +60,14 @@ static int note_batch(struct cli *cli, const struct fleet_batch *batch, struct j
     return CLI_OK;
 }
 
-static const char *print_peels(struct cli *cli, const struct param_strs *peels)
+int fleet_run_style(struct cli *cli, const struct fleet_run *how, const char *function,
+                    struct fleet_answers_style *ret)
 {
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    for (size_t i = 0; i < peels->n; i++)
-        buf_printf(&out, "%s%s", i ? " " : "", peel_id_name(cli->arena, peels->p[i]));
-    return buf_copy(&out, cli->arena).p;
+    *ret = (struct fleet_answers_style){ .format = how->format,
+                                         .function = function,
+                                         .color = cli->color,
+                                         .verbose = how->output.verbose };
+    return report_detail_choose(cli, &how->output.detail, &ret->detail);
 }
 
 static int print_job_id(struct cli *cli, enum fleet_format format, const struct job *job,
@@ -100,7 +93,8 @@ static int announce_and_dispatch(struct cli *cli, struct fleet *fleet, const str
 
     if (is_text)
         (void)fprintf(stderr, "Targeting %zu peel(s): [%s]\n", job->targets.n,
-                      print_peels(cli, &job->targets));
+                      answer_folds_names(cli->arena, job->targets.p, job->targets.n, " ",
+                                         how->output.verbose ? job->targets.n : FLEET_HEADERS_MAX));
     if (fleet_dispatch(fleet, job, ret_waits, err) < 0)
         return -1;
     if (is_text && *ret_waits)
@@ -156,15 +150,17 @@ static int64_t find_job_wait(const struct job *job)
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
                   const struct fleet_run *how)
 {
-    const struct fleet_answers_style style = { how->format, job->function, cli->color };
     struct fleet_progress progress = { 0 };
+    struct fleet_answers_style style;
     struct fleet_answers answers;
     char jid[KSUID_SIZE];
+    const int64_t began = clock_now();
     bool waits = false;
     struct err err;
     int result, status;
 
-    if (note_batch(cli, &how->batch, job) != CLI_OK)
+    if (note_batch(cli, &how->batch, job) != CLI_OK ||
+        fleet_run_style(cli, how, job->function, &style) != CLI_OK)
         return CLI_ERROR;
     ksuid_new(clock_wall() / CLOCK_SECOND, jid);
     job->jid = arena_strdup(cli->arena, jid);
@@ -188,39 +184,60 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
         return print_job_id(cli, how->format, job, true);
     if (fleet_answers_received(&answers) < answers.count)
         report_missing_returns(&answers, job);
+    style.took = clock_now() - began;
     status = fleet_answers_print(cli, &answers, &style);
-    status = fleet_rollout_end(cli, fleet, job, how->format, status);
+    status = fleet_rollout_end(cli, fleet, job, how, status);
     if (how->format == FLEET_TEXT && has_kept_plan(job, &answers))
         (void)fprintf(stderr, "To run exactly this: zester apply %s\n", job->jid);
     return status;
 }
 
+static int64_t moment_ns(struct value_time time)
+{
+    return time.seconds * CLOCK_SECOND + time.nanoseconds;
+}
+
 static int64_t find_time_left(const struct job *job)
 {
-    int64_t left =
-        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time() + GRACE_NS;
+    int64_t left = moment_ns(job->deadline) - bus_time() + GRACE_NS;
 
     return job_status_is_final(job->status) || left < 0 ? 0 : left;
 }
 
-int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
-                    enum fleet_format format)
+/* Until its end, or until now. */
+static int64_t find_job_duration(struct fleet *fleet, const struct job *job)
 {
-    const struct fleet_answers_style style = { format, job->function, cli->color };
+    struct job ended = *job;
+    struct err err;
+
+    if (!job_status_is_final(ended.status))
+        (void)fleet_read_job(fleet, job->jid, &ended, &err);
+    return (job_status_is_final(ended.status) ? moment_ns(ended.updated) : bus_time()) -
+           moment_ns(job->created);
+}
+
+int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
+                    const struct fleet_run *how)
+{
     struct fleet_progress progress = { 0 };
+    struct fleet_answers_style style;
     struct fleet_answers answers;
     struct err err;
     int result;
 
+    if (fleet_run_style(cli, how, job->function, &style) != CLI_OK)
+        return CLI_ERROR;
     fleet_learn_time(fleet);
     fleet_answers_init(&answers, cli->arena, &job->targets);
     result = fleet_listen(fleet, job->jid, &answers, &err);
     if (result == 0)
-        result = fleet_progress_begin(&progress, fleet, job, &answers, format != FLEET_TEXT, &err);
+        result =
+            fleet_progress_begin(&progress, fleet, job, &answers, how->format != FLEET_TEXT, &err);
     if (result == 0)
         result = fleet_collect(fleet, job->jid, find_time_left(job), true, &answers, &err);
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
-    return fleet_rollout_end(cli, fleet, job, format, fleet_answers_print(cli, &answers, &style));
+    style.took = find_job_duration(fleet, job);
+    return fleet_rollout_end(cli, fleet, job, how, fleet_answers_print(cli, &answers, &style));
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "commands/cli/fleet/link.h"
+#include "commands/cli/fleet/answer_text.h"
 #include "fleet/view/job.h"
 #include "fleet/jobs/rollout.h"
 #include "core/sys/clock.h"
@@ -40,17 +40,20 @@ const char *fleet_batch_option(const struct fleet_batch *batch);
 struct fleet_run {
     enum fleet_format format;
     bool async; /* print the id and do not wait */
+    struct fleet_output output;
     struct fleet_batch batch;
 };
 
-/* Does the function run several states of files? */
-bool fleet_job_runs_states(const struct job *job);
+/* How its answers are printed. Fails if the environment asks for something unknown; returns the
+ * exit status. */
+int fleet_run_style(struct cli *cli, const struct fleet_run *how, const char *function,
+                    struct fleet_answers_style *ret);
 
 /* Give it an id, dispatch it, show its progress, print the answers. Returns the exit status. */
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
                   const struct fleet_run *how);
 /* The same for a job that was dispatched before. */
 int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
-                    enum fleet_format format);
+                    const struct fleet_run *how);
 
 #endif

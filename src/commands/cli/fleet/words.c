@@ -6,12 +6,11 @@
 #include "core/base/diag.h"
 #include "core/base/mem.h"
 #include "commands/cli/shared/command.h"
-#include "commands/cli/fleet/run.h"
 #include "core/data/yaml.h"
 #include "fleet/view/binding.h"
+#include "states/local/verb.h"
 #include "states/state/module.h"
 #include "core/sys/clock.h"
-#include "fleet/wire/job.h"
 
 /* "key=value": the key looks like a name. */
 static bool is_line_pair(const char *word)
@@ -162,9 +161,7 @@ void fleet_words_set(struct cli *cli, struct fleet_words *words, const char *opt
 
 int fleet_words_revert_on_failure(struct cli *cli, struct fleet_words *words)
 {
-    const struct job job = { .function = words->function };
-
-    if (!fleet_job_runs_states(&job))
+    if (!verb_runs_states(words->function))
         return cli_usage(cli,
                          "--revert-on-failure is for state.apply and state.highstate, not for %s",
                          words->function);

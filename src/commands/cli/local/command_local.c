@@ -50,7 +50,7 @@ static const struct param options[] = {
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
     PARAM("log-level",    STR,      ARGS, log_level, "log level of log.* in templates: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
-    PARAM("state-output", CHOICE,   ARGS, state_output, "how much of each state is shown", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
+    REPORT_DETAIL_OPTION(ARGS, state_output),
     { 0 },
 };
 /* clang-format on */
@@ -377,7 +377,8 @@ int local_run(struct cli *cli, const struct local_args *args, struct param_strs 
     };
     int status;
 
-    if (strcmp(local.function, REPORT) != 0 && local_choose_format(cli, &own) != CLI_OK)
+    if ((strcmp(local.function, REPORT) != 0 && local_choose_format(cli, &own) != CLI_OK) ||
+        report_detail_choose(cli, &own.state_output, &local.detail) != CLI_OK)
         return CLI_ERROR;
     status = dispatch_function(&local, operands);
     if (interrupt_timed_out())

@@ -22,24 +22,6 @@ static const struct {
     { "no_return", FORMAT_QUIET },
 };
 
-static const struct {
-    const char *word;
-    enum report_detail detail;
-} details[] = {
-    { "full", REPORT_FULL },      { "full_id", REPORT_FULL }, { "terse", REPORT_TERSE },
-    { "terse_id", REPORT_TERSE }, { "mixed", REPORT_MIXED },  { "mixed_id", REPORT_MIXED },
-};
-
-/* The word of a list "a|b|c" at a place. */
-static struct str find_format_word(const char *words, int place)
-{
-    struct str rest = str_from(words), word = str_cut(&rest, '|');
-
-    while (place-- > 0)
-        word = str_cut(&rest, '|');
-    return word;
-}
-
 static void silence_output(void)
 {
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -78,14 +60,4 @@ int local_choose_format(const struct cli *cli, struct local_args *args)
     args->quiet = true;
     silence_output();
     return CLI_OK;
-}
-
-enum report_detail local_detail(const struct local *local)
-{
-    const struct str word = find_format_word(LOCAL_STATE_OUTPUT_WORDS, local->args->state_output);
-
-    for (size_t i = 0; i < ARRAY_LEN(details); i++)
-        if (str_is(word, details[i].word))
-            return details[i].detail;
-    return REPORT_CHANGES;
 }

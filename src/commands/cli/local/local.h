@@ -26,12 +26,10 @@ struct module;
 struct plan;
 struct run_result;
 
-/* Salt's forms of output and of reports; format.c maps them to ours. */
+/* Salt's forms of output; format.c maps them to ours. */
 #define LOCAL_OUT_WORDS                                                                            \
     "text|json|yaml|dot|svg|nested|highstate|txt|pprint|raw|quiet|no_out|no_return|"               \
     "newline_values_only|overstatestage|progress|table|json_out|yaml_out|dson|key|virt_query"
-#define LOCAL_STATE_OUTPUT_WORDS                                                                   \
-    "changes|full|terse|mixed|filter|full_id|terse_id|mixed_id|changes_id|filter_id"
 
 #define LOCAL_OUTPUT_MAX ((size_t)1 << 30)
 
@@ -44,8 +42,8 @@ struct local_args {
     bool local, no_color, quiet, force, revert_on_failure;
     const char *log_level; /* what log.* shows; NULL: warnings and errors */
     const char *out;       /* one of LOCAL_OUT_WORDS; of report: its file; NULL: not given */
-    int state_output;      /* of LOCAL_STATE_OUTPUT_WORDS */
-    const char *plan;      /* a file with the dry run that the run must match; NULL */
+    struct report_detail_wish state_output;
+    const char *plan; /* a file with the dry run that the run must match; NULL */
 };
 
 /* Everything that a function of this command works with. */
@@ -56,9 +54,10 @@ struct local {
     struct cancel cancel;
     struct diags diags;
     const char *function;
-    struct param_strs words;  /* after the function, without key=value */
-    struct value given;       /* the key=value words as a map */
-    struct compile_wish wish; /* of functions of states: what to compile */
+    enum report_detail detail; /* how much of each state a report shows */
+    struct param_strs words;   /* after the function, without key=value */
+    struct value given;        /* the key=value words as a map */
+    struct compile_wish wish;  /* of functions of states: what to compile */
 };
 
 /* A function on this machine; `operands` begins with it. */
@@ -67,8 +66,6 @@ int local_run(struct cli *cli, const struct local_args *args, struct param_strs 
 /* Let --out choose the format; a quiet one lets nothing reach standard output. Returns the exit
  * status. */
 int local_choose_format(const struct cli *cli, struct local_args *args);
-/* How much of each state a report shows. */
-enum report_detail local_detail(const struct local *local);
 
 /* Let log.* write to standard error, from a level of Salt or of ours on. */
 int local_open_log(const char *name, struct session_options *options, struct diags *diags);

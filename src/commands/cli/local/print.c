@@ -94,7 +94,7 @@ int local_print_result(struct local *local, const struct run_result *result)
 
         return printed == CLI_OK ? status : printed;
     }
-    report_text(result, local_detail(local), local->cli->color && !local->args->no_color, &out);
+    report_text(result, local->detail, local->cli->color && !local->args->no_color, &out);
     secrets_mask(local->session.host.secrets, &out);
     columns_write(buf_view(&out));
     return status;

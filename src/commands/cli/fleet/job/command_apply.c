@@ -11,6 +11,7 @@
 
 struct apply_args {
     struct fleet_options fleet;
+    struct fleet_output output;
     struct fleet_batch batch;
     struct fleet_limits limits;
     bool async;
@@ -23,6 +24,7 @@ static const struct param apply_options[] = {
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
+    FLEET_OUTPUT_OPTIONS(ARGS, output),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -76,6 +78,7 @@ static int run_apply(struct cli *cli, const void *options, struct param_strs ope
     return fleet_run_job(cli, fleet, &job,
                          &(struct fleet_run){ .format = args->fleet.format,
                                               .async = args->async,
+                                              .output = args->output,
                                               .batch = args->batch });
 }
 

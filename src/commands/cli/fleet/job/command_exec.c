@@ -24,6 +24,7 @@
 
 struct exec_args {
     struct fleet_options fleet;
+    struct fleet_output output;
     bool direct, test, async, preview, revert_on_failure;
     struct fleet_limits limits;
     struct fleet_batch batch;
@@ -49,6 +50,7 @@ static const struct param exec_options[] = {
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_LINK_OPTIONS(ARGS, fleet, FLEET_TIMEOUT),
     FLEET_FORMAT_OPTION(ARGS, fleet, .aliases = "output,out,o"),
+    FLEET_OUTPUT_OPTIONS(ARGS, output),
     OPTION_FOREIGN("compound",    STR, "write it as the target: 'G@os:Debian and web*'", .aliases = "C"),
     OPTION_FOREIGN("grain",       STR, "write it as the target: 'G@os:Debian'", .aliases = "G"),
     OPTION_FOREIGN("grain-pcre",  STR, "write it as the target: 'P@os:Deb.*'", .aliases = "P"),
@@ -125,9 +127,9 @@ static const char *describe_answers(struct arena *arena, const struct fleet_answ
 /* The peels are asked at once, and what they say is shown at once: nothing waits for the audit but
  * the end of the command. One that is killed meanwhile has been announced. */
 static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
-                      const struct job *job, const struct value *secrets)
+                      const struct fleet_run *how, const struct job *job,
+                      const struct value *secrets)
 {
-    const struct fleet_answers_style style = { args->fleet.format, job->function, cli->color };
     const struct fleet_question question = { .function = job->function,
                                              .id = job->state_id,
                                              .args = job->args,
@@ -143,13 +145,18 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
                                    .target = job->target_expr,
                                    .peels = (uint32_t)job->targets.n };
     struct fleet_notice *sent = ARENA_ARRAY(cli->arena, struct fleet_notice, 2);
+    const int64_t began = clock_now();
+    struct fleet_answers_style style;
     struct fleet_answers answers;
     struct err err;
     int status;
 
+    if (fleet_run_style(cli, how, job->function, &style) != CLI_OK)
+        return CLI_ERROR;
     fleet_notice_send(cli, fleet, &notice, AUDIT_NS, &sent[0]);
     if (fleet_ask_peels(fleet, &question, &answers, &err) < 0)
         return cli_err(cli, &err);
+    style.took = clock_now() - began;
     status = fleet_answers_print(cli, &answers, &style);
     (void)fflush(stdout);
     notice.act = AUDIT_DIRECT_END;
@@ -188,6 +195,7 @@ static int run_on(struct cli *cli, const struct exec_args *args, const struct ex
     struct fleet *fleet = cli->fleet;
     const struct fleet_run how = { .format = args->fleet.format,
                                    .async = args->async,
+                                   .output = args->output,
                                    .batch = args->batch };
     struct err err;
 
@@ -207,7 +215,7 @@ static int run_on(struct cli *cli, const struct exec_args *args, const struct ex
         fleet_note_queue(cli->arena, job, args->queue);
     fleet_note_limits(cli->arena, job, &args->limits);
     if (args->direct)
-        return run_direct(cli, fleet, args, job, &wish->secrets);
+        return run_direct(cli, fleet, args, &how, job, &wish->secrets);
     if (fleet_secrets_seal(fleet, &wish->secrets, job, &err) < 0)
         return cli_err(cli, &err);
     return fleet_run_job(cli, fleet, job, &how);

@@ -22,6 +22,7 @@
 
 struct job_args {
     struct fleet_options fleet;
+    struct fleet_output output;
     struct fleet_batch batch;
     struct job_filter filter;
     bool async;
@@ -47,6 +48,12 @@ static const struct param plain_options[] = {
     { 0 },
 };
 
+static const struct param watch_options[] = {
+    FLEET_OUTPUT_OPTIONS(ARGS, output),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
 static const struct param reject_options[] = {
     PARAM("reason", STR, ARGS, reason, "the reason, for the requester and the audit", .kind_text = "REASON"),
     FLEET_OPTIONS(ARGS, fleet),
@@ -56,6 +63,7 @@ static const struct param reject_options[] = {
 static const struct param retry_options[] = {
     PARAM("async", BOOL, ARGS, async, "print the id of the new job and do not wait"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
+    FLEET_OUTPUT_OPTIONS(ARGS, output),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -155,7 +163,9 @@ static int run_job_watch(struct cli *cli, const void *args, struct param_strs op
 
     if (fleet_read_job(cli->fleet, operands.p[0], &job, &err) < 0)
         return cli_err(cli, &err);
-    return fleet_watch_job(cli, cli->fleet, &job, want->fleet.format);
+    return fleet_watch_job(
+        cli, cli->fleet, &job,
+        &(struct fleet_run){ .format = want->fleet.format, .output = want->output });
 }
 
 /* --- kill --------------------------------------------------------------------------- */
@@ -220,6 +230,7 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
     return fleet_run_job(cli, fleet, &job,
                          &(struct fleet_run){ .format = want->fleet.format,
                                               .async = want->async,
+                                              .output = want->output,
                                               .batch = want->batch });
 }
 
@@ -298,7 +309,7 @@ static const struct command job_commands[] = {
       .summary = "wait for a job and show its returns",
       .examples = "  zester job watch $(zester '*' state.highstate --async)\n",
       .statuses = ANSWER_STATUSES,
-      JOB_COMMAND(plain_options, run_job_watch, 1) },
+      JOB_COMMAND(watch_options, run_job_watch, 1) },
     { .name = "active",
       .operands = "",
       .summary = "list jobs that have not ended",

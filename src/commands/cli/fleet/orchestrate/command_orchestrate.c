@@ -28,7 +28,7 @@ static const struct param orchestrate_options[] = {
     PARAM("parallel", INT, ARGS, local.session.parallel, "at most this many steps at once", PARAM_RANGE(0, 4096)),
     PARAM("job", STR, ARGS, job, "the run of a reaction, as masters start it: all else comes from the record of this job, and its return is written in MessagePack", .kind_text = "ID"),
     PARAM("quiet", BOOL, ARGS, local.quiet, "no progress", .aliases = "q"),
-    PARAM("state-output", CHOICE, ARGS, local.state_output, "how much of each step is shown", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
+    REPORT_DETAIL_OPTION(ARGS, local.state_output),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },

@@ -9,6 +9,7 @@
 #include "fleet/bus/secret_args.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/answers.h"
+#include "commands/cli/fleet/run.h"
 #include "commands/cli/fleet/secrets.h"
 #include "commands/cli/fleet/words.h"
 #include "commands/cli/shared/interrupt.h"
@@ -35,6 +36,7 @@ struct ssh_args {
     int64_t parallel, timeout;
     bool has_timeout;
     enum fleet_format format;
+    struct fleet_output output;
     struct param_strs secrets;
 };
 
@@ -54,6 +56,7 @@ static const struct param ssh_options[] = {
     FLEET_SECRET_OPTIONS(ARGS, secrets),
     PARAM("config", STR, ARGS, config, "for N@: a configuration with 'nodegroups' (" FLEET_CONFIG ")", .kind_text = "FILE"),
     PARAM("format", CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text", .aliases = "output,o"),
+    FLEET_OUTPUT_OPTIONS(ARGS, output),
     { 0 },
 };
 /* clang-format on */
@@ -257,13 +260,16 @@ static int ask_machines(struct cli *cli, const struct ssh_args *args,
                                      .machines = machines,
                                      .parallel = (unsigned)args->parallel,
                                      .clean = args->clean };
-    const struct fleet_answers_style style = { args->format, question->request->module,
-                                               cli->color };
+    const struct fleet_run how = { .format = args->format, .output = args->output };
+    const int64_t began = clock_now();
+    struct fleet_answers_style style;
     struct fleet_answers answers;
     struct cancel cancel;
     struct err err;
     int rc;
 
+    if (fleet_run_style(cli, &how, question->request->module, &style) != CLI_OK)
+        return CLI_ERROR;
     if (cancel_init(&cancel, &err) < 0)
         return cli_err(cli, &err);
     question->cancel = &cancel;
@@ -272,6 +278,7 @@ static int ask_machines(struct cli *cli, const struct ssh_args *args,
     rc = ssh_round_run(cli->arena, &round, &answers, &err);
     interrupt_forget();
     cancel_done(&cancel);
+    style.took = clock_now() - began;
     return rc < 0 ? cli_err(cli, &err) : fleet_answers_print(cli, &answers, &style);
 }
 

@@ -9,13 +9,7 @@
 
 #include <stdbool.h>
 
-/* How much of each state is shown. */
-enum report_detail {
-    REPORT_CHANGES, /* failures and changes in full, nothing of what is unchanged */
-    REPORT_FULL,    /* all states in full */
-    REPORT_TERSE,   /* a line for each state */
-    REPORT_MIXED,   /* failures in full, a line for each other state */
-};
+#include "commands/cli/shared/report/detail.h"
 
 struct buf;
 struct run_result;

@@ -1,0 +1,88 @@
+"""What people and programs read of a fleet: answers, jobs and events."""
+import json
+
+import pytest
+
+from bus import Bus
+from fleet import SERVER, Fleet
+from packing import pack
+from peels import start_with_tree
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+STATES = {
+    "top": "base: {'*': [app]}\n",
+    "app": """
+conf:
+  file.managed:
+    - name: {{ grains.cwd_of_test }}/{{ grains.id }}.conf
+    - contents: name = {{ grains.id }}
+same:
+  test.nop: []
+check:
+  cmd.run:
+    - name: {% if grains.id == 'db-01' %}echo 'no space left' >&2; exit 1{% else %}'true'{% endif %}
+""",
+}
+# Peels that are known, but never answer.
+SILENT = [f"idle-{number:02}" for number in range(10)]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    with Fleet(tmp_path_factory.mktemp("output")) as fleet:
+        fleet.out = fleet.folder / "out"
+        fleet.out.mkdir()
+        states = {name: text.replace("{{ grains.cwd_of_test }}", str(fleet.out)) for name, text in STATES.items()}
+        start_with_tree(fleet, ["web-01", "db-01"], states)
+        yield fleet
+
+
+def forget_files(fleet):
+    for path in fleet.out.iterdir():
+        path.unlink()
+
+
+def run_states(fleet, *words, target="web-01", status=0, **more):
+    forget_files(fleet)
+    return fleet.zester(target, "state.apply", "app", *words, status=status, **more)
+
+
+def test_a_run_shows_what_changed_and_counts_the_rest(fleet):
+    told = run_states(fleet, target="*", status=2)
+    first, second = told.stdout.split("web-01:\n")
+    assert first.startswith("db-01:\n") and "        error: command" in first and "stderr: no space left" in first
+    assert "            +name = web-01\n" in second and "\n        changed: true\n" in second
+    assert second.count("test.nop:same") == 0 and "\n    1 unchanged\n" in second
+    assert "\n\n2 peels: 1 changed, 1 failed, 0 unchanged, 0 without answer; took " in told.stdout
+    assert told.stderr.endswith("1 peel(s) failed\n")
+
+
+def test_a_dry_run_says_what_would_change(fleet):
+    told = run_states(fleet, "--test").stdout
+    assert "        would change: true\n" in told and "changed: true" not in told
+    assert "1 peel: 1 would change, 0 failed, 0 unchanged, 0 without answer; took " in told
+
+
+def test_the_length_of_a_report_is_asked_for_by_option_or_variable(fleet):
+    assert "    test.nop:same:\n        changed: false\n" in run_states(fleet, "--state-output", "full").stdout
+    terse = {"environment": {"ZESTER_STATE_OUTPUT": "terse"}}
+    assert "    unchanged     test.nop:same  " in run_states(fleet, **terse).stdout
+    assert "test.nop:same" not in run_states(fleet, "--state-output", "changes", **terse).stdout
+    wrong = run_states(fleet, status=1, environment={"ZESTER_STATE_OUTPUT": "short"})
+    assert "variable ZESTER_STATE_OUTPUT must be one of" in wrong.stderr and "dispatched" not in wrong.stderr
+
+
+def test_equal_answers_of_many_peels_are_one_block_with_some_of_their_names(fleet):
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        for name in SILENT:
+            bus.publish(f"$KV.facts.{name}", pack({"id": name}))
+        bus.flush()
+    fleet.wait(lambda: len(fleet.zester_json("*", "test.ping", "--preview")) == len(SILENT) + 2, "all are known")
+    told = fleet.zester("*", "test.ping", "--timeout", "2s", status=3)
+    names = ", ".join(SILENT[:8])
+    assert told.stdout.startswith(f"2 peels (db-01, web-01):\n    true\n10 peels ({names} and 2 more):\n    UNREACHABLE: ")
+    assert "\n\n12 peels: 2 succeeded, 0 failed, 10 without answer; took 2" in told.stdout
+    assert told.stderr.startswith("Targeting 12 peel(s): [db-01 ") and " and 2 more]" in told.stderr
+    everyone = fleet.zester("*", "test.ping", "--timeout", "2s", "-v", status=3)
+    assert f"({', '.join(SILENT)}):" in everyone.stdout and SILENT[9] in everyone.stderr
+    assert len(json.loads(fleet.zester("*", "test.ping", "--timeout", "2s", "--format", "json", status=3).stdout)) == 12

@@ -6,8 +6,12 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/number.h"
+#include "core/data/json.h"
 #include "core/data/value.h"
 #include "fleet/wire/peel_id.h"
+
+/* Limit on a returned value as JSON. */
+#define VALUE_TEXT_MAX ((size_t)64 << 20)
 
 /* --- reading ------------------------------------------------------------------------ */
 
@@ -79,15 +83,45 @@ static struct value duration_value(struct arena *arena, int64_t ns, bool readabl
     return value_str(buf_copy(&text, arena));
 }
 
+/* One peel cannot spoil the document of all, with a number that is not finite for example. */
+static bool has_json_form(const struct value *v)
+{
+    AUTO_BUF struct buf out = BUF_INIT(VALUE_TEXT_MAX);
+    struct err err;
+
+    return json_print(&out, v, JSON_STYLE_TEXT, &err) == 0;
+}
+
+/* False: nothing was returned, or it was too large to be sent. */
+static bool read_answer_value(const struct exec_result *result, struct value *ret)
+{
+    const struct value *text = value_get(&result->details, "result");
+
+    if (result->value.kind == VALUE_LIST) {
+        if (result->value.list->count != 1 || !has_json_form(&result->value.list->items[0]))
+            return false;
+        *ret = result->value.list->items[0];
+        return true;
+    }
+    if (!text)
+        text = value_get(&result->details, "stdout");
+    if (text)
+        *ret = *text;
+    return text;
+}
+
 static struct value result_value(struct arena *arena, const struct exec_result *result,
                                  bool readable)
 {
     struct value_map *map = value_map_new(arena, 8);
+    struct value answer;
 
     value_map_set(arena, map, value_text("name"), value_text(result->name));
     value_map_set(arena, map, value_text("changed"), value_bool(result->changed));
     if (result->details.kind == VALUE_MAP && result->details.map->count > 0)
         value_map_set(arena, map, value_text("details"), result->details);
+    if (!readable && read_answer_value(result, &answer))
+        value_map_set(arena, map, value_text("value"), answer);
     value_map_set(arena, map, value_text("duration"),
                   duration_value(arena, result->duration, readable));
     put_answer_text(arena, map, "diff", result->diff);

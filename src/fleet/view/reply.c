@@ -136,6 +136,19 @@ static void cut_results(struct arena *arena, struct exec_response *response, siz
 /* How much of the results is included. */
 enum extent { EXTENT_ALL, EXTENT_ENDS, EXTENT_NAMES, EXTENT_NOTHING };
 
+/* A text is among the details already, unless those are cut. */
+static struct value wrap_reply_value(struct arena *arena, const struct state_result *state,
+                                     enum extent extent)
+{
+    struct value list = value_list(value_list_new(arena, 1)), answer;
+
+    if (!report_value(state, &answer) || (extent == EXTENT_ALL && value_is_textual(&answer)))
+        return value_null();
+    if (extent == EXTENT_ALL)
+        value_list_push(arena, list.list, answer);
+    return list;
+}
+
 static struct exec_response make_response(struct arena *arena, const struct reply_head *head,
                                           const struct perform_answer *answer, enum extent extent)
 {
@@ -161,6 +174,7 @@ static struct exec_response make_response(struct arena *arena, const struct repl
             one.needs = report_needs(arena, state);
         if (extent <= EXTENT_ENDS && state->details)
             one.details = print_reply_details(arena, state->details);
+        one.value = wrap_reply_value(arena, state, extent);
         if (extent == EXTENT_NAMES && one.diff[0])
             one.diff = TOO_LARGE;
         VEC_PUSH_IN(arena, &response.results.list, one);

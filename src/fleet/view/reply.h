@@ -1,8 +1,9 @@
 /*
  * reply - encodes the answer to a request.
  *
- * Details are texts on the wire; other values are printed as YAML. A message too large for the bus
- * loses the middle of its long texts first, then its details and differences, then its results.
+ * Details are texts on the wire; other values are printed as YAML, and what a function returned is
+ * also sent as it is. A message too large for the bus loses that and the middle of its long texts
+ * first, then its details and differences, then its results.
  *
  * Memory: the arena. Threads: any.
  */

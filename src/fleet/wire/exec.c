@@ -34,6 +34,7 @@ static const struct record_field result_fields[] = {
     RECORD("level",       INT,  struct exec_result, level, RECORD_OMIT),
     RECORD("needs",       ANY,  struct exec_result, needs, RECORD_OMIT),
     RECORD("place",       TEXT, struct exec_result, place, RECORD_OMIT, .fallback_text = ""),
+    RECORD("value",       ANY,  struct exec_result, value, RECORD_OMIT),
     { 0 },
 };
 

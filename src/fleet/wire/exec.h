@@ -54,6 +54,8 @@ struct exec_result {
     const char *diff;
     int64_t duration;     /* nanoseconds; always nine bytes, since others read it as int64 */
     struct value details; /* a map of texts; null: none */
+    struct value value;   /* a list of what was returned unless it is a text, an empty list if it is
+                             too large; null: see `details` */
     const char *error;    /* "": none */
     const char *place;    /* where a failed state is declared: "web.zy:12:3"; "": unknown */
     bool skipped;

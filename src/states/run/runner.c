@@ -103,6 +103,13 @@ static void keep_result_words(struct runner *runner, uint32_t number, struct att
         result->error = arena_str(runner->arena, text).p;
         runner->canceled |= err->code == ERR_CANCELED;
     }
+    if (run->value) {
+        struct value *shown = ARENA_NEW(runner->arena, struct value);
+
+        *shown = value_copy(runner->arena, run->value);
+        secrets_mask_value(runner->host->secrets, runner->arena, shown);
+        result->value = shown;
+    }
     if (run->details && run->details->count > 0) {
         struct value shown = copy_details(runner, run->details);
 

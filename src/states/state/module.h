@@ -152,6 +152,7 @@ struct state_run {
     struct state_report *done;   /* the same in the words of what was done; NULL: nobody asks */
     struct sha256 *plan_binding; /* of what state_bind was given; NULL: nobody asks */
     struct value_map *details;   /* text to text */
+    const struct value *value;   /* state_return */
     struct value_map *notes;     /* written by apply, read by revert */
     struct change *change;       /* its access to states/undo/change.h; NULL: read-only */
 };
@@ -182,6 +183,8 @@ void state_say(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Add to `details`; texts are copied. */
 void state_detail(struct state_run *run, const char *key, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void state_detail_value(struct state_run *run, const char *key, struct value value);
+/* What the state returns when it is called as a function, where `details` have it as a text. */
+void state_return(struct state_run *run, struct value value);
 /* Store a note for revert; on disk before this returns. */
 int state_note(struct state_run *run, const char *key, struct value value, struct err *err);
 /* The note that apply stored under `key`, or NULL. For revert. */

@@ -52,6 +52,7 @@ struct state_result {
     const char *handler; /* the state that handled the failure (onfail_stop: false), or NULL */
     const char *cause;   /* the deciding requisite, in words; or NULL */
     struct value_map *details; /* map with text keys, or NULL */
+    const struct value *value; /* what it returned, if `details` have that as a text; or NULL */
     const uint32_t *needs;     /* positions of the states that its requisites name */
     uint32_t need_count;
 };

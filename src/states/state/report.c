@@ -20,11 +20,38 @@ const char *report_place(struct arena *arena, const struct state_result *result)
     return buf_copy(&text, arena).p;
 }
 
+static bool has_structure(const struct value_map *details)
+{
+    for (size_t i = 0; i < details->count; i++)
+        if (!value_is_textual(&details->pairs[i].value))
+            return true;
+    return false;
+}
+
+bool report_value(const struct state_result *result, struct value *ret)
+{
+    const struct value details = result->details ? value_map(result->details) : value_null();
+    const struct value *answer = value_get(&details, "result");
+
+    if (result->value)
+        *ret = *result->value;
+    else if (answer)
+        *ret = *answer;
+    else if (result->details && has_structure(result->details))
+        *ret = details;
+    else if (value_get(&details, "stdout"))
+        *ret = *value_get(&details, "stdout");
+    else
+        return false;
+    return true;
+}
+
 struct value report_state(struct arena *arena, const struct state_result *result)
 {
     struct value_map *map = value_map_new(arena, 10);
     bool skipped = result->outcome == OUTCOME_SKIPPED;
     const char *place = report_place(arena, result);
+    struct value answer;
 
     put_report_value(arena, map, "name", value_text(result->name));
     put_report_value(arena, map, "level", value_int(result->level));
@@ -36,6 +63,8 @@ struct value report_state(struct arena *arena, const struct state_result *result
     put_report_value(arena, map, "duration", value_int(result->duration));
     if (result->details && result->details->count > 0)
         put_report_value(arena, map, "details", value_map(result->details));
+    if (report_value(result, &answer))
+        put_report_value(arena, map, "value", answer);
     if (result->error)
         put_report_value(arena, map, "error", value_text(result->error));
     if (place[0])

@@ -207,6 +207,14 @@ void state_detail(struct state_run *run, const char *key, const char *fmt, ...)
     state_detail_value(run, key, value_text(text));
 }
 
+void state_return(struct state_run *run, struct value value)
+{
+    struct value *copy = ARENA_NEW(run->arena, struct value);
+
+    *copy = value_copy(run->arena, &value);
+    run->value = copy;
+}
+
 int state_note(struct state_run *run, const char *key, struct value value, struct err *err)
 {
     if (!run->change)

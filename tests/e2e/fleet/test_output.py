@@ -33,7 +33,12 @@ def fleet(tmp_path_factory):
         fleet.out = fleet.folder / "out"
         fleet.out.mkdir()
         states = {name: text.replace("{{ grains.cwd_of_test }}", str(fleet.out)) for name, text in STATES.items()}
-        start_with_tree(fleet, ["web-01", "db-01"], states)
+        settings = fleet.folder / "settings"
+        settings.mkdir()
+        (settings / "top.zy").write_text("base: {'*': [all]}\n")
+        (settings / "all.zy").write_text("port: 80\nnames: [a, b]\n")
+        start_with_tree(fleet, ["web-01", "db-01"], states, settings_dir=str(settings))
+        fleet.wait(lambda: "names" in fleet.zester("web-01", "settings.items").stdout, "web-01 has its settings")
         yield fleet
 
 
@@ -86,3 +91,27 @@ def test_equal_answers_of_many_peels_are_one_block_with_some_of_their_names(flee
     everyone = fleet.zester("*", "test.ping", "--timeout", "2s", "-v", status=3)
     assert f"({', '.join(SILENT)}):" in everyone.stdout and SILENT[9] in everyone.stderr
     assert len(json.loads(fleet.zester("*", "test.ping", "--timeout", "2s", "--format", "json", status=3).stdout)) == 12
+
+
+# --- programs -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words, value, text", [
+    (["test.ping"], True, "true"),
+    (["cmd.run", "echo 3"], "3", None),
+    (["grains.item", "id", "os"], {"id": "web-01", "os": "Debian"}, "id: web-01\nos: Debian"),
+    (["settings.items"], {"port": 80, "names": ["a", "b"]}, None),
+    (["grains.get", "no_such_fact"], "", ""),
+    (["file.file_exists", "/no/such/file"], False, "false")])
+@pytest.mark.parametrize("direct", [[], ["--direct"]])
+def test_the_value_of_an_answer_has_its_types_and_its_details_are_texts(fleet, words, value, text, direct):
+    result = fleet.zester_json("web-01", *words, *direct)[0]["results"][0]
+    assert result["value"] == value and type(result["value"]) is type(value)
+    assert all(isinstance(detail, str) for detail in result["details"].values())
+    assert text is None or result["details"] == {"result": text}
+
+
+def test_the_states_of_a_run_have_a_value_only_if_they_say_something(fleet):
+    forget_files(fleet)
+    results = {result["name"]: result for result in fleet.zester_json("web-01", "state.apply", "app")[0]["results"]}
+    assert "value" not in results["file.managed:conf"] and results["cmd.run:check"]["value"] == ""

@@ -156,6 +156,8 @@ def test_commands_and_pings_by_hand_have_names_of_their_own(machine):
     assert command["name"] == "cmd.run:ad-hoc" and command["details"]["stdout"] == "hi"
     ping = machine.record("test.ping", status=0)["results"][0]
     assert ping["name"] == "test.ping:ping" and ping["details"] == {"result": "true"} and "diff" not in ping
+    assert ping["value"] is True and command["value"] == "hi"
+    assert machine.record("grains.item", "id", "os", status=0)["results"][0]["value"].keys() == {"id", "os"}
 
 
 def test_a_retry_pauses_up_to_its_splay_longer(machine):

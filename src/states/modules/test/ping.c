@@ -16,6 +16,7 @@ static int ping_apply(struct state_run *run, const void *args, struct err *err)
     (void)args;
     (void)err;
     state_detail(run, "result", "true");
+    state_return(run, value_bool(true));
     state_unchanged(run);
     return 0;
 }

@@ -135,7 +135,7 @@ static const struct {
                           "secret_args?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type, "name changed diff duration details error? skipped? skip_reason? cause? "
-                         "level? needs? place?" },
+                         "level? needs? place? value?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
                          "queued? overdue?" },
     { &exec_answer_type, "jid peel_id success return_data error? duration timestamp" },

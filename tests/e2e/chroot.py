@@ -27,12 +27,12 @@ COMMAND_SECONDS = 600
 OUT_OF_REACH = r"Couldn't download|Failed getting|Couldn't retrieve|Couldn't find these debs"
 BUILD_TRIES = 3
 
-# The first process of the namespaces. It says which process it is outside, waits until the machine is built,
+# The first process of the namespaces, or what becomes systemd. It says which process it is outside, waits until the machine is built,
 # goes to live there, and waits for the end of its input. Children that lost their parent come to it; as it ignores
 # their end, the kernel buries them.
 INIT = """
 import fcntl, os, signal, socket, struct, subprocess, sys
-root, name, memory = sys.argv[1:]
+root, name, memory, manager = sys.argv[1:]
 mount = lambda *words: subprocess.run(["mount", *words], check=True)
 mount("--make-rprivate", "/")
 if memory == "memory":
@@ -46,8 +46,22 @@ socket.sethostname(name)
 with socket.socket() as any:
     request = struct.pack("16sh14x", b"lo", 0x41)  # up and running
     fcntl.ioctl(any, 0x8914, request)  # SIOCSIFFLAGS
+def mount_for_systemd():
+    mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root + "/run")
+    mount("-t", "sysfs", "-o", "ro", "sysfs", root + "/sys")
+    if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        mount("-t", "cgroup2", "cgroup2", root + "/sys/fs/cgroup")
+        return
+    mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root + "/sys/fs/cgroup")
+    os.mkdir(root + "/sys/fs/cgroup/systemd")
+    mount("-t", "cgroup", "-o", "none,name=systemd", "cgroup", root + "/sys/fs/cgroup/systemd")
+if manager == "systemd":
+    mount_for_systemd()
 os.chroot(root)
 os.chdir("/")
+if manager == "systemd":
+    print("ready", flush=True)
+    os.execve("/lib/systemd/systemd", ["systemd", "--system", "--show-status=no"], {"container": "zester", "PATH": os.environ["PATH"]})
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print("ready", flush=True)
 sys.stdin.read()
@@ -118,7 +132,7 @@ def shared_packages():
 class Chroot:
     """Of the release of this machine, unless `suite` names another one; with `program`, which may be None."""
 
-    def __init__(self, folder, include=(), name="web1", suite=None, program=PROGRAM):
+    def __init__(self, folder, include=(), name="web1", suite=None, program=PROGRAM, systemd=False):
         if os.geteuid() != 0:
             pytest.skip("only root may make a machine of its own")
         skip_without("debootstrap", "unshare", "nsenter", "mount", "apt-get", "ldconfig")
@@ -128,6 +142,7 @@ class Chroot:
         self.folder = folder / "root"  # where it is mounted, if it is
         self.folder.mkdir()
         self.suite = suite
+        self.systemd = systemd  # as its first process; `include` must have it
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                     "LC_ALL": "C.UTF-8", **{key: os.environ[key] for key in os.environ if key.endswith("SAN_OPTIONS")}}
         self.enter(name)
@@ -145,8 +160,9 @@ class Chroot:
         script = self.folder.parent / "init.py"
         script.write_text(INIT)
         free = re.search(r"^MemAvailable:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text(), re.MULTILINE)
-        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "/usr/bin/python3",
-                 str(script), str(self.folder), name, "memory" if free and int(free[1]) > MEMORY_KB else "disk"]
+        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", *(["--cgroup"] if self.systemd else []), "--fork", "--kill-child",
+                 "/usr/bin/python3", str(script), str(self.folder), name, "memory" if free and int(free[1]) > MEMORY_KB else "disk",
+                 "systemd" if self.systemd else "alone"]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.process.stdout.readline().strip()
         assert self.pid, "the namespaces could not be set up"
@@ -216,6 +232,8 @@ class Chroot:
     def leave(self):
         """The end: all its processes and mounts go with the first process."""
         self.process.stdin.close()
+        if self.systemd:
+            os.kill(int(self.pid), signal.SIGKILL)
         try:
             self.process.wait(60)
         except subprocess.TimeoutExpired:

@@ -42,7 +42,8 @@ static struct command make_completion(void)
 {
     struct command command = command_completion;
 
-    command.examples = "  source <(kepler completion bash)\n";
+    command.examples = "  source <(kepler completion bash)\n"
+                       "  kepler completion fish | source\n";
     return command;
 }
 

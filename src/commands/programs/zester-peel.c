@@ -42,7 +42,7 @@ static const struct param join_options[] = {
     PARAM("config",      PATH, ARGS, join.config, "the configuration to write", .kind_text = "FILE", .aliases = "c", .default_text = PEEL_CONF_FILE),
     PARAM("auth-dir",    PATH, ARGS, join.auth_dir, "keys and credentials (/var/lib/zester/auth)", .kind_text = "DIR"),
     PARAM("data-dir",    PATH, ARGS, join.data_dir, "what the agent keeps, and then also the published states (/var/lib/zester)", .kind_text = "DIR"),
-    PARAM("health-addr", STR,  ARGS, join.health_addr, "where health and metrics are served (127.0.0.1:9090)", .kind_text = "ADDRESS"),
+    PARAM("health-addr", STR,  ARGS, join.health_addr, "where health and metrics are served (" PEEL_JOIN_HEALTH_ADDR ")", .kind_text = "ADDRESS"),
     PARAM("enroll-port", INT,  ARGS, join.enroll_port, "where the master enrolls machines", PARAM_RANGE(1, 65535), .default_text = "8443"),
     PARAM("port",        INT,  ARGS, join.nats_port, "where the bus is, on a master of this machine", PARAM_RANGE(1, 65535), .default_text = "4222"),
     PARAM("wait",        DURATION, ARGS, join.wait, "how long to wait for approval", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "60s"),
@@ -62,13 +62,15 @@ static bool print_join_step(bool is_new, const char *what, const char *where)
 static int start_agent(struct cli *cli, const struct join_args *want, bool *ret_changed,
                        struct err *err)
 {
-    const struct supervised agent = { "peel",
-                                      "zester-peel.service",
-                                      "Agent of zester",
-                                      program_find_beside(cli->arena, "zester-peel"),
-                                      "--config",
-                                      want->join.config,
-                                      PEEL_UNTRUSTED_STATUS };
+    const struct supervised agent = { .name = "peel",
+                                      .unit = "zester-peel.service",
+                                      .summary = "Agent of zester",
+                                      .program = program_find_beside(cli->arena, "zester-peel"),
+                                      .flag = "--config",
+                                      .conf = want->join.config,
+                                      .final_status = PEEL_UNTRUSTED_STATUS,
+                                      .keeps_children = true,
+                                      .writer = "zester-peel join" };
     const struct supervisor supervisor = {
         .kind = supervisor_choose(want->supervisor),
         .services = &agent,

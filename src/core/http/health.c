@@ -1,22 +1,28 @@
 #include "core/http/health.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/err.h"
 #include "core/base/mem.h"
 #include "core/data/value.h"
 #include "core/http/metrics.h"
 #include "core/http/server.h"
 #include "core/sys/clock.h"
+#include "core/sys/loop.h"
 
 #define CONNECTIONS_MAX 64
+#define RETRY_NS        (INT64_C(5) * CLOCK_SECOND)
 
 enum { STATUS_READY = 200, STATUS_DOWN = 503 };
 
 struct health_server {
     struct health_options options;
-    struct http_server *server;
+    struct http_server *server; /* NULL: its address is in use */
+    struct timer retry;
+    char *address;
     int64_t began;
 };
 
@@ -105,34 +111,59 @@ static const struct http_route routes[] = {
     { 0 },
 };
 
-struct health_server *health_new(const struct health_options *options, struct err *err)
+static int open_health_server(struct health_server *health, struct err *err)
 {
-    struct health_server *health = mem_zalloc(sizeof(*health));
-
-    health->options = *options;
-    health->began = clock_now();
-    health->server = http_server_new(&(struct http_options){ .loop = options->loop,
-                                                             .address = options->address,
+    health->server = http_server_new(&(struct http_options){ .loop = health->options.loop,
+                                                             .address = health->options.address,
                                                              .routes = routes,
                                                              .self = health,
                                                              .body_max = 1,
                                                              .connections_max = CONNECTIONS_MAX },
                                      err);
-    if (!health->server) {
+    return health->server ? 0 : -1;
+}
+
+static void on_retry_due(struct timer *timer)
+{
+    struct health_server *health = container_of(timer, struct health_server, retry);
+    struct err err;
+
+    if (open_health_server(health, &err) < 0)
+        timer_set(loop_timers(health->options.loop), timer, clock_after(clock_now(), RETRY_NS),
+                  on_retry_due);
+}
+
+struct health_server *health_new(const struct health_options *options, struct err *err)
+{
+    struct health_server *health = mem_zalloc(sizeof(*health));
+
+    health->options = *options;
+    health->options.address = health->address = mem_strdup(options->address);
+    health->began = clock_now();
+    if (open_health_server(health, err) == 0)
+        return health;
+    if (err->errnum != EADDRINUSE && err->errnum != EADDRNOTAVAIL) {
+        free(health->address);
         free(health);
         return NULL;
     }
+    options->refused(options->self, err->text);
+    timer_set(loop_timers(options->loop), &health->retry, clock_after(clock_now(), RETRY_NS),
+              on_retry_due);
     return health;
 }
 
 void health_free(struct health_server *health)
 {
-    if (health)
-        http_server_free(health->server);
+    if (!health)
+        return;
+    timer_clear(loop_timers(health->options.loop), &health->retry);
+    http_server_free(health->server);
+    free(health->address);
     free(health);
 }
 
 uint16_t health_port(const struct health_server *health)
 {
-    return http_server_port(health->server);
+    return health->server ? http_server_port(health->server) : 0;
 }

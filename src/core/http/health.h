@@ -7,6 +7,8 @@
  *
  * /healthz always answers 200. /readyz is 503 when a check is down; degraded is still ready.
  *
+ * Where the address is in use, the daemon goes on without, and tries again from time to time.
+ *
  * Memory: health_free; texts are borrowed. Threads: the loop's.
  */
 #ifndef CORE_HTTP_HEALTH_H
@@ -39,6 +41,8 @@ struct health_options {
     /* Called before metrics are printed, to set those that are not counted as they happen; may be
      * NULL. */
     void (*measure)(void *self, struct metrics *metrics);
+    /* The address is in use: `why` it cannot be listened on yet. */
+    void (*refused)(void *self, const char *why);
     struct metrics *metrics;
     void *self;
 };
@@ -46,6 +50,7 @@ struct health_options {
 struct health_server *health_new(const struct health_options *options, struct err *err);
 /* NULL is fine. */
 void health_free(struct health_server *health);
+/* 0: the address is in use. */
 uint16_t health_port(const struct health_server *health);
 
 #endif

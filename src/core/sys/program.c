@@ -7,6 +7,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
+#include "core/base/mem.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
@@ -36,12 +37,19 @@ const char *program_find(struct arena *arena, const char *name)
     return NULL;
 }
 
+/* Programs that people do not type are in a folder of their own, where they are installed. */
+static const char *const beside[] = { ".", "../libexec/zester", "../../bin" };
+
 const char *program_find_beside(struct arena *arena, const char *name)
 {
     const char *self = NULL, *found = NULL;
     struct err ignored;
 
     if (fs_readlink(arena, "/proc/self/exe", &self, &ignored) == 0 && self)
-        found = program_find(arena, path_join(arena, path_dirname(arena, self), name));
+        for (size_t i = 0; !found && i < ARRAY_LEN(beside); i++)
+            found =
+                program_find(arena, path_normalise(arena, arena_printf(arena, "%s/%s/%s",
+                                                                       path_dirname(arena, self),
+                                                                       beside[i], name)));
     return found ? found : program_find(arena, name);
 }

@@ -8,7 +8,8 @@ struct arena;
 
 /* The path; NULL when no such program can be run. A name with a slash is not searched for. */
 const char *program_find(struct arena *arena, const char *name);
-/* The same for one of our own programs: first beside the running one, then as above. */
+/* The same for one of our own programs: first beside the running one or, where both are installed,
+ * in bin or libexec/zester of the same prefix; then as above. */
 const char *program_find_beside(struct arena *arena, const char *name);
 
 #endif

@@ -465,12 +465,20 @@ static int listen_for_master_signals(struct master *master, struct err *err)
     return 0;
 }
 
+static void on_health_refused(void *self, const char *why)
+{
+    (void)self;
+    log_warning("health is not served, trying again; health_addr sets another address error=%s",
+                why);
+}
+
 static int open_master_services(struct master *master, const struct master_service *const *services,
                                 struct err *err)
 {
     master->loop = loop_new(err);
     if (!master->loop || listen_for_master_signals(master, err) < 0)
         return -1;
+    notify_init(&master->notify, master->loop);
     master->metrics = metrics_new(master_metrics, MASTER_METRICS);
     master->health = health_new(&(struct health_options){ .loop = master->loop,
                                                           .address = master->conf.health_addr,
@@ -478,6 +486,7 @@ static int open_master_services(struct master *master, const struct master_servi
                                                           .version = ZESTER_VERSION,
                                                           .checks = report_master_checks,
                                                           .measure = measure_master,
+                                                          .refused = on_health_refused,
                                                           .metrics = master->metrics,
                                                           .self = master },
                                 err);
@@ -498,6 +507,7 @@ int master_run(struct master *master, const struct master_service *const *servic
     }
     log_info("master started id=%s health=%s port=%u", master->id, master->conf.health_addr,
              health_port(master->health));
+    notify_ready(&master->notify);
     loop_run(master->loop);
     log_info("master ended");
     return EXIT_SUCCESS;
@@ -511,6 +521,7 @@ bool master_starts_again(const struct master *master)
 void master_done(struct master *master)
 {
     master->is_stopping = true;
+    notify_done(&master->notify);
     health_free(master->health);
     nats_publisher_free(master->events);
     link_free(master->link);

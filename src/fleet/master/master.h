@@ -40,6 +40,7 @@
 #include "fleet/nats/conn.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/js.h"
+#include "core/sys/notify.h"
 #include "core/sys/timers.h"
 
 struct err;
@@ -93,6 +94,7 @@ struct master {
     struct master_running services[MASTER_SERVICES_MAX];
     size_t service_count;
     struct health_server *health;
+    struct notify notify;
     struct nats_listener listener;
     struct timer retry, deadline;
     char problem[HEALTH_TEXT_MAX]; /* why the bus is not connected or not set up */

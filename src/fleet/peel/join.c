@@ -12,7 +12,9 @@
 #include "fleet/peel/conf.h"
 #include "fleet/peel/enroll_client.h"
 #include "fleet/peel/identity.h"
+#include "core/http/address.h"
 #include "core/sys/clock.h"
+#include "core/sys/fd.h"
 #include "core/sys/fs.h"
 #include "core/sys/hostnames.h"
 #include "core/sys/loop.h"
@@ -21,6 +23,8 @@
 
 #define CONF_MAX  ((size_t)64 << 10)
 #define CONF_MODE 0644
+/* Others may read what is not secret. */
+#define CONF_FOLDER_MODE 0755
 
 /* --- configuration ---------------------------------------------------------------- */
 
@@ -54,7 +58,8 @@ static void print_join_conf(struct arena *arena, const struct peel_join *join, s
     add_conf_text(out, "data_dir", join->data_dir);
     if (join->data_dir) /* two agents of a machine must not share the tree either */
         add_conf_text(out, "states_cache", path_join(arena, join->data_dir, "states"));
-    add_conf_text(out, "health_addr", join->health_addr);
+    add_conf_text(out, "health_addr",
+                  join->health_addr ? join->health_addr : PEEL_JOIN_HEALTH_ADDR);
 }
 
 static int is_file_there(const char *path, bool *ret, struct err *err)
@@ -67,11 +72,24 @@ static int is_file_there(const char *path, bool *ret, struct err *err)
     return 0;
 }
 
+/* Later, a taken port would only be seen as an agent that is not ready. */
+static int check_health_address(const struct peel_join *join, struct err *err)
+{
+    uint16_t port;
+    AUTO_FD int fd = -1;
+
+    if (join->health_addr && !join->health_addr[0])
+        return 0;
+    fd = address_listen(join->health_addr ? join->health_addr : PEEL_JOIN_HEALTH_ADDR, &port, err);
+    return fd < 0 ? err_set(err, err->code, "%s; choose another with --health-addr", err->text) : 0;
+}
+
 int peel_join_configure(struct arena *arena, const struct peel_join *join, bool *ret_changed,
                         struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
     struct newfile file = { .name = path_basename(join->config).p, .mode = CONF_MODE };
+    const char *folder = path_dirname(arena, join->config);
     bool is_there;
 
     if (is_file_there(join->config, &is_there, err) < 0)
@@ -79,10 +97,13 @@ int peel_join_configure(struct arena *arena, const struct peel_join *join, bool 
     *ret_changed = !is_there;
     if (is_there)
         return 0;
+    if (check_health_address(join, err) < 0)
+        return -1;
     print_join_conf(arena, join, &text);
     file.text = buf_view(&text);
-    return newfiles_write(path_dirname(arena, join->config), &file, 1, "it is never overwritten",
-                          err);
+    if (fs_mkdirs(folder, CONF_FOLDER_MODE, err) < 0)
+        return -1;
+    return newfiles_write(folder, &file, 1, "it is never overwritten", err);
 }
 
 int peel_join_unconfigure(const struct peel_join *join, struct err *err)

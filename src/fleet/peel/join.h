@@ -17,6 +17,10 @@
 struct arena;
 struct err;
 
+/* Where a machine that joins serves health. Other programs often have port 9090, the default
+ * without a configuration. */
+#define PEEL_JOIN_HEALTH_ADDR "127.0.0.1:9092"
+
 struct peel_join {
     const char *host; /* of the master */
     int64_t enroll_port, nats_port;

@@ -17,9 +17,11 @@
 #include "core/sys/clock.h"
 #include "core/sys/fd.h"
 #include "core/sys/loop.h"
+#include "core/sys/notify.h"
 #include "fleet/wire/peel_id.h"
 
 #define COMPONENT "peel"
+#define IDLE_LOOK (CLOCK_SECOND / 2)
 
 struct peel_program {
     struct arena line_arena, conf_arena;
@@ -28,9 +30,10 @@ struct peel_program {
     struct loop *loop;
     struct nats_hub *hub;
     struct peel *peel;
-    struct timer deadline;
+    struct timer deadline, idle;
+    struct notify notify;
     char log_id[PEEL_ID_SIZE]; /* "" until it is known */
-    bool is_stopping;
+    bool is_stopping, is_leaving;
     int status; /* of the process, once it has ended */
 };
 
@@ -104,10 +107,38 @@ static void on_enroll_untrusted(void *self)
     stop_peel(program);
 }
 
+static void on_idle_look(struct timer *timer)
+{
+    struct peel_program *program = container_of(timer, struct peel_program, idle);
+
+    if (program->is_stopping)
+        return;
+    if (peel_is_idle(program->peel))
+        stop_peel(program);
+    else
+        timer_set(loop_timers(program->loop), timer, clock_after(clock_now(), IDLE_LOOK),
+                  on_idle_look);
+}
+
+/* An upgrade has replaced the program, maybe as a job of ours: the supervisor starts the new one
+ * once no job runs. */
+static void leave_when_idle(struct peel_program *program)
+{
+    if (program->is_leaving || program->is_stopping)
+        return;
+    program->is_leaving = true;
+    log_info("ending as soon as no job runs, so that the installed version is started");
+    on_idle_look(&program->idle);
+}
+
 static void on_peel_signal(void *self, int signo)
 {
     struct peel_program *program = self;
 
+    if (signo == PEEL_LEAVE_SIGNAL) {
+        leave_when_idle(program);
+        return;
+    }
     if (signo == SIGHUP) {
         reload_peel_conf(program);
         return;
@@ -120,7 +151,7 @@ static void on_peel_signal(void *self, int signo)
 
 static int catch_peel_signals(struct peel_program *program, struct err *err)
 {
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, PEEL_LEAVE_SIGNAL };
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
     (void)sigaction(SIGPIPE, &ignore, NULL);
@@ -137,6 +168,7 @@ static int open_program(struct peel_program *program, struct err *err)
     program->loop = loop_new(err);
     if (!program->loop || catch_peel_signals(program, err) < 0)
         return -1;
+    notify_init(&program->notify, program->loop);
     program->hub = nats_hub_new(program->loop);
     program->peel =
         peel_new(&(struct peel_options){ .loop = program->loop,
@@ -160,6 +192,7 @@ static int serve_peel(struct peel_program *program)
     }
     (void)snprintf(program->log_id, sizeof(program->log_id), "%s", peel_id(program->peel));
     log_info("peel started");
+    notify_ready(&program->notify);
     loop_run(program->loop);
     log_info("peel ended");
     return program->status;
@@ -176,6 +209,7 @@ int peel_main(int argc, char **argv)
         daemon_log_set(program.conf.log_format, program.conf.log_level);
         fd_limit_raise();
         status = serve_peel(&program);
+        notify_done(&program.notify);
         peel_free(program.peel);
         nats_hub_free(program.hub);
         loop_free(program.loop);

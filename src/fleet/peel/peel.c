@@ -570,9 +570,7 @@ static int open_job_queue(struct peel *peel, struct err *err)
 
 static int32_t find_job_depth(void *self)
 {
-    const struct peel *peel = self;
-
-    return job_queue_depth(peel->job_queue);
+    return job_queue_depth(((const struct peel *)self)->job_queue);
 }
 
 static bool is_acting(void *self)
@@ -718,6 +716,11 @@ static void on_stopping(struct timer *timer)
                   on_stopping);
 }
 
+bool peel_is_idle(const struct peel *peel)
+{
+    return job_queue_is_idle(peel->job_queue);
+}
+
 void peel_stop(struct peel *peel)
 {
     if (peel->is_stopping)
@@ -728,13 +731,6 @@ void peel_stop(struct peel *peel)
     startup_stop(&peel->startup);
     job_queue_stop(peel->job_queue);
     on_stopping(&peel->stopping);
-}
-
-static void clear_peel_timers(struct peel *peel)
-{
-    timer_clear(loop_timers(peel->options.loop), &peel->stopping);
-    timer_clear(loop_timers(peel->options.loop), &peel->trim);
-    catchup_stop(&peel->catchup);
 }
 
 /* Callers are freed before the parts they call back. */
@@ -759,7 +755,9 @@ void peel_free(struct peel *peel)
     schedule_admin_free(peel->schedule_admin);
     maintenance_window_done(&peel->maintenance_window);
     heartbeat_done(&peel->heartbeat);
-    clear_peel_timers(peel);
+    timer_clear(loop_timers(peel->options.loop), &peel->stopping);
+    timer_clear(loop_timers(peel->options.loop), &peel->trim);
+    catchup_stop(&peel->catchup);
     data_store_done(&peel->data_store);
     uplink_free(peel->uplink);
     metrics_free(peel->metrics);

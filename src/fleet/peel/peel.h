@@ -42,6 +42,8 @@ struct peel_options {
 struct peel *peel_new(const struct peel_options *options, struct err *err);
 /* Accepts nothing more, cancels running jobs; `stopped` follows, at once or later. */
 void peel_stop(struct peel *peel);
+/* No job runs or waits. */
+bool peel_is_idle(const struct peel *peel);
 /* NULL is fine. */
 void peel_free(struct peel *peel);
 

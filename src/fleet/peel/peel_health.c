@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "fleet/bus/mirror.h"
 #include "core/http/health.h"
@@ -61,6 +62,13 @@ static void measure_peel(void *self, struct metrics *metrics)
                 (double)beacon_runner_waiting(options->beacon_runner), NULL, NULL);
 }
 
+static void on_health_refused(void *self, const char *why)
+{
+    (void)self;
+    log_warning("health is not served, trying again; health_addr sets another address error=%s",
+                why);
+}
+
 struct peel_health *peel_health_new(const struct peel_health_options *options, struct err *err)
 {
     struct peel_health *peel_health = mem_zalloc(sizeof(*peel_health));
@@ -72,6 +80,7 @@ struct peel_health *peel_health_new(const struct peel_health_options *options, s
                                                                .version = ZESTER_VERSION,
                                                                .checks = report_peel_checks,
                                                                .measure = measure_peel,
+                                                               .refused = on_health_refused,
                                                                .metrics = options->metrics,
                                                                .self = peel_health },
                                      err);

@@ -22,6 +22,7 @@
 #include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
+#include "core/sys/notify.h"
 #include "core/sys/program.h"
 #include "fleet/update/keeper.h"
 #include "fleet/update/seal.h"
@@ -69,6 +70,7 @@ struct watchdog {
     struct keeper keeper;
     struct download *download;
     struct timer wake, connect, status;
+    struct notify notify;
     char id[PEEL_ID_SIZE]; /* "": not known yet */
     struct err problem;    /* why there is no connection */
 };
@@ -596,6 +598,7 @@ static int open_watchdog(struct watchdog *watchdog, struct err *err)
 
     (void)sigaction(SIGPIPE, &ignore, NULL);
     watchdog->loop = loop_new(err);
+    notify_init(&watchdog->notify, watchdog->loop);
     if (!watchdog->loop ||
         background_tasks_open_workers(&watchdog->background_tasks, watchdog->loop, 1, err) < 0)
         return -1;
@@ -616,6 +619,7 @@ static int serve_watchdog(struct watchdog *watchdog)
         return DAEMON_CONF_ERROR;
     }
     log_info("watchdog started component=%s", update_component_name(watchdog->conf.component));
+    notify_ready(&watchdog->notify);
     keeper_begin(&watchdog->keeper);
     timer_set(loop_timers(watchdog->loop), &watchdog->connect, clock_now(), on_connect_due);
     loop_run(watchdog->loop);
@@ -633,6 +637,7 @@ int watchdog_main(int argc, char **argv)
         daemon_log_start(COMPONENT, watchdog.id);
         daemon_log_set(watchdog.conf.log_format, watchdog.conf.log_level);
         status = serve_watchdog(&watchdog);
+        notify_done(&watchdog.notify);
         download_drop(watchdog.download);
         link_free(watchdog.link);
         nats_hub_free(watchdog.hub);

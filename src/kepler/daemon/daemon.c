@@ -503,6 +503,7 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
     daemon->loop = loop_new(err);
     if (!daemon->loop)
         return -1;
+    notify_init(&daemon->notify, daemon->loop);
     write_daemon_pid(daemon);
     if (make_group(daemon, err) < 0 || open_process_list(daemon, err) < 0 ||
         watch_daemon_signals(daemon, err) < 0 ||
@@ -525,7 +526,9 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
 
 void daemon_run(struct daemon *daemon)
 {
+    notify_ready(&daemon->notify);
     loop_run(daemon->loop);
+    notify_done(&daemon->notify);
 }
 
 void daemon_done(struct daemon *daemon)

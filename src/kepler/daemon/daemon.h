@@ -31,6 +31,7 @@
 #include "kepler/supervise/proctree.h"
 #include "core/sys/lock.h"
 #include "core/sys/loop.h"
+#include "core/sys/notify.h"
 
 struct call;
 struct client;
@@ -76,6 +77,7 @@ struct daemon {
     uint64_t unloaded; /* incremented when a project is removed */
     int listener;
     struct watch listen_watch;
+    struct notify notify;
     struct timer door; /* clients are accepted only after that */
     size_t recovering; /* configs that workers still read: clients wait */
     struct timer pump; /* streams whose client can receive again */

@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -205,6 +206,52 @@ def test_where_a_port_is_in_use_nothing_is_made(home, port, option):
     assert not home.auth.exists() and not (home.folder / "etc").exists()
 
 
+def test_the_process_that_has_the_port_is_named(home):
+    with socket.create_server(("127.0.0.1", home.port)):
+        said = home.setup(status=1).stderr
+    assert re.search(rf"in use by \S+ \(process {os.getpid()}(, unit \S+)?\); choose another with --port", said), said
+
+
+def names_of(certificate):
+    return subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", certificate], capture_output=True, text=True, check=True).stdout
+
+
+def change(home, *words, status=0):
+    result = subprocess.run([f"{BUILD}/zester-master", "setup", "--change", *map(str, words), "--supervisor", "none", "--config",
+                             home.folder / "etc/master.yaml", "--nats-conf", home.folder / "etc/nats.conf"], capture_output=True, text=True, timeout=SECONDS,
+                            env={**os.environ, **home.environment})
+    assert result.returncode == status, result.stdout + result.stderr
+    return result
+
+
+def test_names_and_ports_of_a_master_can_be_changed_and_older_names_stay_in_the_certificate(home):
+    home.setup("m1.example", supervisor="none")
+    conf, server = home.folder / "etc/master.yaml", home.folder / "etc/nats.conf"
+    conf.write_text(conf.read_text() + "log_level: debug  # ours\n")
+    port, health = free_port(), free_port()
+    change(home, "--host", "m2.example", "--port", port, "--health-addr", f"127.0.0.1:{health}")
+    text = conf.read_text()
+    assert f'nats_url: "tls://127.0.0.1:{port}"\n' in text and f'health_addr: "127.0.0.1:{health}"\n' in text and "log_level: debug  # ours\n" in text
+    assert '  enroll_sans: ["m2.example", "m1.example"]\n' in text and f'nats_advertise_urls: ["tls://m2.example:{port}"]\n' in text
+    assert re.findall(r"^port: (\d+)$", server.read_text(), re.M) == [str(port)]
+    names = names_of(home.auth / "nats-server.crt")
+    assert "m2.example" in names and "m1.example" in names
+    assert stat.S_IMODE((home.auth / "nats-server.key").stat().st_mode) == 0o600
+    assert "set up as 'm2.example'; to change that" in home.setup("m3.example", supervisor="none", status=1).stderr
+
+
+def test_a_change_that_cannot_be_made_leaves_everything_as_it_is(home):
+    assert "is not set up" in change(home, "--host", "m2.example", status=1).stderr
+    home.setup("m1.example", supervisor="none")
+    conf = home.folder / "etc/master.yaml"
+    conf.write_text(conf.read_text().replace('ca:\n  enroll_sans: ["m1.example"]', 'ca: {enroll_sans: ["m1.example"]}'))
+    before = {**files_of(home.auth), **files_of(home.folder / "etc")}
+    assert "change it by hand" in change(home, "--host", "m2.example", status=1).stderr
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "Address already in use" in change(home, "--port", taken.getsockname()[1], status=1).stderr
+    assert {**files_of(home.auth), **files_of(home.folder / "etc")} == before
+
+
 def test_without_a_supervisor_it_says_what_to_start(home):
     said = home.setup(supervisor="none").stdout
     assert f"-c {home.folder}/etc/nats.conf" in said and f"--config {home.folder}/etc/master.yaml" in said
@@ -260,11 +307,35 @@ def test_where_systemd_runs_it_runs_the_services(systemd_home):
     home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
     assert (home.folder / "asked").read_text().splitlines() == [
         "daemon-reload", "enable --now zester-nats.service zester-master.service", "daemon-reload", "enable --now zester-peel.service"]
+    assert f"No unit zester-master.service is installed (packages and 'make install' have one): wrote /etc/systemd/system/zester-master.service" in said
     assert "Nothing to do" in home.setup(supervisor="auto").stdout
     units = [f"/etc/systemd/system/zester-{name}.service" for name in ("nats", "master", "peel")]
     assert "After=zester-nats.service" in home.machine.path(units[1]).read_text()
     if shutil.which("systemd-analyze"):
         assert home.machine.run("systemd-analyze", "verify", "--man=no", *units, check=False).stderr == ""
+
+
+def test_installed_units_are_used_and_a_drop_in_has_what_differs(systemd_home):
+    """From a prefix where systemd does not look for units."""
+    home, prefix = systemd_home, systemd_home.folder / "prefix"
+    programs = sorted(path.stem for path in pathlib.Path("src/commands/programs").glob("*.c"))
+    subprocess.run(["/usr/bin/python3", "tools/install-files", "--version", "1", "--build", BUILD, "install", prefix, *programs], check=True,
+                   capture_output=True)
+    # The stand-in would start programs from drop-ins: here they are only asked for.
+    (home.folder / "bin/systemctl").write_text(f'#!/bin/sh\necho "$*" >> {home.folder}/asked\n[ "$1" != enable ]\n')
+    result = subprocess.run([*home.prefix, prefix / "bin/zester-master", "setup", "--host", "127.0.0.1", "--config", home.folder / "etc/master.yaml",
+                             "--auth-dir", home.auth, "--nats-conf", home.folder / "etc/nats.conf", "--jetstream-store", home.folder / "js",
+                             "--nats-host", "127.0.0.1", "--port", str(home.port), "--enroll-addr", f"127.0.0.1:{home.enroll_port}",
+                             "--health-addr", f"127.0.0.1:{home.health_port}", "--monitor-addr", ""],
+                            capture_output=True, text=True, timeout=SECONDS, env={**os.environ, **home.environment}, check=False)
+    assert result.returncode == 1 and "'systemctl enable'" in result.stderr, result.stdout + result.stderr
+    asked = (home.folder / "asked").read_text().splitlines()
+    assert asked[:2] == [f"link {prefix}/lib/systemd/system/zester-{name}.service" for name in ("nats", "master")]
+    text = home.machine.path("/etc/systemd/system/zester-master.service.d/setup.conf").read_text()
+    assert f'ExecStart=\nExecStart="{prefix}/bin/zester-master" --config "{home.folder}/etc/master.yaml"\n' in text
+    assert "User=zester\nGroup=zester\n" in text and f"ReadWritePaths=-{home.auth}\n" in text and text.count("PrivateTmp=no\n") == 1
+    assert "zester:" in home.machine.path("/etc/passwd").read_text()
+    assert not home.machine.path("/etc/systemd/system/zester-master.service").exists()
 
 
 def test_without_a_server_program_nothing_is_made(home):

@@ -403,6 +403,9 @@ def test_installed_programs_run_and_uninstall_leaves_nothing(tmp_path, version, 
     result = install_files(prefix, "install", version, *programs)
     assert result.returncode == 0, result.stderr
     assert version in run(str(prefix / "bin/zester"), "--version").stdout
+    assert (prefix / "libexec/zester/zester-fleet").exists() and not (prefix / "bin/zester-fleet").exists()
+    assert "unknown command" not in run(str(prefix / "bin/zester"), "job", "list", "--config", "/nonexistent").stderr, "its helper is found"
+    assert "complete -c zester " in (prefix / "share/fish/vendor_completions.d/zester.fish").read_text()
     page = gzip.decompress((prefix / "share/man/man1/zester.1.gz").read_bytes()).decode()
     assert f".Os zester {version}" in page and "@VERSION@" not in page
     assert (prefix / "share/doc/zester/README.md").exists()

@@ -14,7 +14,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 RELEASE = TOP / "build/release"
 NAMES = ["zester", "zester-master", "zester-peel", "zester-watchdog", "kepler"]
 # The master can do little more than talk; the others change their machine.
-EXPOSURE_MAX = {"zester-master.service": 3.0}
+EXPOSURE_MAX = {"zester-master.service": 3.0, "zester-nats.service": 3.0}
 SECONDS = 60
 
 pytestmark = pytest.mark.skipif(not RELEASE.exists(), reason="no release build")
@@ -80,7 +80,8 @@ def test_a_package_belongs_to_root_and_holds_only_usr(packages, name):
 
 
 @pytest.mark.parametrize("name, path", [
-    ("zester", "usr/bin/zester"), ("zester", "usr/share/man/man1/zester.1.gz"), ("zester", "usr/share/doc/zester/README.md"),
+    ("zester", "usr/bin/zester"), ("zester", "usr/libexec/zester/zester-fleet"), ("zester", "usr/share/fish/vendor_completions.d/zester.fish"),
+    ("zester-master", "usr/lib/systemd/system/zester-nats.service"), ("zester-master", "usr/lib/sysusers.d/zester-master.conf"), ("zester", "usr/share/man/man1/zester.1.gz"), ("zester", "usr/share/doc/zester/README.md"),
     ("zester", "usr/share/bash-completion/completions/zester"), ("zester-master", "usr/lib/systemd/system/zester-master.service"),
     ("zester-peel", "usr/lib/systemd/system/zester-peel.service"), ("zester-peel", "usr/share/man/man8/zester-peel.8.gz"),
     ("kepler", "usr/lib/systemd/system/kepler-daemon.service"), ("kepler", "usr/share/zsh/vendor-completions/_kepler"),
@@ -92,12 +93,38 @@ def test_a_file_is_in_its_package(unpacked, name, path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_package_depends_on_every_library_that_its_programs_name(packages, unpacked, name):
     depends = {word.split()[0] for word in field(packages[name], "Depends").split(", ")}
-    for program in (unpacked / name / "usr/bin").iterdir():
+    for program in [*(unpacked / name / "usr/bin").iterdir(), *(unpacked / name).glob("usr/libexec/zester/*")]:
         needed = re.findall(r"NEEDED\s+(\S+)", run("objdump", "-p", program).stdout)
         assert needed
         for library in needed:
             owners = {line.split(":")[0] for line in run("dpkg-query", "-S", f"*/{library}").stdout.splitlines()}
             assert owners & depends, f"{program.name} needs {library} of {owners}"
+
+
+def test_lintian_finds_nothing_in_the_packages(packages):
+    if not shutil.which("lintian"):
+        pytest.skip("lintian is not installed")
+    result = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0", *packages.values())
+    assert (result.returncode, result.stdout) == (0, ""), result.stdout + result.stderr
+
+
+def test_each_override_of_lintian_has_a_reason(unpacked):
+    overrides = list(unpacked.glob("*/usr/share/lintian/overrides/*"))
+    assert overrides
+    for path in overrides:
+        assert path.read_text().startswith("# "), path
+
+
+def test_the_packages_bring_users_and_groups_that_systemd_can_make(unpacked, tmp_path):
+    if not shutil.which("systemd-sysusers"):
+        pytest.skip("systemd-sysusers is not installed")
+    files = sorted(unpacked.glob("*/usr/lib/sysusers.d/*.conf"))
+    assert [path.name for path in files] == ["kepler.conf", "zester-master.conf"]
+    (tmp_path / "etc").mkdir()
+    result = run("systemd-sysusers", f"--root={tmp_path}", *files)
+    assert result.returncode == 0, result.stderr
+    assert re.search("^zester:.*:/var/lib/zester:", (tmp_path / "etc/passwd").read_text(), re.M)
+    assert re.search("^kepler:", (tmp_path / "etc/group").read_text(), re.M)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,16 +135,17 @@ def test_the_checksums_of_a_package_are_right_and_its_scripts_are_shell(unpacked
     has_unit = (folder / "usr/lib/systemd/system").exists()
     assert has_unit == (name not in ("zester", "zester-watchdog"))
     for script in ("postinst", "prerm", "postrm"):
-        assert (folder / "DEBIAN" / script).exists() == has_unit
+        assert (folder / "DEBIAN" / script).exists() == (has_unit or (name, script) == ("zester", "postinst"))
         if has_unit:
             assert run("sh", "-n", folder / "DEBIAN" / script).returncode == 0
+            assert "@" not in (folder / "DEBIAN" / script).read_text()
 
 
 def test_units_are_well_formed_and_the_master_is_locked_in(unpacked, tmp_path):
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
     units = sorted(unpacked.glob("*/usr/lib/systemd/system/*.service"))
-    assert len(units) == 3
+    assert len(units) == 4
     for unit in units:
         program = re.search(r"^ExecStart=(\S+)", unit.read_text(), re.M).group(1)
         copy = tmp_path / unit.name

@@ -1,6 +1,7 @@
 """What the programs say to somebody who does not know them yet: help, mistakes on the line, completion."""
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -9,6 +10,7 @@ from kepler_home import BUILD, wait_until
 
 ZESTER, KEPLER, DAEMON, MIGRATE = (os.path.abspath(os.path.join(BUILD, name)) for name in ("zester", "kepler", "kepler-daemon", "zester-migrate"))
 WIDEST = 100
+TOP = os.path.abspath(".")
 WEB_APP = os.path.abspath("examples/kepler/web-app.yaml")
 
 
@@ -117,6 +119,31 @@ def completes(program, *words, home=None, cwd="/proc/self/fdinfo"):
     return run("bash", "-c", script, cwd=cwd, env=env).stdout.split()
 
 
+def completes_in_fish(program, *words, cwd="/proc/self/fdinfo"):
+    if not shutil.which("fish"):
+        pytest.skip("fish is not installed")
+    name = os.path.basename(program)
+    line = " ".join((name, *words))
+    env = {**os.environ, "PATH": f"{os.path.dirname(program)}:{os.environ['PATH']}", "HOME": "/nonexistent"}
+    return run("fish", "--no-config", "-c", f"{name} completion fish | source; complete -C '{line}'", cwd=cwd, env=env).stdout.split()
+
+
+@pytest.mark.parametrize("words, offered", [
+    ([KEPLER, "st"], ["start", "stop"]),
+    ([KEPLER, "-f", WEB_APP, "stop", "ba"], ["backend"]),
+    ([ZESTER, "web*", "test.pi"], ["test.ping"]),
+    ([ZESTER, "--local", "--states-dir", f"{TOP}/examples/salt/states", "state.apply", "ng"],
+     ["nginx", "nginx.config", "nginx.package", "nginx.service", "nginx.snippets", "nginx.vhosts"]),
+])
+def test_fish_completes_as_bash_does(words, offered):
+    assert sorted(completes_in_fish(*words)) == offered
+
+
+def test_fish_offers_files_where_no_word_fits(tmp_path):
+    (tmp_path / "job.yaml").write_text("")
+    assert completes_in_fish(ZESTER, "render", "job", cwd=tmp_path) == ["job.yaml"]
+
+
 @pytest.mark.parametrize("words, offered", [
     ([KEPLER, "st"], ["start", "stop"]),
     ([KEPLER, "-f", "web.yaml", "st"], ["start", "stop"]),
@@ -138,6 +165,10 @@ def completes(program, *words, home=None, cwd="/proc/self/fdinfo"):
                                         "log.exception", "log.info", "log.warning"]),
     ([ZESTER, "doc", "file.mana"], ["file.managed"]),
     ([ZESTER, "completion", "z"], ["zsh"]),
+    ([ZESTER, "completion", "f"], ["fish"]),
+    ([ZESTER, "--local", "--states-dir", f"{TOP}/examples/salt/states", "state.apply", "nginx.s"], ["nginx.service", "nginx.snippets"]),
+    ([ZESTER, "--states-dir", f"{TOP}/examples/salt/states", "--local", "state.show", "file.mana"], []),
+    ([ZESTER, "--local", "--states-dir", f"{TOP}/examples/salt/states", "cmd.run", "nginx.s"], []),
 ])
 def test_the_shell_completes_commands_options_and_their_values(words, offered):
     assert completes(*words) == offered

@@ -257,6 +257,19 @@ static void add_local_words(struct buf *out)
     module_add_names(out);
 }
 
+/* Those with a parameter for references, in front, and the one that reverts their runs. */
+void local_add_ref_functions(struct buf *out)
+{
+    const char *before = "";
+
+    for (const struct verb *verb = verb_table; verb->name; verb++) {
+        if (verb->kind != VERB_REVERT && !str_starts(str_from(verb->signature), STR("mods")))
+            continue;
+        buf_printf(out, "%s%s", before, verb->name);
+        before = "|";
+    }
+}
+
 static const struct local_function *find_local_function(const char *name)
 {
     const struct verb *verb = verb_find(name);
@@ -435,4 +448,6 @@ const struct command command_local = {
     .most = COMMAND_MANY,
     .run = run_local,
     .words = add_local_words,
+    .ref_functions = local_add_ref_functions,
+    .ref_lookup = "--local cp.list_states",
 };

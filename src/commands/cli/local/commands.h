@@ -11,6 +11,10 @@
 extern const struct command command_doc;
 /* States and modules on this machine: `zester --local`. */
 extern const struct command command_local;
+struct buf;
+/* For command.ref_functions: state.apply, state.show and others. */
+void local_add_ref_functions(struct buf *out);
+
 /* Renders a template, for debugging a state tree. */
 extern const struct command command_render;
 

@@ -64,6 +64,10 @@ struct command {
     /* A command of the same program that lists the operands, for completion. Its output has a head,
      * then operands in the first column; lines that end with a colon are heads, too. NULL: none. */
     const char *lookup;
+    /* Functions whose words are references of states, as a pattern of the shell: "a|b"; NULL: none.
+     * And the command that lists references, each after "- ". */
+    void (*ref_functions)(struct buf *out);
+    const char *ref_lookup;
     const struct command *commands;
 };
 

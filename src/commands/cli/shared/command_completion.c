@@ -80,6 +80,19 @@ static void add_lookup(struct buf *out, const char *words)
                    words);
 }
 
+/* After a function of states come references, from the tree that the line names. */
+static void add_refs(struct buf *out, const struct command *command, int place)
+{
+    if (!command->ref_functions)
+        return;
+    buf_printf(out, "            case ${said[%d]} in ", place);
+    command->ref_functions(out);
+    buf_printf(out,
+               ") operands=\"$(\"${COMP_WORDS[0]}\" \"${here[@]}\" %s 2>/dev/null </dev/null | "
+               "awk '$1 == \"-\" { print $2 }')\" ;; esac\n",
+               command->ref_lookup);
+}
+
 /* The case of a command; one of a group has both words. */
 static void add_case(struct buf *out, const char *group, const struct command *command)
 {
@@ -98,6 +111,7 @@ static void add_case(struct buf *out, const char *group, const struct command *c
         add_choices(out, command->operands);
     add_lookup(out, command->lookup);
     buf_add_text(out, "\"\n");
+    add_refs(out, command, 0);
     add_completed_values(out, command->options);
     buf_add_text(out, "            ;;\n");
 }
@@ -140,6 +154,7 @@ static void add_fallback(struct buf *out, const struct program *program)
     buf_add_text(out, "\" options=\"");
     add_completed_options(out, program->fallback->options);
     buf_add_text(out, "\" ;; esac\n");
+    add_refs(out, program->fallback, 1);
     add_completed_values(out, program->fallback->options);
 }
 
@@ -157,24 +172,27 @@ static bool is_where(const struct program *program, const struct param *option)
     return !option->choices && is_name_in(program->globals, option->name);
 }
 
-/* The options with a value as a pattern, then what is done with them. */
+/* The options with a value as a pattern, then what is done with them: `list` is the array of the
+ * script that they are kept in, NULL: none. */
 static void add_valued(struct buf *out, const struct program *program, const struct param *options,
-                       bool where)
+                       const char *list)
 {
     const char *before = "            ";
 
     for (const struct param *p = options; p && p->name; p++) {
-        if (p->kind == PARAM_BOOL || is_where(program, p) != where)
+        if (p->kind == PARAM_BOOL || is_where(program, p) != (list && strcmp(list, "where") == 0) ||
+            (list && p->choices))
             continue;
         buf_add_text(out, before);
         add_completed_names(out, p);
         before = "|";
     }
     if (before[0] == '|')
-        buf_printf(out, ") at=$i; ((i++)); [[ ${COMP_WORDS[i]} != = ]] || ((i++)); %s ;;\n",
-                   where ? "((i < COMP_CWORD)) && where+=(\"${COMP_WORDS[at]}\" "
-                           "\"${COMP_WORDS[i]}\")"
-                         : "");
+        buf_printf(out,
+                   list ? ") at=$i; ((i++)); [[ ${COMP_WORDS[i]} != = ]] || ((i++)); ((i < "
+                          "COMP_CWORD)) && %s+=(\"${COMP_WORDS[at]}\" \"${COMP_WORDS[i]}\") ;;\n"
+                        : ") at=$i; ((i++)); [[ ${COMP_WORDS[i]} != = ]] || ((i++));%s ;;\n",
+                   list ? list : "");
 }
 
 /* Sort the words before the cursor: operands, and options of all commands, which say where. Beyond
@@ -186,9 +204,11 @@ static void add_reading(struct buf *out, const struct program *program)
     if (program->other)
         buf_printf(out, "            %s) command=%s ;;\n", program->other_word,
                    program->other_word);
-    add_valued(out, program, program->globals, true);
+    add_valued(out, program, program->globals, "where");
     add_valued(out, program, program->fallback ? program->fallback->options : program->globals,
-               false);
+               NULL);
+    if (program->other)
+        add_valued(out, program, program->other->options, "here");
     buf_add_text(out, "            -*) ;;\n"
                       "            *) said+=(\"${COMP_WORDS[i]}\") ;;\n"
                       "        esac\n"
@@ -206,7 +226,7 @@ static void print_bash(const struct program *program, struct buf *out)
                "# bash completion of %s; load with: source <(%s completion bash)\n"
                "_%s() {\n"
                "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
-               "    local i at command= options= operands= said=() where=()\n"
+               "    local i at command= options= operands= said=() where=() here=()\n"
                "    [[ $last != = ]] || last=${COMP_WORDS[COMP_CWORD-2]}\n",
                program->name, program->name, program->name);
     add_reading(out, program);
@@ -251,6 +271,43 @@ static void print_zsh(const struct program *program, struct buf *out)
                program->name, program->name);
 }
 
+/* In single quotes of fish, where a backslash keeps its meaning before these two. */
+static void print_quoted(struct str text, struct buf *out)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\'' || text.p[i] == '\\')
+            buf_add_char(out, '\\');
+        buf_add_char(out, text.p[i]);
+    }
+}
+
+/* fish asks the function of bash, which Debian always has: words and their order are known in one
+ * place. */
+static void print_fish(const struct program *program, struct buf *out)
+{
+    AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);
+
+    print_bash(program, &script);
+    buf_printf(&script,
+               "COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1))\n"
+               "_%s\n"
+               "printf '%%s\\n' \"${COMPREPLY[@]}\"\n",
+               program->name);
+    buf_printf(out,
+               "# fish completion of %s; load with: %s completion fish | source\n"
+               "function __complete_%s\n"
+               "    set -l words (commandline -opc)\n"
+               "    set -l word (commandline -ct)\n"
+               "    bash -c '",
+               program->name, program->name, program->name);
+    print_quoted(buf_view(&script), out);
+    buf_printf(out,
+               "' bash $words \"$word\"\n"
+               "end\n"
+               "complete -c %s -f -a '(__complete_%s)'\n",
+               program->name, program->name);
+}
+
 static int run_completion(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(SCRIPT_MAX);
@@ -260,8 +317,10 @@ static int run_completion(struct cli *cli, const void *args, struct param_strs o
         print_bash(cli->program, &out);
     else if (strcmp(operands.p[0], "zsh") == 0)
         print_zsh(cli->program, &out);
+    else if (strcmp(operands.p[0], "fish") == 0)
+        print_fish(cli->program, &out);
     else
-        return cli_usage(cli, "no completion for the shell '%s' (only bash and zsh)",
+        return cli_usage(cli, "no completion for the shell '%s' (only bash, zsh and fish)",
                          operands.p[0]);
     (void)fputs(buf_text(&out), stdout);
     return CLI_OK;
@@ -269,9 +328,10 @@ static int run_completion(struct cli *cli, const void *args, struct param_strs o
 
 const struct command command_completion = {
     .name = "completion",
-    .operands = "bash|zsh",
+    .operands = "bash|zsh|fish",
     .summary = "print the completion script of a shell",
-    .examples = "  source <(zester completion bash)\n",
+    .examples = "  source <(zester completion bash)\n"
+                "  zester completion fish | source\n",
     .least = 1,
     .most = 1,
     .run = run_completion,

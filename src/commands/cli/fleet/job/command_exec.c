@@ -6,6 +6,7 @@
 #include "core/base/err.h"
 #include "fleet/bus/secret_args.h"
 #include "commands/cli/fleet/commands.h"
+#include "commands/cli/local/commands.h"
 #include "commands/cli/fleet/audit.h"
 #include "commands/cli/fleet/direct.h"
 #include "commands/cli/fleet/job.h"
@@ -273,6 +274,8 @@ const struct command command_exec = {
     .name = "",
     .operands = "TARGET FUNCTION [WORD...] [KEY=VALUE...]",
     .lookup = "peel list",
+    .ref_functions = local_add_ref_functions,
+    .ref_lookup = "--local --states-dir /var/lib/zester/states cp.list_states", /* of a master */
     .summary = "run a function or a state on the peels of a fleet",
     .details =
         "TARGET selects peels: a glob on their IDs, or an expression with G@fact:value,\n"

@@ -50,7 +50,8 @@ static const struct master_service *const services[] = {
 int main(int argc, char **argv)
 {
     const struct command commands[] = {
-        command_setup, command_token, command_health_master, { 0 }
+        command_backup, command_health_master, command_restore, command_setup,
+        command_token,  command_verify,        { 0 },
     };
     const struct program program = {
         .name = "zester-master",

@@ -427,6 +427,33 @@ static void on_item_ensured(void *self, const struct nats_error *error)
     send_next_item(ensure);
 }
 
+/* A master that made streams now would be in the way of those of the backup. A bus that does not
+ * answer does not answer the rest either. */
+static void on_restore_seen(void *self, const struct nats_error *error,
+                            const struct nats_stream_info *info)
+{
+    struct ensure *ensure = self;
+
+    (void)error;
+    if (!info) {
+        begin_items(ensure, 0, CONSUMERS_AT);
+    } else {
+        ensure->has_begun_consumers = true;
+        ensure->items[0].problem = "the restore of a backup is not finished: run 'zester-master "
+                                   "restore' again";
+    }
+    if (ensure->pending == 0)
+        finish_ensure(ensure);
+}
+
+static int look_for_restore(struct ensure *ensure, struct err *err)
+{
+    struct nats_js js = ensure->js;
+
+    js.timeout = ATTEMPT_NS;
+    return nats_stream_info(&js, STORE_RESTORE, on_restore_seen, ensure, err);
+}
+
 int store_ensure(const struct nats_js *js, const struct store_options *options, store_fn *fn,
                  void *self, struct err *err)
 {
@@ -452,11 +479,8 @@ int store_ensure(const struct nats_js *js, const struct store_options *options, 
                         : ensure->is_auto     ? start
                                               : options->replicas,
         };
-    begin_items(ensure, 0, CONSUMERS_AT);
-    if (ensure->pending > 0)
+    if (look_for_restore(ensure, err) == 0)
         return 0;
-    /* Nothing could be sent at all: the first reason is everybody's. */
-    err_set(err, ERR_CANCELED, "%s", ensure->items[0].problem);
     arena = ensure->arena;
     arena_done(&arena);
     return -1;

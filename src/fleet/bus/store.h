@@ -6,7 +6,8 @@
  * Every master ensures all of it at its start: creates what is missing, updates what differs. A
  * difference that cannot be changed (the storage of a stream, the start of a consumer) is reported
  * with both values. Nothing is ever deleted: an operator decides. Several masters may do it at
- * once.
+ * once. Nothing is ensured while a backup is being restored (STORE_RESTORE): that is the only
+ * problem then.
  *
  * By default there are as many replicas as servers, at most three. A server that is down does not
  * reduce them.
@@ -65,6 +66,9 @@ enum store_bucket {
     "event-exhausted" /* stream, and consumer: events after their last delivery */
 #define STORE_SCHEDULE "schedule-results"
 #define STORE_RETURNS  "late-returns" /* consumer of peels' returns, shared by all masters */
+
+/* Stream that exists while a backup is restored: its description is the id of the backup. */
+#define STORE_RESTORE "zester-restore"
 
 /* In the bucket of secrets: the sealing key; and a sealed value, with base64 between. */
 #define STORE_CURVE_KEY    "_master_curve_pub"

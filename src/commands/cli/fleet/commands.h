@@ -9,6 +9,8 @@
 
 /* Runs what a dry run of the fleet has shown. */
 extern const struct command command_apply;
+/* The fleet in one sealed file: `zester-master backup`, `restore`, `verify`. */
+extern const struct command command_backup, command_restore, command_verify;
 /* Data that peels share: get, list. */
 extern const struct command command_basket;
 /* The certificate authority of the fleet: init, fingerprint, print, issue. */

@@ -299,6 +299,17 @@ int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *e
     return is_same_keyring(&keys->ring, &wanted) ? 0 : err_set(err, ERR_BUSY, MEANWHILE);
 }
 
+int signing_keys_push(struct signing_keys *keys, struct err *err)
+{
+    const struct keyring wanted = keys->ring;
+
+    if (talk_to_servers(keys, &wanted, err) < 0)
+        return -1;
+    if (keys->confirmed == 0)
+        return err_set(err, ERR_TIMEOUT, "no server has confirmed the claims of the account");
+    return 0;
+}
+
 int signing_keys_finish(struct signing_keys *keys, struct err *err)
 {
     const struct keyring wanted = keyring_drop_older(&keys->ring);

@@ -61,6 +61,9 @@ int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *e
  * how many, and masters tell the others. */
 int signing_keys_finish(struct signing_keys *keys, struct err *err);
 
+/* Tell servers what is in the folder, with its revocations, unless they know something later. */
+int signing_keys_push(struct signing_keys *keys, struct err *err);
+
 /* The public key of the peels' account; NULL: they live in the fleet's. */
 const char *signing_keys_peel_account(const struct signing_keys *keys);
 /* Are credentials of the fleet's account accepted that were issued before peels had their own? */

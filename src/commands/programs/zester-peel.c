@@ -314,9 +314,8 @@ static const struct command command_beacons = {
 
 int main(int argc, char **argv)
 {
-    const struct command commands[] = {
-        command_beacons, command_raise, command_health_peel, command_join, { 0 }
-    };
+    const struct command commands[] = { command_beacons,     command_call, command_raise,
+                                        command_health_peel, command_join, { 0 } };
     const struct program program = {
         .name = "zester-peel",
         .summary = "the agent of a machine in a fleet",

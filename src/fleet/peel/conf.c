@@ -125,13 +125,15 @@ static void check_peel_conf(struct arena *arena, void *values, const struct valu
 
 const struct daemon_conf peel_conf_daemon = {
     .program = "zester-peel",
-    .summary = "The agent of a fleet: runs jobs on this machine, reports facts and events.\n"
-               "\n"
-               "'zester-peel join HOST TOKEN' makes this machine a peel, 'zester-peel event TAG' "
-               "raises an\n"
-               "event of it, and 'zester-peel health' says whether its agent is ready. Each has a "
-               "--help of\n"
-               "its own.",
+    .summary =
+        "The agent of a fleet: runs jobs on this machine, reports facts and events.\n"
+        "\n"
+        "'zester-peel join HOST TOKEN' makes this machine a peel, 'zester-peel call FUNCTION' "
+        "runs\n"
+        "a function here with its states and settings, 'zester-peel event TAG' raises an event "
+        "of\n"
+        "it, and 'zester-peel health' says whether its agent is ready. Each has a --help of\n"
+        "its own.",
     .file = PEEL_CONF_FILE,
     .rows = rows,
     .size = sizeof(struct peel_conf),

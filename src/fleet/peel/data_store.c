@@ -61,12 +61,25 @@ static int open_data_outbox(struct data_store *data_store, struct arena *arena,
     return 0;
 }
 
+static struct source_folders find_folders(struct arena *arena, const struct peel_conf *conf)
+{
+    return (struct source_folders){ conf->states_cache,
+                                    path_join(arena, conf->data_dir, BAKED_FOLDER) };
+}
+
+const char *data_store_states(struct arena *arena, const struct peel_conf *conf, struct err *err)
+{
+    const struct source_folders folders = find_folders(arena, conf);
+    bool ignored;
+
+    return source_find(&folders, &ignored, err);
+}
+
 static int open_folders(struct data_store *data_store, struct arena *arena,
                         const struct peel_conf *conf, struct err *err)
 {
     const char *data = conf->data_dir;
-    const struct source_folders folders = { conf->states_cache,
-                                            path_join(arena, data, BAKED_FOLDER) };
+    const struct source_folders folders = find_folders(arena, conf);
 
     data_store->baked = folders.baked;
     if (fs_mkdirs(data, FOLDER_MODE, err) < 0 ||

@@ -28,6 +28,9 @@ struct data_store {
     struct plan_cache *plan_cache;
 };
 
+/* The folder of states of this machine (fleet/peel/source.h); NULL and an error: none. */
+const char *data_store_states(struct arena *arena, const struct peel_conf *conf, struct err *err);
+
 void data_store_init(struct data_store *data_store);
 /* Texts are in the arena. Call data_store_done even after a failure. */
 int data_store_open(struct data_store *data_store, struct arena *arena,

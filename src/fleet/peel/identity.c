@@ -67,20 +67,41 @@ static int derive_id(struct arena *arena, const char *path, const char *host, co
     return 0;
 }
 
+/* The configured id, or the pinned one; NULL: neither. */
+static int find_chosen_id(struct arena *arena, const char *path, const char *name,
+                          const char **ret_id, struct err *err)
+{
+    char *id;
+
+    if (!name || !name[0])
+        return read_pinned_id(arena, path, ret_id, err);
+    id = arena_alloc(arena, PEEL_ID_SIZE);
+    *ret_id = id;
+    return peel_id_encode(str_from(name), id, err);
+}
+
 static int choose_peel_id(struct arena *arena, const char *auth_dir, const char *name,
                           const char *host, const char **ret_id, struct err *err)
 {
     const char *path = path_join(arena, auth_dir, PEEL_IDENTITY_NODE_ID);
-    char *id;
 
-    if (name && name[0]) {
-        id = arena_alloc(arena, PEEL_ID_SIZE);
-        *ret_id = id;
-        return peel_id_encode(str_from(name), id, err);
-    }
-    if (read_pinned_id(arena, path, ret_id, err) < 0)
+    if (find_chosen_id(arena, path, name, ret_id, err) < 0)
         return -1;
     return *ret_id ? 0 : derive_id(arena, path, host, ret_id, err);
+}
+
+int peel_identity_find(struct arena *arena, const char *auth_dir, const char *name,
+                       const char **ret_id, struct err *err)
+{
+    const char *path = path_join(arena, auth_dir, PEEL_IDENTITY_NODE_ID);
+
+    if (find_chosen_id(arena, path, name, ret_id, err) < 0)
+        return -1;
+    return *ret_id ? 0
+                   : err_set(err, ERR_NOT_FOUND,
+                             "this machine is not a peel: '%s' does not exist; 'zester-peel join' "
+                             "makes it one",
+                             path);
 }
 
 /* Credentials that were brought here hold the seed, too. */

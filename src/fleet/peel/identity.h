@@ -38,6 +38,11 @@ struct peel_identity {
 /* The full host name of this machine; NULL: not known. */
 const char *peel_identity_host(struct arena *arena);
 
+/* The id of a machine that is a peel already: `name`, the configured one, else the pin. Creates
+ * nothing; ERR_NOT_FOUND when there is neither. */
+int peel_identity_find(struct arena *arena, const char *auth_dir, const char *name,
+                       const char **ret_id, struct err *err);
+
 /* `name` is the configured id, or NULL. `host` is the full host name. Creates the folder, the pin
  * and the key if needed. */
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,

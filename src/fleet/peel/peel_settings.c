@@ -217,24 +217,41 @@ static void keep_settings_snapshot(struct round *round)
         ed25519_wipe(bytes.p, bytes.n);
 }
 
-static void load_snapshot(struct peel_settings *peel_settings)
+int peel_settings_read(struct arena *arena, const char *data_dir, struct value *ret,
+                       bool *ret_is_there, struct err *err)
 {
-    struct snapshot *snapshot = snapshot_new();
-    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = path_join(arena, data_dir, PEEL_SETTINGS_SNAPSHOT);
     struct frame_scan scan = { 0 };
     struct kept kept = { 0 };
     struct frame frame;
+
+    *ret_is_there = false;
+    if (fs_read(arena, path, SNAPSHOT_MAX, &scan.bytes, err) < 0)
+        return -1;
+    if (!scan.bytes.p)
+        return 0;
+    if (frame_next(&scan, &frame) != FRAME_WHOLE)
+        return err_set(err, ERR_INVALID, "'%s' is damaged", path);
+    if (record_decode(arena, &kept_type, frame.version, frame.payload, &kept, err) < 0)
+        return err_wrap(err, "'%s'", path);
+    *ret = kept.settings;
+    seal_restore(ret, &kept.secrets);
+    *ret_is_there = true;
+    return 0;
+}
+
+static void load_snapshot(struct peel_settings *peel_settings)
+{
+    struct snapshot *snapshot = snapshot_new();
+    bool is_there;
     struct err err;
 
-    if (fs_read(&arena, snapshot_path(&arena, peel_settings), SNAPSHOT_MAX, &scan.bytes, &err) <
-            0 ||
-        !scan.bytes.p || frame_next(&scan, &frame) != FRAME_WHOLE ||
-        record_decode(&arena, &kept_type, frame.version, frame.payload, &kept, &err) < 0) {
+    if (peel_settings_read(&snapshot->arena, peel_settings->options.data_dir, &snapshot->value,
+                           &is_there, &err) < 0 ||
+        !is_there) {
         snapshot_drop(snapshot);
         return;
     }
-    snapshot->value = value_copy(&snapshot->arena, &kept.settings);
-    seal_restore(&snapshot->value, &kept.secrets);
     peel_settings->current = snapshot;
     log_info("settings of the last run are used until there are newer ones");
 }

@@ -53,6 +53,11 @@ struct peel_settings_options {
     void *self;
 };
 
+/* The last result as it is on disk, with its secrets marked as such. False in `ret_is_there`: there
+ * is none. For other programs of this machine. */
+int peel_settings_read(struct arena *arena, const char *data_dir, struct value *ret,
+                       bool *ret_is_there, struct err *err);
+
 struct peel_settings *peel_settings_new(const struct peel_settings_options *options,
                                         struct err *err);
 /* NULL is fine. */

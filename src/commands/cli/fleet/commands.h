@@ -13,6 +13,8 @@ extern const struct command command_apply;
 extern const struct command command_backup, command_restore, command_verify;
 /* Data that peels share: get, list. */
 extern const struct command command_basket;
+/* Functions on this machine with what its agent has: `zester-peel call`. */
+extern const struct command command_call;
 /* The certificate authority of the fleet: init, fingerprint, print, issue. */
 extern const struct command command_ca;
 /* The way from this machine to a working fleet, step by step. */

@@ -12,7 +12,6 @@
 #include "commands/cli/shared/interrupt.h"
 #include "commands/cli/local/local.h"
 #include "commands/cli/shared/progress.h"
-#include "commands/cli/shared/report/file.h"
 #include "states/local/agent.h"
 #include "states/local/verb.h"
 #include "states/state/module.h"
@@ -27,7 +26,8 @@
 #include "states/run/run.h"
 #include "core/sys/fd.h"
 
-#define ARGS struct local_args
+#define ARGS        struct local_args
+#define OWN(member) member
 
 /* clang-format off */
 static const struct param options[] = {
@@ -37,20 +37,7 @@ static const struct param options[] = {
     PARAM("data-dir",     STR,      ARGS, session.data_dir, "the folder for undo data (/var/lib/zester; ~/.local/state/zester for users other than root)", .kind_text = "DIR"),
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine (default: its host name)", .kind_text = "NAME"),
     PARAM("environment",  STR,      ARGS, session.environment, "use only this environment of the top files (default: all, in order)", .kind_text = "NAME", .aliases = "saltenv"),
-    PARAM("test",         BOOL,     ARGS, session.test, "dry run: report what would change, change nothing"),
-    PARAM("plan",         STR,      ARGS, plan, "apply only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
-    PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
-    PARAM("out",          STR,      ARGS, out, "of report: its file (" REPORT_FILE_NAME "); else the format in the words of Salt", .kind_text = "FILE"),
-    PARAM("timeout",      DURATION, ARGS, timeout, "end the run and everything it started after this time"),
-    PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
-    PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
-    PARAM("loose-params", BOOL,     ARGS, session.loose, "an unknown parameter is a warning, not an error"),
-    PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "when a state fails, revert what the run has changed"),
-    PARAM("force",        BOOL,     ARGS, force, "state.revert: also revert what others have changed since"),
-    PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
-    PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
-    PARAM("log-level",    STR,      ARGS, log_level, "log level of log.* in templates: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
-    REPORT_DETAIL_OPTION(ARGS, state_output),
+    LOCAL_RUN_OPTIONS(ARGS, OWN),
     { 0 },
 };
 /* clang-format on */
@@ -249,7 +236,7 @@ _Static_assert(ARRAY_LEN(functions) == VERB_KINDS, "every verb has a row");
 #define REPORT "report"
 static const struct local_function report = { local_report, READ_WORDS };
 
-static void add_local_words(struct buf *out)
+void local_add_functions(struct buf *out)
 {
     for (const struct verb *verb = verb_table; verb->name; verb++)
         buf_printf(out, " %s", verb->name);
@@ -447,7 +434,7 @@ const struct command command_local = {
     .least = 1,
     .most = COMMAND_MANY,
     .run = run_local,
-    .words = add_local_words,
+    .words = local_add_functions,
     .ref_functions = local_add_ref_functions,
     .ref_lookup = "--local cp.list_states",
 };

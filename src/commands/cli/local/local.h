@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "core/base/diag.h"
+#include "commands/cli/shared/report/file.h"
 #include "commands/cli/shared/report/text.h"
 #include "states/compile/compile.h"
 #include "core/data/params.h"
@@ -19,6 +20,7 @@
 #include "states/local/session.h"
 #include "core/sys/cancel.h"
 
+struct buf;
 struct plan_binding;
 struct cli;
 struct err;
@@ -60,6 +62,28 @@ struct local {
     struct compile_wish wish;  /* of functions of states: what to compile */
 };
 
+/* Options that do not depend on where states and settings come from: rows for a struct of `type`,
+ * in which `at` names a member of its struct local_args. */
+/* clang-format off */
+#define LOCAL_RUN_OPTIONS(type, at) \
+    PARAM("test",         BOOL,     type, at(session.test), "dry run: report what would change, change nothing"), \
+    PARAM("plan",         STR,      type, at(plan), "apply only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"), \
+    PARAM("format",       CHOICE,   type, at(format), "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"), \
+    PARAM("out",          STR,      type, at(out), "of report: its file (" REPORT_FILE_NAME "); else the format in the words of Salt", .kind_text = "FILE"), \
+    PARAM("timeout",      DURATION, type, at(timeout), "end the run and everything it started after this time"), \
+    PARAM("parallel",     INT,      type, at(session.parallel), "at most this many states at once", PARAM_RANGE(0, 4096)), \
+    PARAM("undefined-ok", BOOL,     type, at(session.lenient), "a missing variable in a template is empty, not an error"), \
+    PARAM("loose-params", BOOL,     type, at(session.loose), "an unknown parameter is a warning, not an error"), \
+    PARAM("revert-on-failure", BOOL, type, at(revert_on_failure), "when a state fails, revert what the run has changed"), \
+    PARAM("force",        BOOL,     type, at(force), "state.revert: also revert what others have changed since"), \
+    PARAM("no-color",     BOOL,     type, at(no_color), "no colour, even on a terminal"), \
+    PARAM("quiet",        BOOL,     type, at(quiet), "no progress", .aliases = "q"), \
+    PARAM("log-level",    STR,      type, at(log_level), "log level of log.* in templates: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"), \
+    REPORT_DETAIL_OPTION(type, at(state_output))
+/* clang-format on */
+
+/* For completion: functions of states, and modules, each after a blank. */
+void local_add_functions(struct buf *out);
 /* A function on this machine; `operands` begins with it. */
 int local_run(struct cli *cli, const struct local_args *args, struct param_strs operands);
 

@@ -7,6 +7,7 @@
  *     request, header               requests with one reply; message headers
  *     tls, creds, jwt, nkey, xkey   TLS and logins; claims, keys to sign and seal
  *     js, stream, consumer          JetStream: storage and delivery
+ *     snapshot                      copies of streams, and back
  *     publisher                     stores messages reliably
  *     puller, ordered, ack          receive and acknowledge stored messages
  *     kv, object                    keys with values; files of any size

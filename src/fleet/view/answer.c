@@ -57,6 +57,16 @@ const char *fleet_answer_error(const struct fleet_answer *answer)
     return answer->has_come ? answer->error : EXEC_OVERDUE;
 }
 
+const char *fleet_answer_first_error(struct arena *arena, const struct fleet_answer *answer)
+{
+    if (answer->success && !fleet_answer_is_silent(answer))
+        return "";
+    VEC_EACH (&answer->response.results.list, result)
+        if (result->error[0] && !result->skipped)
+            return arena_printf(arena, "%s: %s", result->name, result->error);
+    return fleet_answer_error(answer);
+}
+
 const char *fleet_answer_status(const struct fleet_answer *answer)
 {
     if (fleet_answer_is_silent(answer))

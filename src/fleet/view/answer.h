@@ -38,6 +38,8 @@ bool fleet_answer_take(struct fleet_answer *answer, struct arena *arena, struct 
 bool fleet_answer_is_silent(const struct fleet_answer *answer);
 /* "": none. */
 const char *fleet_answer_error(const struct fleet_answer *answer);
+/* The error of its first state that failed, "NAME: ERROR", else of the whole; "": none. */
+const char *fleet_answer_first_error(struct arena *arena, const struct fleet_answer *answer);
 /* "success", "failed", "unreachable" or "queued". */
 const char *fleet_answer_status(const struct fleet_answer *answer);
 

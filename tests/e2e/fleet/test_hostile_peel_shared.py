@@ -46,7 +46,7 @@ def test_a_job_whose_record_a_server_was_made_to_overwrite_ends_as_it_would(flee
     assert fleet.zester("job", "show", jid, status=1).stdout == "", "the attack has no effect: drop this test"
     hold.unlink()
     fleet.wait(lambda: fleet.master.has_logged(f"job {jid}: restored its overwritten record"), "the master notices it")
-    fleet.wait(lambda: '"status": "complete"' in fleet.zester("job", "show", jid, status=None).stdout, "the record is whole again")
+    fleet.wait(lambda: "complete: 1 of 1 returned" in fleet.zester("job", "show", jid, status=None).stdout, "the record is whole again")
     assert [entry["peel_id"] for entry in fleet.zester_json("job", "show", jid)["returns"]] == ["web-01"]
 
 

@@ -1,5 +1,7 @@
 """What people and programs read of a fleet: answers, jobs and events."""
+import datetime
 import json
+import re
 
 import pytest
 
@@ -115,3 +117,72 @@ def test_the_states_of_a_run_have_a_value_only_if_they_say_something(fleet):
     forget_files(fleet)
     results = {result["name"]: result for result in fleet.zester_json("web-01", "state.apply", "app")[0]["results"]}
     assert "value" not in results["file.managed:conf"] and results["cmd.run:check"]["value"] == ""
+
+
+# --- jobs ---------------------------------------------------------------------------------
+
+
+def send(fleet, *words, status=0):
+    return fleet.zester(*words, "--async", status=status).stdout.strip()
+
+
+def end_of(fleet, jid, status):
+    fleet.zester("job", "watch", jid, status=status)
+    return fleet.wait(lambda: [job for job in [fleet.zester_json("job", "show", jid)["job"]] if job["status"] not in ("claimed", "running")],
+                      "the job has ended")[0]
+
+
+def test_a_job_is_shown_to_people_with_local_times_and_the_error_of_each_peel(fleet):
+    jid = send(fleet, "[wd]*", "state.apply", "app", "test=false")
+    job = end_of(fleet, jid, 2)
+    shown = fleet.zester("job", "show", jid, environment={"TZ": "UTC-3"}).stdout
+    moment = datetime.datetime.fromisoformat(job["created"].split(".")[0]) + datetime.timedelta(hours=3)
+    for line in (rf"Job +{jid}", r"Function +state\.apply", r"Arguments +.*test=false", r"Target +\[wd\]\*  \(2 peels\)",
+                 r"Status +failed: 2 of 2 returned, 1 succeeded", rf"Started +{moment:%Y-%m-%d %H:%M:%S}", r"Took +[\d.]+ m?s", r"Timeout +5 m",
+                 r"db-01 +failed +false +[\d.]+ [um]?s", r"web-01 +success +true +[\d.]+ [um]?s",
+                 r"db-01: cmd\.run:check: command .*: exit status 1: no space left"):
+        assert re.search(rf"^{line}$", shown, re.M), (line, shown)
+    row = next(line for line in fleet.zester("job", "list", environment={"TZ": "UTC-3"}).stdout.splitlines() if line.startswith(jid))
+    assert row.endswith(f"{moment:%Y-%m-%d %H:%M:%S}")
+
+
+def test_the_beginning_of_an_id_is_enough_if_it_is_unique(fleet):
+    jids = [send(fleet, "web-01", "cmd.run", "true") for _ in range(2)]
+    for jid in jids:
+        end_of(fleet, jid, 0)
+    first, second = sorted(jids)
+    short = first[:next(n for n in range(27) if first[n] != second[n]) + 4]
+    assert fleet.zester_json("job", "show", short)["job"]["jid"] == first
+    assert fleet.zester("job", "follow", short).stdout == "web-01:\n"
+    assert first in fleet.zester("why", short).stdout
+    assert f"job {first} has already ended: complete" in fleet.zester("job", "kill", short, status=1).stderr
+    assert f"job {first} was not a dry run" in fleet.zester("apply", short, status=1).stderr
+    assert f"job {first} succeeded everywhere" in fleet.zester("job", "retry", short).stderr
+    unclear = fleet.zester("job", "show", first[:4], status=1).stderr
+    assert re.search(rf"job id '{first[:4]}' is ambiguous; \d+ jobs have ids that begin so:\n", unclear), unclear
+    assert re.search(r"\n  \w{27}  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \w+\.\w+\n", unclear), unclear
+    assert "no such job: 'zzzz'" in fleet.zester("job", "show", "zzzz", status=1).stderr
+    assert "no such job: '3'" in fleet.zester("job", "show", "3", status=1).stderr
+
+
+def test_a_job_is_followed_until_its_end_with_its_exit_status(fleet):
+    jid = send(fleet, "db-01", "cmd.run", "sleep 1; exit 3")
+    followed = fleet.zester("job", "follow", jid, status=2)
+    assert followed.stdout.startswith("db-01:\n") and followed.stderr == "1 peel(s) failed\n"
+
+
+# --- events -------------------------------------------------------------------------------
+
+
+def test_stored_events_are_listed_by_pattern_and_age(fleet):
+    for number in range(3):
+        fleet.zester("event", "send", f"listed/{number}", f"number={number}")
+    told = fleet.zester("event", "list", "_admin/listed/*", environment={"TZ": "UTC"}).stdout.splitlines()
+    day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y")
+    assert [line.split()[2] for line in told] == [f"_admin/listed/{number}" for number in range(3)]
+    assert all(re.match(rf"{day}-\d\d-\d\d \d\d:\d\d:\d\d  _admin/listed/\d {{30,}}{{\"number\":\"\d\"}}$", line) for line in told), told
+    records = [json.loads(line) for line in fleet.zester("event", "list", "*/listed/1", "--format", "json").stdout.splitlines()]
+    assert [record["data"] for record in records] == [{"number": "1"}] and records[0].keys() == {"ts", "key", "origin", "tag", "id", "data"}
+    assert fleet.zester("event", "list", "*listed*", "--since", "2020-01-01").stdout.count("\n") == 3
+    assert fleet.zester("event", "list", "*listed*", "--since", "1ms").stdout == ""
+    assert "neither a duration" in fleet.zester("event", "list", "--since", "soon", status=1).stderr

@@ -188,6 +188,17 @@ def manual(machine, *words):
     return machine.run(PROGRAM, "doc", *words)
 
 
+def test_a_word_that_is_not_the_name_of_a_module_is_searched_in_names_and_texts(machine):
+    told = manual(machine, "restart").splitlines()
+    assert told[0] == "no module has the name 'restart'; these mention it:"
+    names = [line.split()[0] for line in told if line.startswith("  ")]
+    assert names[0] == "service.restart" and "service.running" in names and "file.managed" not in names
+    assert "user.present" in manual(machine, "Shell")
+    wrong = machine.run(PROGRAM, "doc", "no such words", check=False)
+    assert wrong.returncode == 1 and "unknown module 'no such words'" in wrong.stderr
+
+
+
 def test_the_manual_has_parameters_defaults_and_an_example(machine):
     text = manual(machine, "pkg.installed")
     lines = {line.split()[0]: line for line in text.split("parameters:")[1].splitlines() if line}

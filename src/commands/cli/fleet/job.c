@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "commands/cli/fleet/bucket.h"
+#include "fleet/bus/bus_time.h"
 #include "core/data/msgpack.h"
 #include "core/data/value.h"
 #include "fleet/nats/conn.h"
@@ -189,6 +190,18 @@ bool fleet_job_is_dry_run(const struct job *job)
     const struct value *test = value_get(&job->args, "test");
 
     return (value_is(test, VALUE_BOOL) && test->b) || strcmp(job->function, "state.test") == 0;
+}
+
+static int64_t moment_ns(struct value_time time)
+{
+    return time.seconds * CLOCK_SECOND + time.nanoseconds;
+}
+
+int64_t fleet_job_duration(const struct job *job)
+{
+    const int64_t end = job_status_is_final(job->status) ? moment_ns(job->updated) : bus_time();
+
+    return end - moment_ns(job->created);
 }
 
 /* --- dispatch ----------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
 /* The record of a job. Fails with ERR_NOT_FOUND. */
 int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err);
 bool fleet_job_is_dry_run(const struct job *job);
+/* From its dispatch to its end, or until now. */
+int64_t fleet_job_duration(const struct job *job);
 
 /* Send a job to a master, which has claimed it when this returns, or keeps it for a second person
  * (`ret_waits`; NULL: that is a failure). */

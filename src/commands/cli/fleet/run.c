@@ -192,28 +192,12 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     return status;
 }
 
-static int64_t moment_ns(struct value_time time)
-{
-    return time.seconds * CLOCK_SECOND + time.nanoseconds;
-}
-
 static int64_t find_time_left(const struct job *job)
 {
-    int64_t left = moment_ns(job->deadline) - bus_time() + GRACE_NS;
+    int64_t left =
+        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time() + GRACE_NS;
 
     return job_status_is_final(job->status) || left < 0 ? 0 : left;
-}
-
-/* Until its end, or until now. */
-static int64_t find_job_duration(struct fleet *fleet, const struct job *job)
-{
-    struct job ended = *job;
-    struct err err;
-
-    if (!job_status_is_final(ended.status))
-        (void)fleet_read_job(fleet, job->jid, &ended, &err);
-    return (job_status_is_final(ended.status) ? moment_ns(ended.updated) : bus_time()) -
-           moment_ns(job->created);
 }
 
 int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
@@ -222,6 +206,7 @@ int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
     struct fleet_progress progress = { 0 };
     struct fleet_answers_style style;
     struct fleet_answers answers;
+    struct job ended;
     struct err err;
     int result;
 
@@ -238,6 +223,9 @@ int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
-    style.took = find_job_duration(fleet, job);
+    ended = *job;
+    if (!job_status_is_final(ended.status))
+        (void)fleet_read_job(fleet, job->jid, &ended, &err);
+    style.took = fleet_job_duration(&ended);
     return fleet_rollout_end(cli, fleet, job, how, fleet_answers_print(cli, &answers, &style));
 }

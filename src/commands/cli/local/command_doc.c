@@ -110,6 +110,55 @@ static bool add_manual(struct cli *cli, struct buf *out, const char *name)
     return add_agent_functions(out, name) || found;
 }
 
+static bool has_doc_word(struct str text, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (; text.n >= n; text = str_from_offset(text, 1))
+        if (strncasecmp(text.p, word, n) == 0)
+            return true;
+    return false;
+}
+
+/* In its name, or anywhere in its manual. */
+static bool has_manual_word(const struct module *module, const char *word, bool in_name)
+{
+    AUTO_BUF struct buf manual = BUF_INIT(MANUAL_MAX);
+
+    if (module->flags & MODULE_HIDDEN || has_doc_word(str_from(module->name), word) != in_name)
+        return false;
+    return in_name ||
+           (manual_print(str_from(module->name), &manual) && has_doc_word(buf_view(&manual), word));
+}
+
+static void search_functions(struct cli *cli, const char *word, struct buf *out)
+{
+    for (const struct manual_function *one = functions_list(cli->arena); one->name; one++)
+        if (has_doc_word(str_from(one->name), word) || has_doc_word(str_from(one->summary), word))
+            buf_printf(out, "  %-32s %s\n", one->name, one->summary);
+    for (const struct agent_function *one = agent_functions; one->name; one++)
+        if (has_doc_word(str_from(one->name), word) || has_doc_word(str_from(one->summary), word))
+            buf_printf(out, "  %-32s %s\n", one->name, one->summary);
+}
+
+/* What is known about a word: modules that have it in their names first. False: nothing. */
+static bool add_search(struct cli *cli, struct buf *out, const char *word)
+{
+    AUTO_BUF struct buf found = BUF_INIT(MANUAL_MAX);
+
+    for (int in_name = 1; in_name >= 0; in_name--)
+        for (size_t i = 0; i < module_count; i++)
+            if (has_manual_word(module_table[i], word, in_name))
+                buf_printf(&found, "  %-32s %s\n", module_table[i]->name, module_table[i]->summary);
+    search_functions(cli, word, &found);
+    if (found.n == 0)
+        return false;
+    buf_printf(out, "no module has the name '%s'; these mention it:\n\n", word);
+    buf_add_str(out, buf_view(&found));
+    buf_add_text(out, "\nsee 'zester doc NAME' for details\n");
+    return true;
+}
+
 static int unknown_module(struct cli *cli, const char *name)
 {
     const char *near = module_suggest(str_from(name));
@@ -158,7 +207,7 @@ static int run_module_doc(struct cli *cli, const void *args, struct param_strs o
         add_jinja(cli->arena, &out);
     else if (!name)
         add_index(cli, &out);
-    else if (!add_manual(cli, &out, name))
+    else if (!add_manual(cli, &out, name) && !add_search(cli, &out, name))
         return unknown_module(cli, name);
     (void)fputs(buf_text(&out), stdout);
     if (!name && how->format == FORMAT_TEXT)
@@ -176,11 +225,14 @@ static void add_doc_words(struct buf *out)
 
 const struct command command_doc = {
     .name = "doc",
-    .operands = "[NAME|FAMILY|jinja]",
+    .operands = "[NAME|FAMILY|WORD|jinja]",
     .summary = "show the manual of modules and template functions",
-    .details = "Without an argument, lists all modules. NAME is a module, FAMILY the part before\n"
-               "its dot; 'jinja' lists the filters, tests and functions of templates.\n",
-    .examples = "  zester doc\n  zester doc file.managed\n  zester doc file\n  zester doc jinja\n",
+    .details =
+        "Without an argument, lists all modules. NAME is a module, FAMILY the part before\n"
+        "its dot; 'jinja' lists the filters, tests and functions of templates. If no module\n"
+        "has that name, WORD is searched in the names and texts of all.\n",
+    .examples = "  zester doc\n  zester doc file.managed\n  zester doc file\n  zester doc restart\n"
+                "  zester doc jinja\n",
     .options = options,
     .args_size = sizeof(struct doc_args),
     .least = 0,

@@ -2,22 +2,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/glob.h"
 #include "fleet/bus/bus_time.h"
 #include "fleet/bus/store.h"
 #include "commands/cli/fleet/commands.h"
+#include "commands/cli/fleet/event/event_line.h"
+#include "commands/cli/fleet/event/event_list.h"
 #include "commands/cli/fleet/event/event_why.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/link.h"
+#include "commands/cli/shared/local_time.h"
 #include "commands/cli/shared/pairs.h"
-#include "core/data/json.h"
 #include "core/data/value.h"
-#include "core/data/yaml_dump.h"
 #include "fleet/view/event.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/error.h"
@@ -28,11 +27,11 @@
 #include "core/sys/loop.h"
 #include "fleet/wire/event.h"
 
-#define STORE_NS  (INT64_C(10) * 1000000000)
-#define KEY_WIDTH 44
+#define STORE_NS (INT64_C(10) * 1000000000)
 
 struct event_args {
     struct fleet_options fleet;
+    const char *since;
 };
 
 #define ARGS struct event_args
@@ -41,6 +40,13 @@ static const struct param event_options[] = { FLEET_OPTIONS(ARGS, fleet), { 0 } 
 static const struct param watch_options[] = {
     FLEET_OPTIONS_TIMED(ARGS, fleet, "how long to watch; default: until Ctrl-C",
                         .default_text = NULL),
+    { 0 },
+};
+
+static const struct param list_options[] = {
+    PARAM("since", STR, ARGS, since, "the oldest: how long ago, or a time of this machine's zone",
+          .default_text = "1h", .kind_text = "TIME|DURATION"),
+    FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
 
@@ -111,72 +117,19 @@ static int run_send(struct cli *cli, const void *args, struct param_strs operand
 /* --- watch ------------------------------------------------------------------------ */
 
 struct watching {
-    struct str pattern; /* a NULL view: all */
-    enum fleet_format format;
+    struct event_line_style line;
     bool is_over, has_failed;
     struct err err;
 };
 
-static void print_event_data(struct buf *out, const struct value *data)
-{
-    struct err err;
-
-    if (data->kind == VALUE_MAP && data->map->count > 0)
-        (void)json_print(out, data, JSON_STYLE_TEXT, &err); /* what has no JSON is left out */
-}
-
-static void print_event_line(struct buf *out, const struct event_source *source,
-                             const struct event *event)
-{
-    const time_t seconds = (time_t)event->ts.seconds;
-    struct tm tm = { 0 };
-
-    (void)localtime_r(&seconds, &tm);
-    buf_printf(out, "%02d:%02d:%02d  %-*s  ", tm.tm_hour, tm.tm_min, tm.tm_sec, KEY_WIDTH,
-               source->key);
-    if (event->depth > 0)
-        buf_printf(out, "depth=%d  ", event->depth);
-    print_event_data(out, &event->data);
-    buf_cut(out, str_trim_right(buf_view(out)).n);
-    buf_add_char(out, '\n');
-}
-
-static void print_event_record(struct arena *arena, enum fleet_format format, struct buf *out,
-                               const struct value *record)
-{
-    struct err err;
-
-    if (format == FLEET_JSON) {
-        (void)json_print(out, record, JSON_STYLE_TEXT, &err);
-        buf_add_char(out, '\n');
-    } else {
-        buf_add_text(out, "---\n");
-        (void)yaml_dump(arena, out, record, &err);
-    }
-}
-
-/* Malformed events are skipped. Origin and tag come from the subject. */
 static void on_watched_event(void *self, const struct nats_msg *msg)
 {
     const struct watching *watching = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    struct event_source source;
-    struct event event;
-    struct err err;
 
-    if (!event_parse_subject(&arena, msg->subject, &source) ||
-        record_decode(&arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
-        (watching->pattern.p && !glob_match(watching->pattern, str_from(source.key))))
-        return;
-    if (watching->format == FLEET_TEXT) {
-        print_event_line(&out, &source, &event);
-    } else {
-        const struct value record = event_describe(&arena, &source, &event);
-
-        print_event_record(&arena, watching->format, &out, &record);
-    }
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    if (event_line_print(&arena, &watching->line, msg, &out))
+        (void)fwrite(buf_text(&out), 1, out.n, stdout);
     (void)fflush(stdout);
 }
 
@@ -235,12 +188,41 @@ static int run_event_watch(struct cli *cli, const void *args, struct param_strs 
     struct err err;
     int result;
 
-    *watching = (struct watching){ .format = want->fleet.format };
+    *watching = (struct watching){ .line.format = want->fleet.format };
     if (operands.n > 0)
-        watching->pattern = rule_pattern(cli->arena, str_from(operands.p[0]));
+        watching->line.pattern = rule_pattern(cli->arena, str_from(operands.p[0]));
     result = watch_events(cli->fleet, watching, timeout, &err);
     watching->is_over = true; /* what is under way may still call back */
     return result < 0 ? cli_err(cli, &err) : CLI_OK;
+}
+
+/* --- list -------------------------------------------------------------------------- */
+
+static int check_event_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct event_args *want = args;
+    int64_t since;
+    struct err err;
+
+    (void)operands;
+    if (local_time_read(want->since, clock_wall(), &since, &err) < 0)
+        return cli_usage(cli, "--since: %s", err.text);
+    return CLI_OK;
+}
+
+static int run_event_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct event_args *want = args;
+    struct event_line_style line = { .format = want->fleet.format, .has_date = true };
+    int64_t since = 0;
+    struct err err;
+
+    if (operands.n > 0)
+        line.pattern = rule_pattern(cli->arena, str_from(operands.p[0]));
+    if (local_time_read(want->since, clock_wall(), &since, &err) < 0 ||
+        event_list_print(cli->fleet, &line, since, &err) < 0)
+        return cli_err(cli, &err);
+    return CLI_OK;
 }
 
 /* --- why --------------------------------------------------------------------------- */
@@ -289,6 +271,25 @@ static const struct command event_commands[] = {
         .run = run_event_watch,
     },
     {
+        .name = "list",
+        .operands = "[PATTERN]",
+        .summary = "list events that are stored, oldest first",
+        .details =
+            "PATTERN matches the key <origin>/<tag>, as in rules: '*' matches '/' too. A line has\n"
+            "the time, the key, the depth of a chain of reactions, and the data as JSON. Events\n"
+            "are kept for a week. --since is a duration (2h), a time of today (20:03), or a date\n"
+            "with or without a time.\n",
+        .examples = "  zester event list\n"
+                    "  zester event list '*/beacon/*' --since 2d\n"
+                    "  zester event list --since '2026-11-19 20:00' --format json\n",
+        .options = list_options,
+        .args_size = sizeof(struct event_args),
+        .most = 1,
+        .check = check_event_list,
+        FLEET_CONNECT(ARGS, fleet),
+        .run = run_event_list,
+    },
+    {
         .name = "why",
         .operands = "ID",
         .summary = "show what happened to an event",
@@ -309,7 +310,7 @@ static const struct command event_commands[] = {
 const struct command command_event = {
     .name = "event",
     .operands = "",
-    .summary = "send, watch and explain events",
+    .summary = "send, watch, list and explain events",
     .examples = "  zester event send maintenance/start reason='kernel patching'\n"
                 "  zester event watch\n",
     .commands = event_commands,

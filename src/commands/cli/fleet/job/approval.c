@@ -7,6 +7,7 @@
 #include "core/base/err.h"
 #include "commands/cli/shared/command.h"
 #include "commands/cli/fleet/bucket.h"
+#include "commands/cli/fleet/job_id.h"
 #include "commands/cli/fleet/list.h"
 #include "fleet/view/approvals.h"
 #include "fleet/nats/conn.h"
@@ -39,14 +40,17 @@ static int ask_decision(struct fleet *fleet, enum subject_kind decision,
 int job_decide(struct cli *cli, struct fleet *fleet, enum subject_kind decision, const char *jid,
                const char *reason, int64_t timeout)
 {
-    const struct approval_request request = { .jid = jid,
-                                              .operator= OPERATOR_RESERVED,
-                                              .reason = reason ? reason : "" };
+    struct approval_request request = { .jid = jid,
+                                        .operator= OPERATOR_RESERVED,
+                                        .reason = reason ? reason : "" };
     struct err err;
 
     if (!nats_kv_is_key(jid))
         return cli_error(
             cli, "'%s' is not a valid job id: 'zester job approvals' lists jobs that wait", jid);
+    if (fleet_find_approval(fleet, jid, &request.jid, &err) < 0)
+        return cli_err(cli, &err);
+    jid = request.jid;
     if (ask_decision(fleet, decision, &request, timeout, &err) < 0)
         return cli_error(cli, "job %s: %s", jid, err.text);
     if (decision == SUBJECT_JOB_APPROVE)

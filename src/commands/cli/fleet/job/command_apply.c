@@ -5,6 +5,7 @@
 #include "core/base/err.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/job.h"
+#include "commands/cli/fleet/job_id.h"
 #include "commands/cli/fleet/run.h"
 #include "core/data/value.h"
 #include "fleet/wire/job.h"
@@ -57,18 +58,17 @@ static struct job make_apply_job(struct cli *cli, const struct job *plan)
 static int run_apply(struct cli *cli, const void *options, struct param_strs operands)
 {
     const struct apply_args *args = options;
-    const char *id = operands.p[0];
     struct fleet *fleet = cli->fleet;
     struct job plan, job;
     struct err err;
 
-    if (fleet_read_job(fleet, id, &plan, &err) < 0)
+    if (fleet_find_job(fleet, operands.p[0], &plan, &err) < 0)
         return cli_err(cli, &err);
     if (!fleet_job_is_dry_run(&plan))
-        return cli_error(cli, "job %s was not a dry run: make a plan with --test", id);
+        return cli_error(cli, "job %s was not a dry run: make a plan with --test", plan.jid);
     if (!job_status_is_final(plan.status))
-        return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", id,
-                         id);
+        return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'",
+                         plan.jid, plan.jid);
     job = make_apply_job(cli, &plan);
     fleet_note_limits(cli->arena, &job, &args->limits);
     if (args->fleet.has_timeout)

@@ -11,7 +11,9 @@
 #include "commands/cli/fleet/run.h"
 #include "commands/cli/fleet/job/approval.h"
 #include "commands/cli/fleet/job/listing.h"
-#include "commands/cli/fleet/list.h"
+#include "commands/cli/fleet/job/record.h"
+#include "commands/cli/fleet/job_id.h"
+#include "commands/cli/shared/columns.h"
 #include "fleet/nats/conn.h"
 #include "fleet/wire/job_cancel.h"
 #include "fleet/wire/peel_id.h"
@@ -98,59 +100,41 @@ static int run_active(struct cli *cli, const void *args, struct param_strs opera
 
 /* --- show --------------------------------------------------------------------------- */
 
-static const char *print_success(struct arena *arena, const void *record)
+static int print_job_data(struct cli *cli, enum fleet_format format, const struct job *job,
+                          const struct value *queued, const struct fleet_answers *answers)
 {
-    (void)arena;
-    return value_get_bool(record, "success") ? "true" : "false";
+    struct value_map *map = value_map_new(cli->arena, 2);
+    const struct value whole = value_map(map), returns = value_list(value_list_new(cli->arena, 0));
+
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->list[i].has_come)
+            value_list_push(cli->arena, returns.list,
+                            fleet_answer_summary(cli->arena, &answers->list[i]));
+    value_map_set(cli->arena, map, value_text("job"), fleet_job_value(cli->arena, job, queued));
+    value_map_set(cli->arena, map, value_text("returns"), returns);
+    return fleet_print(cli, format, &whole);
 }
-
-static const char *print_duration(struct arena *arena, const void *record)
-{
-    AUTO_BUF struct buf text = BUF_INIT(64);
-
-    number_print_duration(value_get_int(record, "duration", 0), &text);
-    return buf_copy(&text, arena).p;
-}
-
-static const struct fleet_column return_columns[] = {
-    FLEET_COLUMN("PEEL", "peel_id"),
-    FLEET_COLUMN("STATUS", "status"),
-    FLEET_COLUMN("SUCCESS", NULL, .cell = print_success),
-    FLEET_COLUMN("DURATION", NULL, .cell = print_duration),
-};
 
 static int run_job_show(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
-    const char *jid = operands.p[0];
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct fleet_answers answers;
-    struct fleet_list returns = FLEET_LIST_INIT(cli->arena, return_columns);
-    struct value_map *map;
-    struct value whole, one, queued;
+    struct value queued;
     struct job job;
     struct err err;
 
-    if (fleet_read_job(cli->fleet, jid, &job, &err) < 0)
+    if (fleet_find_job(cli->fleet, operands.p[0], &job, &err) < 0)
         return cli_err(cli, &err);
     fleet_answers_init(&answers, cli->arena, &job.targets);
-    if (fleet_collect(cli->fleet, jid, 0, true, &answers, &err) < 0 ||
+    if (fleet_collect(cli->fleet, job.jid, 0, true, &answers, &err) < 0 ||
         job_read_queued(cli->fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
-    one = fleet_job_value(cli->arena, &job, &queued);
-    for (size_t i = 0; i < answers.count; i++)
-        if (answers.list[i].has_come)
-            fleet_list_add(&returns, fleet_answer_summary(cli->arena, &answers.list[i]), NULL);
-    if (want->fleet.format == FLEET_TEXT) {
-        if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
-            return CLI_ERROR;
-        (void)printf("\nReturns:\n");
-        return fleet_list_print_table(&returns);
-    }
-    map = value_map_new(cli->arena, 2);
-    value_map_set(cli->arena, map, value_text("job"), one);
-    value_map_set(cli->arena, map, value_text("returns"), fleet_list_value(&returns));
-    whole = value_map(map);
-    return fleet_print(cli, want->fleet.format, &whole);
+    if (want->fleet.format != FLEET_TEXT)
+        return print_job_data(cli, want->fleet.format, &job, &queued, &answers);
+    job_record_print(&job, &queued, &answers, &out);
+    columns_write(buf_view(&out));
+    return CLI_OK;
 }
 
 /* --- watch -------------------------------------------------------------------------- */
@@ -161,7 +145,7 @@ static int run_job_watch(struct cli *cli, const void *args, struct param_strs op
     struct job job;
     struct err err;
 
-    if (fleet_read_job(cli->fleet, operands.p[0], &job, &err) < 0)
+    if (fleet_find_job(cli->fleet, operands.p[0], &job, &err) < 0)
         return cli_err(cli, &err);
     return fleet_watch_job(
         cli, cli->fleet, &job,
@@ -173,24 +157,23 @@ static int run_job_watch(struct cli *cli, const void *args, struct param_strs op
 static int run_kill(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
-    const char *jid = operands.p[0];
     const struct job_cancel cancel = { JOB_ACTION_CANCEL, fleet_user(cli->arena) };
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(4096);
     struct job job;
     struct err err;
 
-    if (fleet_read_job(cli->fleet, jid, &job, &err) < 0)
+    if (fleet_find_job(cli->fleet, operands.p[0], &job, &err) < 0)
         return cli_err(cli, &err);
     if (job_status_is_final(job.status))
-        return cli_error(cli, "job %s has already ended: %s", jid, job_status_name(job.status));
-    if (subject_print(&subject, SUBJECT_JOB_CANCEL, &(struct subject_names){ .jid = str_from(jid) },
-                      &err) < 0 ||
+        return cli_error(cli, "job %s has already ended: %s", job.jid, job_status_name(job.status));
+    if (subject_print(&subject, SUBJECT_JOB_CANCEL,
+                      &(struct subject_names){ .jid = str_from(job.jid) }, &err) < 0 ||
         record_encode(&bytes, &job_cancel_type, &cancel, &err) < 0 ||
         fleet_tell(cli->fleet,
                    &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
                    want->fleet.timeout, &err) < 0)
         return cli_err(cli, &err);
-    (void)printf("Cancel signal sent for job %s\n", jid);
+    (void)printf("Cancel signal sent for job %s\n", job.jid);
     return CLI_OK;
 }
 
@@ -237,23 +220,22 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
 static int run_job_retry(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct job_args *want = args;
-    const char *jid = operands.p[0];
     struct fleet_answers answers;
     struct job job;
     struct err err;
 
-    if (fleet_read_job(cli->fleet, jid, &job, &err) < 0)
+    if (fleet_find_job(cli->fleet, operands.p[0], &job, &err) < 0)
         return cli_err(cli, &err);
     if (!job_status_is_final(job.status))
-        return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", jid,
-                         jid);
+        return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'",
+                         job.jid, job.jid);
     fleet_answers_init(&answers, cli->arena, &job.targets);
-    if (fleet_collect(cli->fleet, jid, 0, true, &answers, &err) < 0)
+    if (fleet_collect(cli->fleet, job.jid, 0, true, &answers, &err) < 0)
         return cli_err(cli, &err);
     job.targets = find_failed(cli->arena, &answers);
     if (job.targets.n > 0)
         return repeat_job(cli, cli->fleet, want, &job);
-    (void)fprintf(stderr, "job %s succeeded everywhere: nothing to repeat\n", jid);
+    (void)fprintf(stderr, "job %s succeeded everywhere: nothing to repeat\n", job.jid);
     return CLI_OK;
 }
 
@@ -306,8 +288,18 @@ static const struct command job_commands[] = {
     { .name = "watch",
       .operands = "JID",
       .lookup = "job list",
-      .summary = "wait for a job and show its returns",
+      .summary = "follow a job until its end, and show its returns",
+      .details =
+          "On a terminal, shows how far each peel is meanwhile. The exit status is that of the\n"
+          "job, as if the command that sent it had waited.\n",
       .examples = "  zester job watch $(zester '*' state.highstate --async)\n",
+      .statuses = ANSWER_STATUSES,
+      JOB_COMMAND(watch_options, run_job_watch, 1) },
+    { .name = "follow",
+      .operands = "JID",
+      .lookup = "job list",
+      .summary = "the same as watch",
+      .examples = "  zester job follow 2ABCdef\n",
       .statuses = ANSWER_STATUSES,
       JOB_COMMAND(watch_options, run_job_watch, 1) },
     { .name = "active",
@@ -354,6 +346,8 @@ const struct command command_job = {
     .name = "job",
     .operands = "",
     .summary = "show, stop and repeat jobs",
+    .details = "JID is the id of a job, or the beginning of it, if only one job has an id that "
+               "begins so.\n",
     .examples = "  zester job list\n"
                 "  zester job watch 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
     .commands = job_commands,

@@ -7,6 +7,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "commands/cli/shared/command.h"
+#include "commands/cli/shared/local_time.h"
 #include "commands/cli/fleet/answers.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/job.h"
@@ -76,11 +77,19 @@ static const char *print_job_status(struct arena *arena, const void *record)
     return queued ? arena_printf(arena, "%s, %zu queued", name, queued->list->count) : name;
 }
 
+static const char *print_started(struct arena *arena, const void *record)
+{
+    const struct value *created = value_get(record, "created");
+
+    return value_is(created, VALUE_TIME) ? local_time_text(arena, created->t) : "-";
+}
+
 #define JOB_COLUMNS(target, print, status)                                                         \
     FLEET_COLUMN("JID", "jid"), FLEET_COLUMN("FUNCTION", "function", .empty = "-"),                \
         FLEET_COLUMN(target, NULL, .cell = (print)),                                               \
         FLEET_COLUMN(status, NULL, .cell = print_job_status),                                      \
-        FLEET_COLUMN("USER", "user", .empty = "-"), FLEET_COLUMN("OWNER", "owner", .empty = "-")
+        FLEET_COLUMN("USER", "user", .empty = "-"), FLEET_COLUMN("OWNER", "owner", .empty = "-"),  \
+        FLEET_COLUMN("STARTED", NULL, .cell = print_started)
 
 static const struct fleet_column list_columns[] = {
     JOB_COLUMNS("TARGET", print_target, "STATE"),

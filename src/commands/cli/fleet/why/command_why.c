@@ -10,6 +10,7 @@
 #include "core/base/ksuid.h"
 #include "core/base/sha256.h"
 #include "commands/cli/fleet/commands.h"
+#include "commands/cli/fleet/job_id.h"
 #include "commands/cli/fleet/link.h"
 #include "commands/cli/fleet/why/chain.h"
 #include "commands/cli/fleet/why/fleet.h"
@@ -17,6 +18,9 @@
 #include "commands/cli/fleet/why/state.h"
 #include "states/local/session.h"
 #include "fleet/wire/event.h"
+#include "fleet/wire/job.h"
+
+#define KSUID_DIGITS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /* Prefix of references in rules. */
 #define REACTION_PREFIX "reactor."
@@ -181,6 +185,23 @@ static int answer_peel_service(struct question *q, struct err *err)
                                                           q->args->fleet.timeout, err);
 }
 
+/* The beginning of an id, when nothing else is called so. */
+static bool is_job_beginning(const struct question *q)
+{
+    return !q->peel && !is_job_id(q) && strlen(q->thing) >= FLEET_JOB_ID_MIN &&
+           strlen(q->thing) < KSUID_LENGTH && strspn(q->thing, KSUID_DIGITS) == strlen(q->thing) &&
+           has_fleet(q);
+}
+
+static int answer_job_beginning(struct question *q, struct err *err)
+{
+    struct job job;
+
+    return reach_fleet(q, err) < 0 || fleet_find_job(q->fleet, q->thing, &job, err) < 0
+               ? -1
+               : why_add_job(&q->chain, q->fleet, job.jid, err);
+}
+
 /* --- kinds ------------------------------------------------------------------------------- */
 
 /* Asked in this order; the first that knows the thing answers. */
@@ -189,10 +210,14 @@ static const struct kind {
     bool (*recognizes)(const struct question *q);
     int (*answer)(struct question *q, struct err *err); /* ERR_NOT_FOUND: it is something else */
 } kinds[] = {
-    { "job", is_job_id, answer_about_job },          { "event", is_event_id, answer_event },
-    { "reaction", is_reaction_id, answer_reaction }, { "state", is_of_peel, answer_peel_state },
-    { "service", is_of_peel, answer_peel_service },  { "state", is_of_machine, answer_state },
+    { "job", is_job_id, answer_about_job },
+    { "event", is_event_id, answer_event },
+    { "reaction", is_reaction_id, answer_reaction },
+    { "state", is_of_peel, answer_peel_state },
+    { "service", is_of_peel, answer_peel_service },
+    { "state", is_of_machine, answer_state },
     { "service", is_of_machine, answer_service },
+    { "job", is_job_beginning, answer_job_beginning },
 };
 
 static int answer_why(struct question *q, struct err *err)
@@ -243,7 +268,8 @@ const struct command command_why = {
     .operands = "THING | PEEL STATE | PEEL SERVICE",
     .summary = "explain why something happened, back to the first cause",
     .details =
-        "THING is the id of a job (also of a reaction: rxn-...), the id of an event, a reaction\n"
+        "THING is the id of a job or its beginning (also of a reaction: rxn-...), the id of an "
+        "event, a reaction\n"
         "as rules name it (reactor.restart: what it did last), a state of the last run on this\n"
         "machine, in full or by its ID, or a service of kepler: SERVICE, CONFIG/SERVICE or\n"
         "PATH:SERVICE. With PEEL, it is a state of the last job that ran states there, or a\n"

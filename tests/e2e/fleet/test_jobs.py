@@ -214,9 +214,9 @@ def test_json_has_the_keys_that_scripts_rely_on(fleet):
     answer, = fleet.zester_json("web-01", "cmd.run", "echo out; echo err >&2")
     one, = answer["results"]
     assert (answer["peel_id"], answer["status"], answer["success"]) == ("web-01", "success", True)
-    assert one["details"]["stdout"].strip() == "out" and isinstance(one["duration"], int) and one["changed"] in (True, False)
+    assert one["details"]["stdout"].strip() == "out" and isinstance(one["duration"], int) and one["changed"] in (True, False) and one["value"] == one["details"]["stdout"]
     assert set(answer) == {"peel_id", "status", "success", "results"}
-    assert set(one) <= {"name", "changed", "duration", "details", "diff"} and {"name", "changed", "duration"} <= set(one)
+    assert set(one) <= {"name", "changed", "duration", "details", "value", "diff"} and {"name", "changed", "duration"} <= set(one)
     answer, = fleet.zester_json("web-01", "cmd.run", "exit 3", status=2)
     assert (answer["status"], answer["success"]) == ("failed", False)
 

@@ -195,6 +195,9 @@ def describe(path):
         return ("file", file.read(), mode, owner)
 
 
+ALL = ("--all", "--yes")  # every run, not the last one alone
+
+
 class Player:
     """A machine in a folder of its own, the model of it, and what both have done so far."""
 
@@ -557,8 +560,8 @@ class Player:
         how = step.get("how") or {}
         if how:
             before, words = self.prepare(how)
-            self.call("state.revert", "t", *words, before=before)
-        result = self.call("state.revert", "t", "--format", "json")
+            self.call("state.revert", "t", *ALL, *words, before=before)
+        result = self.call("state.revert", "t", *ALL, "--format", "json")
         if "no run of" in result.stdout:
             self.restart()
             return
@@ -580,7 +583,7 @@ class Player:
 
     def insist(self):
         """What somebody else has written stayed; with --force it goes, where a run had changed the file before."""
-        result = self.call("state.revert", "t", "--force", "--format", "json")
+        result = self.call("state.revert", "t", *ALL, "--force", "--format", "json")
         check(result.returncode == 0, "the revert failed with --force:", result.stdout, result.stderr)
         found, goal = self.look(), self.first.copy()
         goal.paths.update((path, found.get(path)) for path, text in self.meddled.items() if found.get(path) == text)

@@ -31,6 +31,28 @@ def run_on_terminal(argv, stdout=False, size=(50, 200), seconds=120, seen=None, 
     return text.decode(), command.wait(seconds)
 
 
+def answer_on_terminal(command, answer):
+    """The exit status and the output; the answer is typed when there is a question."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(command[0], command)
+    said, deadline = b"", time.monotonic() + 60
+    try:
+        while True:
+            if not select.select([fd], [], [], max(deadline - time.monotonic(), 0))[0]:
+                os.kill(pid, signal.SIGKILL)
+                break
+            data = os.read(fd, 4096)
+            asked = b"[y/N]" in said
+            said += data
+            if b"[y/N]" in said and not asked:
+                os.write(fd, answer)
+    except OSError:
+        pass  # the end of a terminal
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode()
+
+
 class Screen:
     """A program that draws on the whole of a terminal, all three streams of it.
 

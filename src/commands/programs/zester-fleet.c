@@ -29,6 +29,7 @@ int main(int argc, char **argv)
         command_orchestrate,
         command_peel,
         command_job,
+        command_runs,
         command_kv,
         command_fileserver,
         command_enroll,

@@ -1,6 +1,7 @@
 #include "fleet/peel/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/buf.h"
 #include "core/base/diag.h"
@@ -20,6 +21,27 @@
 #include "core/sys/clock.h"
 #include "fleet/wire/subject.h"
 
+/* Bytes of who asked for a run. */
+#define USER_MAX 128
+
+/* For the list of runs: "operator ada", "reaction web.restart", "schedule nightly". Reactions and
+ * schedules have a prefix (fleet/reactor/reaction_run.h). */
+static const char *describe_asker(struct arena *arena, const struct exec_request *request)
+{
+    static const char *const kinds[][2] = { { "reactor:", "reaction" },
+                                            { "schedule:", "schedule" },
+                                            { "", "operator" } };
+    const struct str user = str_slice(str_from(request->user ? request->user : ""), 0, USER_MAX);
+    size_t i = 0;
+
+    if (user.n == 0)
+        return "job";
+    while (!str_starts(user, str_from(kinds[i][0])))
+        i++;
+    return arena_printf(arena, "%s %.*s", kinds[i][1],
+                        STR_ARG(str_from_offset(user, strlen(kinds[i][0]))));
+}
+
 struct peel_job *job_new(struct job_queue *job_queue, const struct job_queue_options *options,
                          const struct exec_request *request)
 {
@@ -34,7 +56,7 @@ struct peel_job *job_new(struct job_queue *job_queue, const struct job_queue_opt
     job->request.args = value_copy(&job->arena, &request->args);
     job->request.window = request->window ? arena_strdup(&job->arena, request->window) : "";
     job->request.plan = request->plan ? arena_strdup(&job->arena, request->plan) : "";
-    job->request.user = "";
+    job->request.user = describe_asker(&job->arena, request);
     job->request.secret_args = value_null(); /* see refuse_secrets of job_queue.c */
     job->class = perform_class(job->request.module);
     job->cancel.fd = -1;
@@ -175,6 +197,7 @@ static void perform_job(struct peel_job *job, const struct run_sink *sink)
         .function = job->request.module,
         .id = job->request.id,
         .args = job->request.args,
+        .by = job->request.user,
         .job = job->is_job ? job->request.jid : NULL,
         .has_run = has_run,
         .self = job->options->ledger,

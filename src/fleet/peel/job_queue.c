@@ -565,7 +565,11 @@ static void on_exec_request(void *self, const struct nats_msg *msg)
 int job_queue_run(struct job_queue *job_queue, const struct job_queue_task *task, struct err *err)
 {
     const struct exec_request request = {
-        .jid = task->jid, .module = task->function, .id = task->id, .args = task->args
+        .jid = task->jid,
+        .module = task->function,
+        .id = task->id,
+        .args = task->args,
+        .user = task->user,
     };
     struct peel_job *job = job_new(job_queue, &job_queue->options, &request);
 

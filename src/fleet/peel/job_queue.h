@@ -116,6 +116,7 @@ struct job_queue_task {
     const char *jid; /* for observers; "": none */
     const char *function, *id;
     struct value args;
+    const char *user; /* for the list of runs: "schedule:nightly" */
     job_queue_fn *fn;
     void *self;
 };

@@ -262,12 +262,14 @@ static void postpone_entry(struct entry *entry, time_t opens)
 /* Fails when the job queue refuses it. */
 static int begin_run(struct entry *entry, const char **ret_jid, struct err *err)
 {
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct run *run = mem_zalloc(sizeof(*run));
     const struct job_queue_task task = { .jid = run->jid,
                                          .function = entry->args.module,
                                          .id = entry->args.id,
                                          .args =
                                              entry->args.args ? *entry->args.args : value_null(),
+                                         .user = arena_printf(&scratch, "schedule:%s", entry->name),
                                          .fn = on_scheduled_job_ended,
                                          .self = run };
 

@@ -90,6 +90,7 @@ static void on_startup_timer(struct timer *timer)
                                       .function = is_top ? "state.highstate" : "state.apply",
                                       .id = current_ref(startup),
                                       .args = value_null(),
+                                      .user = "schedule:startup",
                                       .fn = on_applied,
                                       .self = startup },
             &err) < 0)

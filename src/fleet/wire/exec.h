@@ -35,7 +35,7 @@ struct exec_request {
     const char *plan;              /* the job whose dry run it must match; "": none */
     const char *window;            /* an EXEC_WINDOW policy; "": refuse */
     int64_t timeout;               /* nanoseconds from its ack until it is canceled; 0: none */
-    const char *user;              /* who asks directly, unverified; "": unknown */
+    const char *user;              /* who asks, unverified if directly; "": unknown */
     struct value secret_args;      /* map of paths to hidden texts; null: none */
 };
 extern const struct record_type exec_request_type;

@@ -13,6 +13,7 @@
 #include "states/compile/unsupported.h"
 #include "core/data/record.h"
 #include "states/local/agent.h"
+#include "states/local/revert_wish.h"
 #include "states/local/session.h"
 #include "states/local/show.h"
 #include "states/local/verb.h"
@@ -24,6 +25,7 @@
 #include "states/run/plan_store.h"
 #include "states/run/revert.h"
 #include "states/run/run.h"
+#include "states/run/run_list.h"
 #include "states/state/call.h"
 #include "states/state/module.h"
 #include "states/state/secrets.h"
@@ -287,26 +289,26 @@ static void state_single(struct local_call *call)
 
 static void call_state_revert(struct local_call *call)
 {
-    const struct value *force = value_get(&call->given, "force");
-    const char *target = take_text_argument(call, "target");
-    struct revert_options how = { .target = target ? target : call->request->id };
+    const char *id = call->request->id;
+    struct revert_options how;
+    struct revert_wish wish;
     struct err err;
 
-    how.has_run = call->request->has_run && call->request->has_run(call->request->self, how.target);
-    how.force = value_is(force, VALUE_BOOL) ? force->b
-                : value_is(force, VALUE_STR)
-                    ? strcasecmp(force->s.p, "true") == 0 || strcmp(force->s.p, "1") == 0
-                    : false;
-    if (!how.target[0] || strcmp(how.target, NO_NAME) == 0) {
-        set_call_failure(call, "state.revert requires a reference, or the id of a job or run");
-    } else if (call->session->host.test) {
-        set_call_failure(call, "a revert has no dry run; nothing was reverted");
-    } else if (revert_run(call->arena, &call->session->host, &how, call->sink,
-                          &call->answer->result, &err) < 0) {
-        set_call_failure(call, err.text);
-    } else {
-        call->answer->success = run_result_is_success(&call->answer->result);
+    if (revert_wish_read(call->arena, &call->given, strcmp(id, NO_NAME) == 0 ? "" : id, &wish,
+                         &call->diags) < 0 ||
+        revert_wish_choose(&wish, &how, &call->diags) < 0) {
+        fail_with_call_diags(call);
+        return;
     }
+    how.test = call->session->host.test;
+    how.has_run = call->request->has_run && call->request->has_run(call->request->self, how.target);
+    if (revert_wish_is_many(&wish) && !wish.yes && !how.test)
+        set_call_failure(call, "state.revert: " REVERT_WISH_UNSURE);
+    else if (revert_run(call->arena, &call->session->host, &how, call->sink, &call->answer->result,
+                        &err) < 0)
+        set_call_failure(call, err.text);
+    else
+        call->answer->success = run_result_is_success(&call->answer->result);
 }
 
 static void state_show_top(struct local_call *call)
@@ -433,6 +435,18 @@ static void state_owed(struct local_call *call)
     set_call_success(call, call->request->function, list);
 }
 
+static void state_runs(struct local_call *call)
+{
+    const char *ref = take_word_argument(call, "ref");
+    struct run_list runs;
+    struct err err;
+
+    if (run_list_read(call->arena, &call->session->host, ref ? ref : "", &runs, &err) < 0)
+        set_call_failure(call, err.text);
+    else
+        set_call_success(call, call->request->function, run_list_value(call->arena, &runs));
+}
+
 static void state_waive(struct local_call *call)
 {
     const char *state = call->request->id;
@@ -480,6 +494,7 @@ static verb_fn *const verbs[] = {
     [VERB_LAST]           = state_last,
     [VERB_OWED]           = state_owed,
     [VERB_WAIVE]          = state_waive,
+    [VERB_RUNS]           = state_runs,
 };
 _Static_assert(ARRAY_LEN(verbs) == VERB_KINDS, "every verb has a row");
 
@@ -610,5 +625,7 @@ void perform(struct session *session, const struct perform_request *request,
         return;
     }
     ret_answer->test = session->host.test;
+    session->host.function = request->function;
+    session->host.by = request->by;
     dispatch_call(&call);
 }

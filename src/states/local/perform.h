@@ -36,6 +36,7 @@ struct perform_request {
     const char *function;
     const char *id;    /* the positional argument; "": none */
     struct value args; /* a map; null: none */
+    const char *by;    /* who asks, for the list of runs: "operator ada"; NULL: our user */
     const char *job;   /* ID of the run and of the plan of a dry run, or NULL */
     /* Has this machine run the job of that ID? NULL: no jobs are known. */
     bool (*has_run)(void *self, const char *job);

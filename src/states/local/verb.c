@@ -17,7 +17,7 @@ const struct verb verb_table[] = {
     { "state.test",           VERB_TEST,           PERFORM_STATES,  "mods=none, " SHOW_OPTIONS, "what state.apply would change" },
     { "state.single",         VERB_SINGLE,         PERFORM_ACT,     "fun, name=none, test=false, **kwargs", "apply one state" },
     { "state.event",          VERB_EVENT,          PERFORM_UNKNOWN, "",                         "watch events: 'zester event watch' does, in a fleet" },
-    { "state.revert",         VERB_REVERT,         PERFORM_ACT,     "target, force=false",      "revert the changes of runs" },
+    { "state.revert",         VERB_REVERT,         PERFORM_ACT,     "target, all=false, since=none, to=none, force=false, yes=false, test=false", "revert the changes of runs" },
     { "state.show",           VERB_SHOW,           PERFORM_SHOW,    "mods=none, " SHOW_OPTIONS, "the compiled states of references, or of the top file" },
     { "state.show_sls",       VERB_SHOW,           PERFORM_SHOW,    "mods, " SHOW_OPTIONS,      "the compiled states of references" },
     { "state.show_low_sls",   VERB_SHOW,           PERFORM_SHOW,    "mods, " SHOW_OPTIONS,      "the compiled states of references" },
@@ -31,6 +31,7 @@ const struct verb verb_table[] = {
     { "state.last",           VERB_LAST,           PERFORM_READ,    "",                         "the last run and its states" },
     { "state.owed",           VERB_OWED,           PERFORM_READ,    "",                         "reactions that are still due" },
     { "state.waive",          VERB_WAIVE,          PERFORM_ACT,     "state",                    "drop a reaction owed by a state" },
+    { "state.runs",           VERB_RUNS,           PERFORM_READ,    "ref=none",                 "the runs that changed something, newest first" },
     { 0 },
 };
 /* clang-format on */

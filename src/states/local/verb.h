@@ -34,8 +34,9 @@ enum verb_kind {
     VERB_LAST,
     VERB_OWED,
     VERB_WAIVE,
+    VERB_RUNS,
 };
-#define VERB_KINDS (VERB_WAIVE + 1)
+#define VERB_KINDS (VERB_RUNS + 1)
 
 struct verb {
     const char *name;

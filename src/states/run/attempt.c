@@ -164,8 +164,12 @@ static bool hides_content(const struct step *step)
 static int begin_attempt_step(struct step *step, struct err *err)
 {
     struct attempt *attempt = step->attempt;
+    const char *shown =
+        secrets_masked(step->world->host->secrets, attempt->run.arena, str_from(step->state->name))
+            .p;
     const struct undo_state state = {
         .name = step->state->name,
+        .shown = shown != step->state->name ? shown : NULL,
         .module = step->state->module->name,
         .id = step->state->id,
         .body = step->state->module->revert ? step->body : NULL,

@@ -17,8 +17,10 @@
 #include "states/run/run.h"
 #include "states/run/runlock.h"
 #include "states/run/tidy.h"
+#include "states/run/overlap.h"
 #include "states/run/path_history.h"
 #include "states/state/secrets.h"
+#include "states/undo/forecast.h"
 #include "states/undo/restore.h"
 #include "states/undo/undo.h"
 #include "core/sys/cancel.h"
@@ -49,8 +51,9 @@ struct reverting {
     struct path_history path_history; /* of that run */
     struct undo *journal;
     struct draft_log *drafts;
-    struct restore restore; /* of that run */
-    struct map folders;     /* "path\nowner" of each that has an image; once it is needed */
+    struct restore restore;   /* of that run */
+    struct forecast forecast; /* of a dry run */
+    struct map folders;       /* "path\nowner" of each that has an image; once it is needed */
     const struct undo_run *stuck_run; /* the run in which `stuck` met a system error, or NULL */
     const struct undo_entry *stuck;
     struct map failed;            /* paths of newer runs that were not reverted, and their run */
@@ -133,6 +136,17 @@ static bool gives_rights(const struct image *image, const struct fs_info *now)
            (now->mode != was->mode || now->uid != was->uid || now->gid != was->gid);
 }
 
+static int find_path_mark(const struct reverting *r, const char *path, struct site *site,
+                          struct arena *scratch, const char **ret_mark, struct err *err)
+{
+    const struct image *foreseen = forecast_find(&r->forecast, path);
+
+    if (!foreseen)
+        return image_mark(scratch, site, ret_mark, err);
+    *ret_mark = foreseen->mark;
+    return 0;
+}
+
 /* Is the path still as the run left or found it? A newer run that found another version tells when
  * it was changed. */
 static int check_path_owner(const struct reverting *r, const struct undo_image *image,
@@ -144,7 +158,7 @@ static int check_path_owner(const struct reverting *r, const struct undo_image *
     if (r->options->force ||
         (image->image.whole ? image->left.n == 0 : !gives_rights(&image->image, &site->info)))
         return 0;
-    if (image_mark(scratch, site, &mark, err) < 0)
+    if (find_path_mark(r, path, site, scratch, &mark, err) < 0)
         return -1;
     if (image->image.whole ? path_history_knows(&r->path_history, path, mark)
                            : strcmp(mark, image->image.mark) == 0)
@@ -161,32 +175,53 @@ static int check_path_owner(const struct reverting *r, const struct undo_image *
                    path, r->run->place.id, newer->place.id);
 }
 
-/* Add the difference between the current and the restored content. */
-static void report_content_change(struct state_run *run, const struct image *image,
-                                  struct site *site)
+/* The content of a small file; a NULL view: there is none, or it is not shown. */
+static struct str read_content(struct state_run *run, struct site *site)
 {
     struct str now = { NULL, 0 };
     struct err ignored;
     AUTO_FD int fd = -1;
 
+    if (site->info.kind == FS_FILE && site_peek(site, &fd, &ignored) == 0 && fd >= 0)
+        (void)fs_read_fd(run->arena, fd, site->path, IMAGE_INLINE_MAX, &now, &ignored);
+    return now;
+}
+
+/* Add the difference between the current and the restored content. */
+static void report_content_change(const struct reverting *r, struct state_run *run,
+                                  const struct image *image, struct site *site)
+{
+    const struct image *foreseen = forecast_find(&r->forecast, image->path);
+    const enum fs_kind kind = foreseen ? foreseen->info.kind : site->info.kind;
+    const bool is_new = r->options->test && kind == FS_NONE;
+    struct str now;
+
     if (!image->whole || (image->info.kind != FS_FILE && image->info.kind != FS_NONE) ||
-        site->info.kind != FS_FILE)
+        (kind != FS_FILE && !is_new))
         return;
-    if (site_peek(site, &fd, &ignored) < 0 || fd < 0 ||
-        fs_read_fd(run->arena, fd, image->path, IMAGE_INLINE_MAX, &now, &ignored) < 0 || !now.p)
-        return;
-    if ((image->content.p || image->info.kind == FS_NONE) && !str_eq(now, image->content))
+    now = foreseen ? foreseen->content : read_content(run, site);
+    if ((now.p || is_new) && (image->content.p || image->info.kind == FS_NONE) &&
+        !str_eq(now, image->content))
         state_diff_content(run, image->path, now, image->content);
 }
 
 /* States of a level that create the same folders each find some of them existing, so the creator of
  * a folder is not always its last user. Such a folder is checked again at the end. */
-static bool is_full_folder(const struct image *image, struct site *site)
+static bool is_full_folder(const struct reverting *r, const struct image *image, struct site *site)
 {
     struct err ignored;
 
+    if (forecast_find(&r->forecast, image->path))
+        return false;
     return image->info.kind == FS_NONE && site_look(site, &ignored) == 0 &&
            site->info.kind == FS_FOLDER;
+}
+
+static int put_at(struct reverting *r, const struct image *image, struct site *site,
+                  struct buf *words, bool *changed, struct err *err)
+{
+    return r->options->test ? forecast_put(&r->forecast, image, site, words, changed, err)
+                            : restore_put(&r->restore, image, site, words, changed, err);
 }
 
 static int put_image(struct reverting *r, const struct image *image, struct buf *words,
@@ -196,7 +231,7 @@ static int put_image(struct reverting *r, const struct image *image, struct buf 
 
     return restore_find(&r->restore, image, &site, err) < 0
                ? -1
-               : restore_put(&r->restore, image, &site, words, changed, err);
+               : put_at(r, image, &site, words, changed, err);
 }
 
 static void say_result_words(struct state_run *run, const struct buf *words)
@@ -215,10 +250,10 @@ static int put_checked(struct reverting *r, struct state_run *run, const struct 
     if (restore_find(&r->restore, &image->image, &site, err) < 0 ||
         check_path_owner(r, image, &site, run->arena, err) < 0)
         return -1;
-    report_content_change(run, &image->image, &site);
-    if (restore_put(&r->restore, &image->image, &site, &words, changed, err) < 0)
+    report_content_change(r, run, &image->image, &site);
+    if (put_at(r, &image->image, &site, &words, changed, err) < 0)
         return -1;
-    if (is_full_folder(&image->image, &site)) {
+    if (is_full_folder(r, &image->image, &site)) {
         const struct full_folder full = { &image->image, entry };
 
         VEC_PUSH_IN(r->arena, &r->full, full);
@@ -284,7 +319,7 @@ static int restore_paths(struct reverting *r, struct state_run *run, const struc
         if (!path_history_is_past(&r->path_history, &entry->images.p[i]) &&
             restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
             return -1;
-    if (restore_finish(&r->restore, &words, changed, err) < 0)
+    if (!r->options->test && restore_finish(&r->restore, &words, changed, err) < 0)
         return -1;
     say_result_words(run, &words);
     return 0;
@@ -320,6 +355,11 @@ static int revert_module(struct state_run *run, const struct undo_entry *entry, 
             state_say(run, "%s cannot be reverted", module->name);
         return 0;
     }
+    if (run->test && !(module->flags & MODULE_DRY_REVERT)) {
+        state_say(run, "%s would be undone, a dry run cannot say how", entry->name);
+        *changed = true;
+        return 0;
+    }
     if (decode_args(run, entry, module, &args, err) < 0)
         return -1;
     cancel_begin();
@@ -347,7 +387,7 @@ static int revert_with_retry(struct reverting *r, struct state_run *run,
 {
     int rc = revert_once(r, run, entry, changed, err);
 
-    for (int64_t i = 0; rc < 0 && i < entry->retry.attempts; i++) {
+    for (int64_t i = 0; rc < 0 && i < entry->retry.attempts && !run->test; i++) {
         if (err->code == ERR_CANCELED)
             break;
         if (!pause_for(r->host->cancel, entry->retry.interval)) {
@@ -363,7 +403,7 @@ static int revert_with_retry(struct reverting *r, struct state_run *run,
 
 static const char *tell_name(struct reverting *r, const struct undo_entry *entry)
 {
-    return secrets_masked(r->host->secrets, r->arena, str_from(entry->name)).p;
+    return secrets_masked(r->host->secrets, r->arena, str_from(entry->shown)).p;
 }
 
 /* One result for each name: what happened in an older run is added to it. */
@@ -390,23 +430,12 @@ static void add_revert_words(struct reverting *r, struct state_result *result, s
 
     secrets_mask(r->host->secrets, words);
     text = str_trim_right(buf_view(words));
-    if (text.n == 0)
-        return;
+    if (text.n == 0 || (r->options->test && str_find(result->diff, text, 0) != STR_NONE))
+        return; /* two runs would do the same */
     result->diff =
         str_from(result->diff.n == 0
                      ? arena_printf(r->arena, "%.*s", STR_ARG(text))
                      : arena_printf(r->arena, "%.*s\n%.*s", STR_ARG(result->diff), STR_ARG(text)));
-}
-
-/* The journal has no value marks: unless a parameter is declared secret, everything counts as
- * secret. */
-static void hide_entry_secrets(struct reverting *r, const struct undo_entry *entry)
-{
-    const struct module *module = module_find(str_from(entry->module));
-
-    if (entry->secret && module && entry->body.kind == VALUE_MAP &&
-        !secrets_add_body(r->host->secrets, module->params, &entry->body))
-        secrets_add_value(r->host->secrets, &entry->body);
 }
 
 static void revert_state(struct reverting *r, uint32_t number)
@@ -417,10 +446,11 @@ static void revert_state(struct reverting *r, uint32_t number)
     struct state_run run = { .arena = &scratch,
                              .name = entry->name,
                              .host = r->host,
+                             .test = r->options->test,
                              .text = BUF_INIT(ATTEMPT_TEXT_MAX),
                              .notes = entry->notes,
                              .secret = entry->secret || entry->hidden,
-                             .change = &change };
+                             .change = r->options->test ? NULL : &change };
     const char *lost = undo_describe_loss(r->arena, r->run, entry);
     int64_t began = clock_real();
     struct state_result *result;
@@ -428,7 +458,7 @@ static void revert_state(struct reverting *r, uint32_t number)
     struct err why;
     int rc;
 
-    hide_entry_secrets(r, entry);
+    recorded_hide_secrets(r->host->secrets, entry);
     result = find_reverted_result(r, entry);
     emit_revert_event(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = result->name });
     rc = revert_with_retry(r, &run, entry, &changed, &why);
@@ -442,6 +472,7 @@ static void revert_state(struct reverting *r, uint32_t number)
                                                      : changed      ? OUTCOME_CHANGED
                                                                     : OUTCOME_UNCHANGED);
     add_revert_words(r, result, &run.text);
+    r->result->destroys |= run.destroys;
     buf_done(&run.text);
     result->duration += clock_real() - began;
     emit_revert_event(
@@ -452,7 +483,8 @@ static void revert_state(struct reverting *r, uint32_t number)
     if (rc < 0 || lost)
         return; /* and is tried again, once the journal is whole */
     path_history_restored(&r->path_history, number);
-    r->unmarked |= undo_restored(r->journal, number, &why) < 0;
+    if (!r->options->test)
+        r->unmarked |= undo_restored(r->journal, number, &why) < 0;
 }
 
 /* --- one run ------------------------------------------------------------------------------- */
@@ -562,6 +594,21 @@ static int mark_reverted(struct reverting *r, struct err *err)
     return undo_reverted(r->journal, err);
 }
 
+/* A killed revert restored this state, but had not come back to the folders that it made. */
+static void expect_folders(struct reverting *r, const struct undo_entry *entry)
+{
+    VEC_EACH (&entry->images, image) {
+        const struct full_folder full = { &image->image, entry };
+        AUTO_SITE struct site site = SITE_INIT;
+        struct err ignored;
+
+        if (image->image.whole && image->image.info.kind == FS_NONE &&
+            restore_find(&r->restore, &image->image, &site, &ignored) == 0 &&
+            site.info.kind == FS_FOLDER)
+            VEC_PUSH_IN(r->arena, &r->full, full);
+    }
+}
+
 static int revert_states(struct reverting *r, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -572,7 +619,9 @@ static int revert_states(struct reverting *r, struct err *err)
     for (uint32_t i = 0; i < r->run->states.n; i++) {
         const struct undo_entry *entry = &r->run->states.p[i];
 
-        if (!entry->restored)
+        if (entry->restored)
+            expect_folders(r, entry);
+        else
             order[count++] = (struct place_in_run){ i, entry->level, entry->sequence };
     }
     qsort(order, count, sizeof(*order), compare_backwards);
@@ -587,7 +636,7 @@ static int revert_states(struct reverting *r, struct err *err)
     if (restore_full_folders(r, err) < 0)
         return -1;
     report_undo_damage(r);
-    return r->complete ? mark_reverted(r, err) : 0;
+    return r->complete && !r->options->test ? mark_reverted(r, err) : 0;
 }
 
 static int revert_one(struct reverting *r, struct undo_run *run, struct err *err)
@@ -609,7 +658,9 @@ static int revert_one(struct reverting *r, struct undo_run *run, struct err *err
 static void report_nothing_to_revert(struct reverting *r)
 {
     const struct state_result nothing = {
-        .name = arena_printf(r->arena, "state.revert:%s", r->options->target),
+        .name = r->options->target[0]
+                    ? arena_printf(r->arena, "state.revert:%s", r->options->target)
+                    : "state.revert",
         .outcome = OUTCOME_UNCHANGED,
         .diff = STR(NOTHING),
     };
@@ -617,17 +668,46 @@ static void report_nothing_to_revert(struct reverting *r)
     VEC_PUSH_IN(r->arena, &r->result->states, nothing);
 }
 
+static int check_agreed(const struct reverting *r, struct err *err)
+{
+    const struct run_result *agreed = r->options->agreed;
+    bool same = !agreed || agreed->reverted.n == r->recorded.list.n;
+
+    for (size_t i = 0; agreed && same && i < r->recorded.list.n; i++)
+        same = strcmp(agreed->reverted.p[i], r->recorded.list.p[i].place.id) == 0;
+    if (same)
+        return 0;
+    return err_set(err, ERR_BUSY, "other runs have ended meanwhile: nothing was reverted");
+}
+
+static int find_entries(struct reverting *r, struct err *err)
+{
+    const struct revert_options *options = r->options;
+    const struct recorded_want wanted = {
+        .host = r->host,
+        .target = options->target,
+        .has_run = options->has_run,
+        .scope = options->scope,
+        .since = options->since,
+        .to = options->to,
+    };
+
+    if (recorded_find(&r->recorded, &wanted, err) < 0 || check_agreed(r, err) < 0)
+        return -1;
+    return options->force ? 0 : overlap_check(r->arena, &r->recorded, err);
+}
+
 static int revert_entries(struct reverting *r, struct err *err)
 {
     int64_t began = clock_real();
-    const struct recorded_want wanted = { r->host, r->options->target, r->options->has_run };
     const struct recorded *recorded = &r->recorded;
 
-    if (recorded_find(&r->recorded, &wanted, err) < 0)
+    if (find_entries(r, err) < 0)
         return -1;
     VEC_EACH (&recorded->nameless, run)
         report_nameless_run(r, run);
     r->result->revert = true;
+    r->result->test = r->options->test;
     if (recorded->list.n > 0)
         r->result->run_id = recorded->list.p[0].place.id;
     VEC_EACH (&recorded->list, run)
@@ -646,6 +726,21 @@ static int revert_entries(struct reverting *r, struct err *err)
     return 0;
 }
 
+/* With the lock of a run. */
+static int revert_locked(struct reverting *r, struct err *err)
+{
+    struct lock lock = LOCK_NONE;
+    int rc;
+
+    if (runlock_take(&lock, r->host, r->sink, err) < 0)
+        return -1;
+    r->drafts = r->restore.log = tidy_begin(r->host->data_dir);
+    rc = revert_entries(r, err);
+    draft_log_close(r->drafts);
+    lock_drop(&lock);
+    return rc;
+}
+
 int revert_run(struct arena *arena, struct state_host *host, const struct revert_options *options,
                const struct run_sink *sink, struct run_result *ret_result, struct err *err)
 {
@@ -659,21 +754,15 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
                            .by_name = MAP_INIT_IN(arena),
                            .folders = MAP_INIT_IN(arena),
                            .failed = MAP_INIT_IN(arena) };
-    struct lock lock = LOCK_NONE;
-    int rc;
 
     if (!host->data_dir)
         return err_set(err, ERR_INVALID, "revert requires the data folder of the runs");
     restore_init(&r.restore, arena, NULL);
     r.restore.knows = is_known_folder;
     r.restore.self = &r;
-    if (runlock_take(&lock, host, sink, err) < 0)
+    forecast_init(&r.forecast, arena);
+    if ((options->test ? revert_entries(&r, err) : revert_locked(&r, err)) < 0)
         return -1;
-    r.drafts = r.restore.log = tidy_begin(host->data_dir);
-    rc = revert_entries(&r, err);
-    draft_log_close(r.drafts);
-    lock_drop(&lock);
-    if (rc == 0)
-        *ret_result = result;
-    return rc;
+    *ret_result = result;
+    return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
@@ -14,6 +15,7 @@
 #include "states/run/tidy.h"
 #include "states/state/secrets.h"
 #include "states/undo/undo.h"
+#include "core/sys/account.h"
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
 #include "core/sys/draft_log.h"
@@ -169,6 +171,28 @@ static void init_worlds(struct runner *runner)
     runner->world.hashes = runner->key.id[0] != '\0';
 }
 
+/* "user root" */
+static const char *name_own_user(struct arena *arena)
+{
+    const struct account *account = NULL;
+    struct err ignored;
+
+    if (account_find_uid(arena, geteuid(), &account, &ignored) < 0 || !account)
+        return arena_printf(arena, "user %u", geteuid());
+    return arena_printf(arena, "user %s", account->name);
+}
+
+static void open_undo(struct runner *runner)
+{
+    const struct state_host *host = runner->host;
+    const struct undo_head head = { .run_id = runner->run_id,
+                                    .refs = runner->plan->refs,
+                                    .function = host->function,
+                                    .by = host->by ? host->by : name_own_user(runner->arena) };
+
+    runner->undo = undo_new(host->data_dir, &head);
+}
+
 static int open_runner(struct runner *runner, struct err *err)
 {
     run_id_make(runner->host->run_id, runner->run_id);
@@ -182,7 +206,7 @@ static int open_runner(struct runner *runner, struct err *err)
         plan_binding_find_key(runner->host->data_dir, &runner->key);
     if (!runner->test) {
         runner->drafts = tidy_begin(runner->host->data_dir);
-        runner->undo = undo_new(runner->host->data_dir, runner->run_id, runner->plan->refs);
+        open_undo(runner);
     }
     init_results(runner);
     init_worlds(runner);

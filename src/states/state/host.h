@@ -92,6 +92,9 @@ struct state_host {
      * none. */
     const struct manual_function *(*list_functions)(struct arena *arena);
     const char *run_id; /* a KSUID for the next run; otherwise a new one is made */
+    /* For the list of runs: the requested function, and who asked for it ("operator ada"); NULL:
+     * the user of this process. */
+    const char *function, *by;
     const struct plan_binding *plan_binding; /* the approved changes; NULL: any change */
     bool plans; /* hash the changes of a dry run, which may become a plan */
     void (*log)(enum log_level level, struct str text); /* for log.*, or NULL */

@@ -65,6 +65,7 @@ enum module_flag {
     MODULE_FACTS = 1 << 13,       /* changes facts: collect them again afterwards */
     MODULE_ASKS = 1 << 14,        /* its name is a question in Salt: called by name it answers, and
                                      state.single applies it */
+    MODULE_DRY_REVERT = 1 << 15,  /* `revert` only says what it would do when `test` is set */
 };
 
 struct module {
@@ -146,6 +147,7 @@ struct state_run {
     bool differs;
     bool acts;                   /* nothing differs, but there is something to do */
     bool unchanged;              /* apply said so */
+    bool destroys;               /* dry revert: it would remove an account, a package or data */
     bool untouched;              /* should apply fail, it has changed nothing that it has noted */
     bool cleans_up;              /* what it does now is done after a cancel, too */
     struct buf text;             /* the human-readable differences */

@@ -76,6 +76,7 @@ struct run_result {
     bool test, canceled;
     bool revert;                /* a revert of other runs; run_id is the newest of them */
     VEC(const char *) reverted; /* ids of the reverted runs, newest first */
+    bool destroys; /* the dry run of a revert that would remove an account, a package or data */
     enum run_fallback fallback;
     uint32_t changed, failed, skipped;
     uint32_t handled;      /* failures that do not fail the run */

@@ -277,6 +277,13 @@ static bool has_existed(const struct value *mark)
     return mark->kind == VALUE_BOOL ? mark->b : mark->kind != VALUE_NULL;
 }
 
+static int foresee_revert(const struct task *task, bool drops)
+{
+    task->run->destroys |= drops;
+    state_say(task->run, drops ? "would remove %s" : "would restore %s", task->it);
+    return 0;
+}
+
 int resource_revert(struct state_run *run, const struct resource *resource, enum resource_goal goal,
                     const void *args, struct err *err)
 {
@@ -294,6 +301,8 @@ int resource_revert(struct state_run *run, const struct resource *resource, enum
         state_unchanged(run);
         return 0;
     }
+    if (run->test)
+        return foresee_revert(&task, goal == RESOURCE_PRESENT && !has_existed(mark));
     if (goal == RESOURCE_PRESENT && !has_existed(mark))
         return drop_unused(&task, err);
     if (resource->restore)

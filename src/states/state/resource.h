@@ -105,6 +105,8 @@ int resource_revert(struct state_run *run, const struct resource *resource, enum
     {                                                                                              \
         return resource_revert(run, &(resource), goal, args, err);                                 \
     }
-#define RESOURCE_STATE_FIELDS .check = state_check, .apply = state_apply, .revert = state_revert
+/* clang-format off */
+#define RESOURCE_STATE_FIELDS .flags = MODULE_DRY_REVERT, .check = state_check, .apply = state_apply, .revert = state_revert
+/* clang-format on */
 
 #endif

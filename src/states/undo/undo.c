@@ -29,7 +29,7 @@ struct undo {
     const char *data_dir, *id;
     const char *folder; /* NULL: not made yet */
     const char *file, *purpose;
-    struct param_strs refs;
+    struct undo_head head;
     int64_t time;
     uint64_t salt;
     uint64_t records; /* of a new journal */
@@ -63,13 +63,25 @@ static struct undo *make_undo(const char *file, const char *purpose, const char 
     return undo;
 }
 
-struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs)
+struct undo *undo_new(const char *data_dir, const struct undo_head *head)
 {
-    struct undo *undo = make_undo(UNDO_JOURNAL_NAME, UNDO_JOURNAL_PURPOSE, run_id);
+    struct undo *undo = make_undo(UNDO_JOURNAL_NAME, UNDO_JOURNAL_PURPOSE, head->run_id);
 
     undo->data_dir = arena_strdup(&undo->arena, data_dir);
-    undo->refs = refs;
+    undo->head = *head;
     return undo;
+}
+
+static struct undo_record describe_undo_run(const struct undo *undo)
+{
+    const struct undo_head *head = &undo->head;
+
+    return (struct undo_record){ .run = undo->id,
+                                 .time = undo->time,
+                                 .refs = head->refs,
+                                 .function = head->function ? head->function : "",
+                                 .by = head->by ? head->by : "",
+                                 .records = undo->records };
 }
 
 struct undo *undo_reopen(const struct undo_run *run)
@@ -90,9 +102,7 @@ static void write_seal(struct undo *undo)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
                                             .sync = FS_NO_SYNC };
-    const struct undo_record seal = {
-        .run = undo->id, .time = undo->time, .refs = undo->refs, .records = undo->records
-    };
+    const struct undo_record seal = describe_undo_run(undo);
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
     struct err ignored;
 
@@ -197,7 +207,7 @@ static uint32_t get_records(struct undo *undo, uint32_t state)
 /* Under the mutex: what precedes the first record. */
 static int append_head(struct undo *undo, struct err *err)
 {
-    const struct undo_record run = { .run = undo->id, .time = undo->time, .refs = undo->refs };
+    const struct undo_record run = describe_undo_run(undo);
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
 
     if (undo->appended > 0)
@@ -259,6 +269,7 @@ int undo_begin(struct undo *undo, const struct undo_state *state, uint32_t *ret_
         .name = state->name,
         .module = state->module,
         .id = state->id,
+        .shown = state->shown ? state->shown : "",
         .level = state->level,
         .secret = state->secret,
         .hidden = state->hidden,

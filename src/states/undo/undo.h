@@ -56,6 +56,7 @@ struct undo;
 
 struct undo_state {
     const char *name, *module, *id;
+    const char *shown;        /* the name with its secrets masked; NULL: it has none */
     const struct value *body; /* for the module's revert, or NULL */
     uint32_t level;
     struct plan_retry retry;
@@ -63,7 +64,13 @@ struct undo_state {
     bool hidden; /* never show its content, in a revert either */
 };
 
-struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs);
+/* What a list of runs tells about a run. All borrowed. */
+struct undo_head {
+    const char *run_id;
+    struct param_strs refs;
+    const char *function, *by; /* who asked for it: "user root", "operator ada"; NULL: unknown */
+};
+struct undo *undo_new(const char *data_dir, const struct undo_head *head);
 /* Flushes and frees. NULL is fine. */
 void undo_free(struct undo *undo);
 
@@ -104,12 +111,14 @@ struct undo_image {
 
 struct undo_entry {
     const char *name, *module, *id;
+    const char *shown; /* the name as it may be shown */
     struct value body; /* null: none */
     uint32_t level;
     struct plan_retry retry;
     bool secret, hidden, restored;
     bool lost;                     /* its begin record is damaged: only the images are known */
     bool ended, unchanged;         /* apply finished; it found nothing to do */
+    enum state_outcome outcome;    /* once it has ended */
     uint64_t records, missing;     /* records read, and counted by the end record but missing */
     VEC(struct undo_image) images; /* in the order of changes */
     struct value_map *notes;
@@ -132,8 +141,9 @@ struct undo_run {
     struct undo_place place;
     int64_t time; /* seconds since 1970 */
     struct param_strs refs;
-    bool named;    /* `refs` and `time` are set */
-    bool reverted; /* all of it */
+    const char *function, *by; /* "": unknown */
+    bool named;                /* `refs` and `time` are set */
+    bool reverted;             /* all of it */
     bool sealed; /* it finished; otherwise it was killed and its journal may end in a torn record */
     uint64_t records, missing; /* records read, and counted by the seal but missing */
     size_t marks_size;         /* size of the revert marks without a torn tail; 0: none */
@@ -145,6 +155,8 @@ struct undo_run {
 struct undo_places {
     VEC(struct undo_place) list; /* newest first */
 };
+/* Was the run of `a` made after that of `b`, whatever the clock said? */
+bool undo_place_is_later(const struct undo_place *a, const struct undo_place *b);
 int undo_list(struct arena *arena, const char *data_dir, struct undo_places *ret_places,
               struct err *err);
 /* Fails with ERR_NOT_FOUND when the folder has no journal and no seal. */
@@ -158,6 +170,10 @@ int undo_read(struct arena *arena, const char *data_dir, const char *run_id,
 void undo_decode(struct arena *arena, struct str journal, struct undo_run *ret_run);
 void undo_decode_old(struct arena *arena, struct str journal, struct undo_run *ret_run);
 
+/* May the state have changed something? A command that ran counts. */
+bool undo_entry_acted(const struct undo_entry *entry);
+/* The same for any state of the run; true also if a part cannot be read. */
+bool undo_acted(const struct undo_run *run);
 bool undo_is_damaged(const struct undo_run *run);
 /* Describe the missing parts of a state in a damaged run; NULL: complete. */
 const char *undo_describe_loss(struct arena *arena, const struct undo_run *run,

@@ -50,6 +50,11 @@ static int compare_run_age(const void *a, const void *b)
     return strcmp(right->id, left->id);
 }
 
+bool undo_place_is_later(const struct undo_place *a, const struct undo_place *b)
+{
+    return compare_run_age(a, b) < 0;
+}
+
 int undo_list(struct arena *arena, const char *data_dir, struct undo_places *ret_places,
               struct err *err)
 {

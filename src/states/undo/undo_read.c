@@ -36,9 +36,11 @@ static void add_gap(struct reader *reader, size_t offset, size_t size, const cha
 static void add_lost_state(struct reader *reader)
 {
     const size_t count = reader->run->states.n;
+    const char *name =
+        arena_printf(reader->arena, "state %zu of run %s", count + 1, reader->run->place.id);
     const struct undo_entry entry = {
-        .name =
-            arena_printf(reader->arena, "state %zu of run %s", count + 1, reader->run->place.id),
+        .name = name,
+        .shown = name,
         .module = "",
         .id = "",
         .level = count > 0 ? reader->run->states.p[count - 1].level : 0,
@@ -69,6 +71,8 @@ static bool on_run_record(struct reader *reader, const struct undo_record *recor
 {
     reader->run->time = record->time;
     reader->run->refs = record->refs;
+    reader->run->function = record->function;
+    reader->run->by = record->by;
     reader->run->named = true;
     return true;
 }
@@ -79,6 +83,7 @@ static bool on_begin(struct reader *reader, const struct undo_record *record)
         .name = record->name,
         .module = record->module,
         .id = record->id,
+        .shown = record->shown[0] ? record->shown : record->name,
         .secret = record->secret,
         .hidden = record->hidden,
         .body = record->body,
@@ -138,6 +143,7 @@ static bool on_end_record(struct reader *reader, const struct undo_record *recor
 
     if (!entry)
         return false;
+    entry->outcome = record->outcome;
     entry->unchanged = record->outcome == OUTCOME_UNCHANGED;
     entry->ended = true;
     entry->records--; /* the end does not count itself */
@@ -318,7 +324,7 @@ static int read_marks(struct arena *arena, struct undo_run *run, struct err *err
 int undo_load(struct arena *arena, const struct undo_place *place, struct undo_run *ret_run,
               struct err *err)
 {
-    struct undo_run run = { .place = *place };
+    struct undo_run run = { .place = *place, .function = "", .by = "" };
     bool has_seal = false;
     struct str journal;
 
@@ -353,6 +359,22 @@ int undo_read(struct arena *arena, const char *data_dir, const char *run_id,
         if (strcmp(place->id, run_id) == 0)
             return undo_load(arena, place, ret_run, err);
     return err_set(err, ERR_NOT_FOUND, "no run '%s' is recorded", run_id);
+}
+
+/* --- what it did ------------------------------------------------------------------------ */
+
+bool undo_entry_acted(const struct undo_entry *entry)
+{
+    return entry->images.n > 0 || entry->notes->count > 0 || !entry->ended ||
+           entry->outcome == OUTCOME_CHANGED;
+}
+
+bool undo_acted(const struct undo_run *run)
+{
+    VEC_EACH (&run->states, entry)
+        if (undo_entry_acted(entry))
+            return true;
+    return undo_is_damaged(run);
 }
 
 /* --- damage ---------------------------------------------------------------------------- */

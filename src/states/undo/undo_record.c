@@ -26,6 +26,8 @@ static const struct record_field run_fields[] = {
     RECORD("id",   TEXT,  ARGS, run,  RECORD_REQUIRED),
     RECORD("time", INT,   ARGS, time, RECORD_REQUIRED),
     RECORD("refs", TEXTS, ARGS, refs, 0),
+    RECORD("function", TEXT, ARGS, function, RECORD_OMIT, .fallback_text = ""),
+    RECORD("by",   TEXT,  ARGS, by, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 
@@ -34,6 +36,7 @@ static const struct record_field begin_fields[] = {
     RECORD("name",     TEXT, ARGS, name,           RECORD_REQUIRED),
     RECORD("module",   TEXT, ARGS, module,         RECORD_REQUIRED),
     RECORD("id",       TEXT, ARGS, id,             RECORD_REQUIRED),
+    RECORD("shown",    TEXT, ARGS, shown,          RECORD_OMIT, .fallback_text = ""),
     RECORD("level",    INT,  ARGS, level,          RECORD_REQUIRED, RECORD_RANGE(0, UNDO_STATES_MAX)),
     RECORD("secret",   BOOL, ARGS, secret,         RECORD_OMIT),
     RECORD("hidden",   BOOL, ARGS, hidden,         RECORD_OMIT),

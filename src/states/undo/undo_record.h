@@ -62,8 +62,10 @@ struct undo_record {
     const char *run;
     int64_t time; /* seconds since 1970 */
     struct param_strs refs;
+    const char *function, *by; /* "": unknown */
     /* begin: */
     const char *name, *module, *id;
+    const char *shown; /* "": the name */
     uint32_t level;
     bool secret, hidden;
     struct plan_retry retry;

@@ -7,7 +7,7 @@ import pytest
 
 from fleet import BUILD, SERVER, Fleet, empty_folder
 from peels import start_with_tree
-from terminal import run_on_terminal
+from terminal import answer_on_terminal, run_on_terminal
 from test_help import completes
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -41,6 +41,7 @@ def states(work):
     return {
         "top": "base:\n  '*': [one]\n",
         "one": "one: {test.nop: []}\n",
+        "listed": f"{work}/{{{{ facts.id }}}}.listed: {{file.managed: [contents: new]}}\n",
         "short": "short: {cmd.run: [name: 'true']}\n",
         "long": f"long: {{cmd.run: [name: 'touch {work}/begun; {waiting(work / 'hold')}']}}\n",
         "steps": f"first: {{cmd.run: [name: 'true']}}\nsecond: {{cmd.run: [name: '{waiting(work / 'hold')}', require: [cmd: first]]}}\n",
@@ -137,7 +138,7 @@ def test_a_job_that_changed_nothing_on_a_peel_is_reverted_there_without_a_fault(
     assert [path.name for path in work.iterdir()] == ["web-01"]
     unknown = fleet.zester("*", "state.revert", KSUID, status=2).stdout
     assert unknown.count(f"no run '{KSUID}' is recorded") == 2
-    assert "requires a reference, or the id of a job or run" in fleet.zester("web-01", "state.revert", status=2).stdout
+    assert "requires a reference, or the id of a job or run" in fleet.zester("web-01", "state.revert", status=1).stderr
 
 
 def test_a_rollout_ends_at_the_first_unhealthy_peel_and_leaves_it_as_it_was(fleet, work):
@@ -179,6 +180,48 @@ def test_a_job_is_reverted_on_every_peel_by_its_id(fleet, work):
     labels = '{state="made",result="success"}'
     for name in (f"zester_peel_state_apply_total{labels}", f"zester_peel_state_apply_duration_seconds_count{labels}"):
         assert fleet.peels["web-01"].metric(name) >= 1, name
+
+
+def test_runs_of_the_fleet_are_listed_and_reverted_as_far_back_as_asked(fleet, work):
+    def runs(*words):
+        return {one["peel_id"]: [run for run in one["runs"] if not run["reverted"]] for one in fleet.zester_json("runs", *words)}
+
+    def job(*words):
+        return re.search(r"^Job (\w+) dispatched$", fleet.zester(*words).stderr, re.M).group(1)
+
+    before = {peel: len(listed) for peel, listed in runs("*").items()}
+    both, one = job("*", "state.apply", "listed"), job("web-01", "state.apply", "one")
+    listed = runs("*")
+    assert {peel: len(some) - before[peel] for peel, some in listed.items()} == {"web-01": 1, "db.example": 1}
+    made = listed["web-01"][0]
+    assert made["id"] == both and made["function"] == "state.apply" and made["refs"] == ["listed"] and made["changed"] == 1
+    assert made["by"].startswith("operator ") and made["states"] == [f"file.managed:{work}/web-01.listed"]
+    text = fleet.zester("runs", "*", "listed").stdout.splitlines()
+    assert text[0].split() == ["RUN", "TIME", "PEEL", "CHANGED", "REVERTED", "BY", "WHAT"]
+    row, = [line for line in text if both.startswith(line.split()[0])]
+    assert "2 peels" in row and row.endswith("state.apply listed")
+    assert both in fleet.zester("web-01", "state.runs", "listed").stdout and one not in fleet.zester("web-01", "state.runs").stdout
+    assert "write it as an argument of state.revert: 'all=True'" in fleet.zester("*", "state.revert", "listed", "--all", status=1).stderr
+    for words in (["all=True"], ["since=1h"], [f"to={both}"]):
+        assert "yes=True" in fleet.zester("*", "state.revert", "listed", *words, status=1).stderr
+    assert "cannot be used together" in fleet.zester("*", "state.revert", "listed", "all=True", "since=1h", status=1).stderr
+    said = fleet.zester("*", "state.revert", "listed", "all=True", "--test").stdout
+    assert f"would remove {work}/web-01.listed" in said and sorted(path.name for path in work.iterdir()) == sorted(f"{name}.listed" for name in NAMES)
+    fleet.zester("*", "state.revert", "listed", f"to={both}", "yes=True")  # nothing came later
+    assert sorted(path.name for path in work.iterdir()) == sorted(f"{name}.listed" for name in NAMES)
+    fleet.zester("*", "state.revert", "listed", "since=1h", "yes=True")
+    assert not list(work.iterdir())
+    assert both not in [run["id"] for some in runs("*").values() for run in some]
+
+
+def test_people_are_asked_once_before_runs_of_the_fleet_are_reverted(fleet, work):
+    fleet.zester("*", "state.apply", "listed")
+    command = [str(word) for word in argv(fleet, "*", "state.revert", "listed")]
+    for answer, status, stays in ((b"n\n", 1, True), (b"y\n", 0, False)):
+        ended, said = answer_on_terminal(command, answer)
+        assert (ended, said.count("[y/N]")) == (status, 1), said
+        assert "Revert run 'listed', or the last run of that reference, on 2 machines? [y/N]" in said
+        assert bool(list(work.iterdir())) == stays
 
 
 def test_states_are_shown_and_owed_reactions_listed_and_waived_over_the_fleet(fleet, work):

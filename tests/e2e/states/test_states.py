@@ -97,6 +97,8 @@ def test_a_file_is_made_kept_mended_and_taken_back(machine):
 
     machine.run("state.apply", "web", status=0)
     assert machine.read("motd") == "hello\n"
+    machine.run("state.revert", "web", status=0)  # the run that mended it, and no other
+    assert machine.read("motd") == "drift\n"
     assert "was changed between run" in machine.run("state.revert", "web", status=2).stdout
     assert machine.read("motd") == "drift\n"
     machine.run("state.revert", "web", "--force", status=0)
@@ -127,11 +129,14 @@ def test_a_revert_of_a_mistyped_reference_is_a_mistake_with_a_suggestion(machine
 
 
 @pytest.mark.parametrize("word", ["--test", "test=True"])
-def test_a_revert_that_should_only_be_tried_does_nothing(machine, word):
+def test_a_dry_run_of_a_revert_shows_what_it_would_do_and_does_nothing(machine, word):
     machine.state("web", MOTD)
     machine.run("state.apply", "web", status=0)
-    assert "state.revert has no dry run" in machine.run("state.revert", "web", word, status=1).stderr
+    said = machine.run("state.revert", "web", word, status=0).stdout
+    assert "would revert  file.managed:motd" in said and "-hello" in said and f"would remove {machine.root}/motd" in said
     assert machine.read("motd") == "hello\n"
+    machine.run("state.revert", "web", status=0)
+    assert not (machine.root / "motd").exists()
 
 
 def test_a_revert_says_which_runs_it_took_back(machine):
@@ -139,7 +144,7 @@ def test_a_revert_says_which_runs_it_took_back(machine):
     first = machine.record("state.apply", "web", status=0)["summary"]["run_id"]
     machine.state("web", MOTD.replace("hello", "bye"))
     second = machine.record("state.apply", "web", status=0)["summary"]["run_id"]
-    text = machine.run("state.revert", "web", status=0).stdout
+    text = machine.run("state.revert", "web", "--all", "--yes", status=0).stdout
     assert "1 state: 1 reverted, 0 failed" in text
     assert f"2 runs, from {second} to {first}" in text
     machine.run("state.apply", "web", status=0)
@@ -854,7 +859,7 @@ def test_killing_a_run_at_any_moment_leaves_whole_files_that_revert_takes_back(m
         child.wait()
         count_new()
     machine.run("state.apply", "many", status=0)
-    machine.run("state.revert", "many", status=0)
+    machine.run("state.revert", "many", "--all", "--yes", status=0)
     for i in range(30):
         assert machine.read(f"f{i}") == "old\n" * 200
 

@@ -166,10 +166,10 @@ def edited(tmp_path):
 def test_an_edit_between_two_runs_is_not_discarded_without_force(edited):
     machine, (first, second) = edited
     for _ in range(2):  # asking twice is no answer
-        said = machine.run("state.revert", "conf", status=2).stdout
+        said = machine.run("state.revert", "conf", "--all", "--yes", status=2).stdout
         assert f"'{machine.root}/f' was changed between run {first} and run {second}" in said and "--force" in said
         assert machine.read("f") == "v2\n" and machine.read("g") == "v0\n"
-    machine.run("state.revert", "conf", "--force", status=0)
+    machine.run("state.revert", "conf", "--all", "--yes", "--force", status=0)
     assert machine.read("f") == "v0\n"
 
 
@@ -188,7 +188,7 @@ def test_a_removal_between_two_runs_is_noticed_as_well(tmp_path):
     machine.run("state.apply", "conf", status=0)
     (machine.root / "f").unlink()
     machine.run("state.apply", "conf", status=0)
-    assert "was changed between run" in machine.run("state.revert", "conf", status=2).stdout
+    assert "was changed between run" in machine.run("state.revert", "conf", "--all", "--yes", status=2).stdout
     assert not (machine.root / "f").exists()
 
 

@@ -292,7 +292,7 @@ class Case:
     def revert(self, links=True):
         """None, or what went wrong; not counting names of one file that became two files unless `links`."""
         runs = [path.name.split("-")[1] for path in sorted(self.machine.folder.glob("data/undo/*"))] if self.number % 3 == 0 else []
-        status = max(self.run("state.revert", target) for target in (runs[::-1] or ["work"]))
+        status = max(self.run("state.revert", *words) for words in ([[run] for run in runs[::-1]] or [["work", "--all", "--yes"]]))
         after = look(self.machine.root)
         wrong = compare(*(found if links else {name: what.split(" same as ")[0] for name, what in found.items()}
                           for found in (self.before, after)))
@@ -324,12 +324,12 @@ def test_a_revert_that_is_killed_or_fails_in_such_a_tree_is_finished_by_the_next
     """Names of one file that are restored by several processes are the one thing that may differ."""
     def play(case):
         log = case.machine.folder / "calls"
-        case.run("state.revert", "work", before=[INJECT, "--log", str(log), "--"])
+        case.run("state.revert", "work", "--all", "--yes", before=[INJECT, "--log", str(log), "--"])
         count = len(log.read_text().splitlines())
         again = Case(case.machine.folder, case.number)  # the same tree and the same runs
         again.apply()
         option, error = again.chance.choice((("--kill", ""), ("--fail", ":5"), ("--fail", ":28")))
-        again.run("state.revert", "work", before=[INJECT, option, f"{again.chance.randint(1, max(count, 1))}{error}", "--"])
+        again.run("state.revert", "work", "--all", "--yes", before=[INJECT, option, f"{again.chance.randint(1, max(count, 1))}{error}", "--"])
         return again.revert(links=False)
 
     check_cases(tmp_path, ROUNDS // 2, play)

@@ -12,7 +12,7 @@ bool answer_text_is_plain(const char *function)
 {
     static const char *const names[] = {
         "cmd.run",     "test.ping",  "sys.doc",     "sys.list_functions", "state.graph",
-        "state.check", "state.owed", "state.waive", "state.last"
+        "state.check", "state.owed", "state.waive", "state.last",         "state.runs"
     };
     static const char *const families[] = { "facts.",     "settings.", "grains.", "pillar.",
                                             "state.show", "schedule.", "beacons." };

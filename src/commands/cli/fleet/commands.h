@@ -49,6 +49,8 @@ extern const struct command command_report;
 extern const struct command command_settings;
 /* The first machine of a fleet: `zester-master setup`. */
 extern const struct command command_setup;
+/* Recorded runs of peels. */
+extern const struct command command_runs;
 /* Functions on machines without an agent. */
 extern const struct command command_ssh;
 /* A live view of the fleet. */

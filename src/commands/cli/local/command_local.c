@@ -22,7 +22,6 @@
 #include "states/run/plan_binding.h"
 #include "states/run/fallback.h"
 #include "states/run/lastrun.h"
-#include "states/run/revert.h"
 #include "states/run/run.h"
 #include "core/sys/fd.h"
 
@@ -172,28 +171,6 @@ static int run_state_template_str(struct local *local)
     return run_state_apply(local);
 }
 
-static int run_state_revert(struct local *local)
-{
-    struct revert_options how = { .force = local->args->force };
-    struct progress progress;
-    struct run_result result;
-    struct err err;
-    int rc;
-
-    if (local->words.n != 1)
-        return cli_usage(local->cli, "state.revert requires a reference or a run ID");
-    if (local->session.host.test)
-        return cli_usage(local->cli, "state.revert has no dry run; nothing was reverted");
-    how.target = local->words.p[0];
-    progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
-    rc = revert_run(&local->session.arena, &local->session.host, &how, progress_sink(&progress),
-                    &result, &err);
-    progress_done(&progress);
-    if (rc < 0)
-        return local_refuse_err(local, &err);
-    return local_print_result(local, &result);
-}
-
 /* --- dispatch ---------------------------------------------------------------------------- */
 
 /* How a function uses the words and pairs after it. */
@@ -217,7 +194,7 @@ static const struct local_function functions[] = {
     [VERB_TEST]           = { run_state_test,           READ_WISH },
     [VERB_SINGLE]         = { local_single,         READ_LATER },
     [VERB_EVENT]          = { state_event,          READ_LATER },
-    [VERB_REVERT]         = { run_state_revert,         READ_WORDS },
+    [VERB_REVERT]         = { local_revert,             READ_LATER },
     [VERB_SHOW]           = { local_show,           READ_WISH },
     [VERB_SHOW_HIGHSTATE] = { local_show_highstate, READ_WISH },
     [VERB_SHOW_TOP]       = { local_show_top,       READ_WISH },
@@ -228,6 +205,7 @@ static const struct local_function functions[] = {
     [VERB_LAST]           = { local_last,           READ_WORDS },
     [VERB_OWED]           = { local_owed,           READ_WORDS },
     [VERB_WAIVE]          = { local_waive,          READ_WORDS },
+    [VERB_RUNS]           = { local_runs,           READ_WORDS },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(functions) == VERB_KINDS, "every verb has a row");
@@ -335,6 +313,11 @@ static int open_local_session(struct local *local, enum session_need need)
     return session_init(&local->session, &how, need, &local->diags);
 }
 
+static bool asks_for_revert(const struct local_args *args)
+{
+    return args->revert.all || args->revert.since || args->revert.to || args->revert.yes;
+}
+
 static int dispatch_function(struct local *local, struct param_strs operands)
 {
     const struct local_function *function = find_local_function(local->function);
@@ -347,6 +330,9 @@ static int dispatch_function(struct local *local, struct param_strs operands)
     if (local->args->plan && (function || module) && !applies_states(function, module))
         return cli_usage(local->cli, "%s cannot be used with --plan: it applies no states",
                          local->function);
+    local->session.host.function = local->function;
+    if (asks_for_revert(local->args) && (!verb || verb->kind != VERB_REVERT))
+        return cli_usage(local->cli, "--all, --since, --to and --yes are options of state.revert");
     if (function)
         return call_own(local, function);
     if (local_has_template_function(local, module))
@@ -406,7 +392,9 @@ const struct command command_local = {
         "  state.template_str SLS    apply the states of a text, which is a Salt file\n"
         "  state.single STATE NAME   apply one state; the word state.single can be omitted,\n"
         "                            except for questions such as service.enabled\n"
-        "  state.revert REF|RUN-ID   revert the changes of a run\n"
+        "  state.revert REF|RUN-ID   revert the last run of REF, or a run; --all, --since, --to: "
+        "more\n"
+        "  state.runs [REF]          list the runs that changed something\n"
         "  state.show REF            show the compiled states\n"
         "  state.show_top            show what the top file assigns to this machine\n"
         "  state.graph REF           show the levels of a run; --format dot or svg draws them\n"

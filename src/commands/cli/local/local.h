@@ -3,7 +3,8 @@
  *
  * command_local.c has the options, finds the function and runs states; words.c reads the words
  * after the function, module.c calls single modules, show.c has the functions that only show,
- * owed.c those of owed reactions; print.c prints results.
+ * owed.c those of owed reactions, revert.c and runs.c those of recorded runs; print.c prints
+ * results.
  */
 #ifndef COMMANDS_CLI_LOCAL_LOCAL_H
 #define COMMANDS_CLI_LOCAL_LOCAL_H
@@ -37,8 +38,15 @@ struct run_result;
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML, FORMAT_DOT, FORMAT_SVG };
 
+/* Options of state.revert. */
+struct local_revert_args {
+    bool all, yes;
+    const char *since, *to; /* NULL: not given */
+};
+
 struct local_args {
     struct session_options session;
+    struct local_revert_args revert;
     int64_t timeout; /* nanoseconds; 0: none */
     int format;
     bool local, no_color, quiet, force, revert_on_failure;
@@ -75,7 +83,11 @@ struct local {
     PARAM("undefined-ok", BOOL,     type, at(session.lenient), "a missing variable in a template is empty, not an error"), \
     PARAM("loose-params", BOOL,     type, at(session.loose), "an unknown parameter is a warning, not an error"), \
     PARAM("revert-on-failure", BOOL, type, at(revert_on_failure), "when a state fails, revert what the run has changed"), \
-    PARAM("force",        BOOL,     type, at(force), "state.revert: also revert what others have changed since"), \
+    PARAM("force",        BOOL,     type, at(force), "state.revert: also revert what others or later runs have changed since"), \
+    PARAM("all",          BOOL,     type, at(revert.all), "state.revert: all runs of the reference, not the last one alone"), \
+    PARAM("since",        STR,      type, at(revert.since), "state.revert: its runs since then: 2h, 2026-11-19, 2026-11-19T10:00:00Z", .kind_text = "TIME"), \
+    PARAM("to",           STR,      type, at(revert.to), "state.revert: the runs after this one", .kind_text = "RUN-ID"), \
+    PARAM("yes",          BOOL,     type, at(revert.yes), "state.revert: do not ask", .aliases = "y"), \
     PARAM("no-color",     BOOL,     type, at(no_color), "no colour, even on a terminal"), \
     PARAM("quiet",        BOOL,     type, at(quiet), "no progress", .aliases = "q"), \
     PARAM("log-level",    STR,      type, at(log_level), "log level of log.* in templates: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"), \
@@ -132,6 +144,8 @@ int local_single(struct local *local);
 int local_last(struct local *local);
 int local_owed(struct local *local);
 int local_waive(struct local *local);
+int local_revert(struct local *local);
+int local_runs(struct local *local);
 int local_show(struct local *local);
 int local_show_highstate(struct local *local);
 int local_show_top(struct local *local);

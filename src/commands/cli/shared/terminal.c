@@ -1,9 +1,12 @@
 #include "commands/cli/shared/terminal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -15,6 +18,9 @@
 #define ENTER "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 #define LEAVE COLOR_OFF "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
+/* Bytes of an answer to a question. */
+#define ANSWER_SIZE 64
+
 static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
 /* Signal handlers read these: the terminal belongs to the process. */
@@ -24,6 +30,42 @@ static volatile sig_atomic_t is_open, has_exit_hook;
 bool terminal_is_there(void)
 {
     return isatty(STDIN_FILENO) && color_is_terminal(STDOUT_FILENO);
+}
+
+bool terminal_can_ask(void)
+{
+    return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* poll() ends at a signal, unlike a read, which may be restarted. */
+static bool read_answer(char *answer, size_t size)
+{
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    ssize_t n;
+
+    if (poll(&input, 1, -1) <= 0)
+        return false;
+    n = read(STDIN_FILENO, answer, size - 1);
+    if (n <= 0)
+        return false;
+    answer[n] = '\0';
+    return true;
+}
+
+bool terminal_agrees(const char *question)
+{
+    char answer[ANSWER_SIZE];
+    struct str said;
+
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%s [y/N] ", question);
+    if (!read_answer(answer, sizeof(answer))) {
+        (void)fputc('\n', stderr);
+        return false;
+    }
+    said = str_trim(str_from(answer));
+    return said.n > 0 && (strncasecmp(said.p, "y", said.n) == 0 ||
+                          (said.n == 3 && strncasecmp(said.p, "yes", 3) == 0));
 }
 
 /* A terminal that is gone cannot be written to, and needs nothing. */

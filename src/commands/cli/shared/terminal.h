@@ -24,6 +24,11 @@ struct err;
  * shown while it is typed. Fails with ERR_CANCELED after Ctrl-C. */
 int terminal_ask_secret(const char *prompt, struct buf *out, struct err *err);
 
+/* Are standard input and standard error a terminal, so that somebody can be asked? */
+bool terminal_can_ask(void);
+/* Ask a question on standard error. False unless the answer is yes; also after Ctrl-C. */
+bool terminal_agrees(const char *question);
+
 /* Are standard input and output one that can be drawn on? */
 bool terminal_is_there(void);
 int terminal_open(struct err *err);

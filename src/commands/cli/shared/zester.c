@@ -17,7 +17,7 @@ const char zester_details[] =
     "on this machine:\n"
     "  zester --local state.apply REF --test    show what would change\n"
     "  zester --local state.apply REF           apply it\n"
-    "  zester --local state.revert REF          revert it\n"
+    "  zester --local state.revert REF          revert the last run of it\n"
     "  zester --local cmd.run 'uptime'          call any module\n"
     "  zester --local --help                    show all options\n"
     "\n"

@@ -248,7 +248,7 @@ static int make_exec_request(const struct job_run *run, const struct value *secr
         .plan = plan ? plan : "",
         .timeout = job_node_timeout(job),
         .window = find_window(job),
-        .user = "",
+        .user = job->user,
         .secret_args = *secrets,
     };
 

@@ -606,6 +606,10 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
         state_unchanged(run); /* files in an existing folder have before-images */
         return 0;
     }
+    if (run->test) {
+        state_say(run, "would remove what was extracted into %s", folder);
+        return 0;
+    }
     if (fs_read(run->arena, list_path(run, made->s.p), LIST_FILE_MAX, &text, err) < 0 ||
         site_walk(&site, removal.folder, SITE_RETURN, err) < 0)
         return -1;

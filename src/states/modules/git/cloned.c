@@ -159,7 +159,7 @@ const struct module module_git_cloned = {
                "the repository. A revert removes the clone that was made.",
     .example = "name: /srv/app\nurl: https://git.example.org/app.git\nbranch: main\n",
     .params = cloned_params,
-    .flags = MODULE_TREE,
+    .flags = MODULE_TREE | MODULE_DRY_REVERT,
     .args_size = sizeof(struct cloned_args),
     .validate = cloned_validate,
     .check = cloned_check,

@@ -303,7 +303,7 @@ const struct module module_git_latest = {
         "dry run queries the remote too. A revert goes back to the previous commit.",
     .example = "name: https://git.example.org/app.git\ntarget: /srv/app\nbranch: main\n",
     .params = latest_params,
-    .flags = MODULE_TREE,
+    .flags = MODULE_TREE | MODULE_DRY_REVERT,
     .args_size = sizeof(struct latest_args),
     .validate = latest_validate,
     .check = latest_check,

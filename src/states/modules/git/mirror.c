@@ -198,6 +198,10 @@ int mirror_revert(struct state_run *run, const struct repo_args *args, struct er
         state_unchanged(run);
         return 0;
     }
+    if (run->test) {
+        state_say(run, "would restore the references of %s", args->path);
+        return 0;
+    }
     if (repo_restore_url(run, args, err) < 0)
         return -1;
     return restore_refs(run, args, was, err);

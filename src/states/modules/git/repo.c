@@ -447,6 +447,11 @@ static int remove_clone(struct state_run *run, const struct repo_args *args, str
         state_unchanged(run);
         return 0;
     }
+    if (run->test) {
+        run->destroys = true;
+        state_say(run, "would remove the clone %s, with all that is in it", args->path);
+        return 0;
+    }
     if (fs_list(run->arena, args->path, &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
@@ -471,6 +476,13 @@ static int reset_copy(struct state_run *run, const struct repo_args *args, const
 {
     const char *head = value_get_text(was, "head"), *branch = value_get_text(was, "branch");
 
+    if (run->test) {
+        if (head)
+            state_say(run, "would reset %s to %.12s", args->path, head);
+        else
+            state_say(run, "would restore the remote of %s", args->path);
+        return 0;
+    }
     if (repo_restore_url(run, args, err) < 0)
         return -1;
     if (!head)

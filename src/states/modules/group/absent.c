@@ -74,5 +74,6 @@ const struct module module_group_absent = {
     .validate = absent_validate,
     .check = absent_check,
     .apply = absent_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = absent_revert,
 };

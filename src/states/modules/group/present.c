@@ -220,6 +220,12 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         state_unchanged(run);
         return 0;
     }
+    if (run->test) {
+        run->destroys |= !accounts_was_there(run);
+        state_say(run, accounts_was_there(run) ? "would restore group %s" : "would delete group %s",
+                  want->name);
+        return 0;
+    }
     if (!accounts_was_there(run)) {
         state_say(run, "deleted group %s (revert create)", want->name);
         return tool_run(&tool, TOOL("groupdel", want->name), NULL, NULL, err);
@@ -244,5 +250,6 @@ const struct module module_group_present = {
     .validate = present_validate,
     .check = present_check,
     .apply = present_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = present_revert,
 };

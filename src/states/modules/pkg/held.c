@@ -52,5 +52,6 @@ const struct module module_pkg_held = {
     .validate = held_validate,
     .check = held_check,
     .apply = held_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = packages_undo_revert,
 };

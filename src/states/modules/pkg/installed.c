@@ -511,7 +511,7 @@ const struct module module_pkg_installed = {
     .example = "pkgs:\n  - curl\n  - nginx: '>=1.18'\n",
     .params = installed_params,
     .args_size = sizeof(struct installed_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_DRY_REVERT,
     .lock = PACKAGES_LOCK,
     .validate = installed_validate,
     .check = installed_check,

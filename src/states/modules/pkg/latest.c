@@ -40,5 +40,6 @@ const struct module module_pkg_latest = {
     .validate = latest_validate,
     .check = newest_check,
     .apply = newest_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = packages_undo_revert,
 };

@@ -275,19 +275,24 @@ static int run_plan(struct packages *packages, const struct undo_plan *plan, str
 {
     const struct {
         const struct package_request *request;
-        const char *verb;
+        const char *verb, *future;
     } steps[] = {
-        { &plan->unhold, "unheld" },    { &plan->remove, "removed" }, { &plan->purge, "removed" },
-        { &plan->install, "restored" }, { &plan->hold, "held" },
+        { &plan->unhold, "unheld", "would unhold" },
+        { &plan->remove, "removed", "would remove" },
+        { &plan->purge, "removed", "would remove" },
+        { &plan->install, "restored", "would restore" },
+        { &plan->hold, "held", "would hold" },
     };
+    const bool test = packages->run->test;
     bool any = false;
 
+    packages->run->destroys |= plan->remove.targets.n > 0 || plan->purge.targets.n > 0;
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         if (steps[i].request->targets.n == 0)
             continue;
-        if (packages_act(packages, steps[i].request, err) < 0)
+        if (!test && packages_act(packages, steps[i].request, err) < 0)
             return -1;
-        report_revert(packages, steps[i].request, steps[i].verb);
+        report_revert(packages, steps[i].request, test ? steps[i].future : steps[i].verb);
         any = true;
     }
     if (!any)

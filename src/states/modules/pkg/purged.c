@@ -27,5 +27,6 @@ const struct module module_pkg_purged = {
     .validate = packages_gone_validate,
     .check = purged_check,
     .apply = purged_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = packages_undo_revert,
 };

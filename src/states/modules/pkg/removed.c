@@ -27,5 +27,6 @@ const struct module module_pkg_removed = {
     .validate = packages_gone_validate,
     .check = removed_check,
     .apply = removed_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = packages_undo_revert,
 };

@@ -53,5 +53,6 @@ const struct module module_pkg_unheld = {
     .validate = unheld_validate,
     .check = unheld_check,
     .apply = unheld_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = packages_undo_revert,
 };

@@ -96,5 +96,6 @@ const struct module module_pkg_uptodate = {
     .validate = uptodate_validate,
     .check = uptodate_check,
     .apply = uptodate_apply,
+    .flags = MODULE_DRY_REVERT,
     .revert = packages_undo_revert,
 };

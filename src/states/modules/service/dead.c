@@ -25,5 +25,6 @@ const struct module module_service_dead = {
     .summary = "ensure that a service is stopped",
     .example = "name: telnetd\nenable: false\n",
     .params = dead_params,
+    .flags = MODULE_DRY_REVERT,
     SERVICES_STATE_FIELDS,
 };

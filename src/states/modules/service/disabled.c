@@ -11,7 +11,7 @@ const struct module module_service_disabled = {
     .name = "service.disabled",
     .summary = "ensure that a service is disabled at boot",
     .details = SERVICES_ASKS,
-    .flags = MODULE_ASKS,
+    .flags = MODULE_ASKS | MODULE_DRY_REVERT,
     .example = "name: telnetd\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -11,7 +11,7 @@ const struct module module_service_enabled = {
     .name = "service.enabled",
     .summary = "ensure that a service is enabled at boot",
     .details = SERVICES_ASKS,
-    .flags = MODULE_ASKS,
+    .flags = MODULE_ASKS | MODULE_DRY_REVERT,
     .example = "name: nginx\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -11,7 +11,7 @@ const struct module module_service_masked = {
     .name = "service.masked",
     .summary = "mask a service, so that it cannot be started",
     .details = SERVICES_ASKS,
-    .flags = MODULE_ASKS,
+    .flags = MODULE_ASKS | MODULE_DRY_REVERT,
     .example = "name: telnetd\n",
     .params = services_mask_params,
     SERVICES_STATE_FIELDS,

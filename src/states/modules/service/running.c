@@ -35,5 +35,6 @@ const struct module module_service_running = {
                "counts before init scripts.",
     .example = "name: nginx\nenable: true\n",
     .params = running_params,
+    .flags = MODULE_DRY_REVERT,
     SERVICES_STATE_FIELDS,
 };

@@ -459,6 +459,31 @@ static struct services_goal read_noted_service(const struct services_wish *wish,
     return back;
 }
 
+/* Facets that are not as they were. */
+static void foresee_actions(const struct work *work)
+{
+    const struct {
+        enum param_tristate goal;
+        bool now;
+        const char *off, *on;
+    } facets[] = {
+        { work->goal.running, work->before.running, "stop", "start" },
+        { work->goal.enable, work->before.enabled, "disable", "enable" },
+        { work->goal.masked, work->before.masked, "unmask", "mask" },
+    };
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(facets) && work->before.known; i++) {
+        if (facets[i].goal == PARAM_IS_UNSET || (facets[i].goal == PARAM_IS_TRUE) == facets[i].now)
+            continue;
+        state_say(work->run, "would %s %s",
+                  facets[i].goal == PARAM_IS_TRUE ? facets[i].on : facets[i].off, work->shown);
+        any = true;
+    }
+    if (!any)
+        state_unchanged(work->run);
+}
+
 int services_revert(struct state_run *run, const struct services_wish *wish,
                     const struct services_goal *goal, struct err *err)
 {
@@ -476,6 +501,11 @@ int services_revert(struct state_run *run, const struct services_wish *wish,
     how.unmask = false;
     how.enable = PARAM_IS_UNSET;
     result = begin_state(&work, run, &how, &back, err);
+    if (result == 0 && run->test) {
+        foresee_actions(&work);
+        buf_done(&work.done);
+        return 0;
+    }
     if (result == 0 && work.before.known)
         result = carry_out_actions(&work, err);
     if (result == 0 && work.done.n > 0)

@@ -13,6 +13,7 @@ const struct module module_service_unmasked = {
     .details = "As a function, returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_mask_params,
+    .flags = MODULE_DRY_REVERT,
     SERVICES_STATE_FIELDS,
     .call = state_call,
 };

@@ -474,6 +474,13 @@ int accounts_bring_back(struct state_run *run, const char *noun, const char *nam
 {
     bool changed = false;
 
+    if (run->test) {
+        if (state_noted(run, "account"))
+            state_say(run, "would restore %s %s", noun, name);
+        else
+            state_unchanged(run);
+        return 0;
+    }
     if (state_noted(run, "account") && restore(run, name, &changed, err) < 0)
         return -1;
     if (changed)

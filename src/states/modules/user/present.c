@@ -374,6 +374,18 @@ static int restore_user(struct state_run *run, const struct user_wish *wish,
     return 0;
 }
 
+static int foresee_revert(struct state_run *run, const struct user_wish *wish, bool was_there)
+{
+    const struct value *made = state_noted(run, "made");
+
+    run->destroys |= !was_there;
+    state_say(run, was_there ? "would restore the attributes of user %s" : "would delete user %s",
+              wish->name);
+    for (size_t i = 0; !was_there && value_is(made, VALUE_LIST) && i < made->list->count; i++)
+        state_say(run, "would remove %s", made->list->items[i].s.p);
+    return 0;
+}
+
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct user_wish *wish = args;
@@ -386,6 +398,8 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         state_unchanged(run);
         return 0;
     }
+    if (run->test)
+        return foresee_revert(run, wish, was_there);
     return was_there ? restore_user(run, wish, now.account, err)
                      : delete_again(run, wish, now.account, err);
 }
@@ -401,6 +415,7 @@ const struct module module_user_present = {
     .params = present_params,
     .args_size = sizeof(struct user_wish),
     .lock = ACCOUNTS_LOCK,
+    .flags = MODULE_DRY_REVERT,
     .validate = present_validate,
     .check = present_check,
     .apply = present_apply,

@@ -28,7 +28,8 @@ static void bench_begin(struct bench *bench)
 
     memset(bench, 0, sizeof(*bench));
     scene_init(&bench->scene);
-    bench->undo = undo_new(bench->scene.host.data_dir, RUN_ID, (struct param_strs){ 1, refs });
+    bench->undo = undo_new(bench->scene.host.data_dir,
+                           &(struct undo_head){ RUN_ID, { 1, refs }, NULL, NULL });
     bench->change.undo = bench->undo;
     bench->run = (struct state_run){ .arena = &bench->scene.arena,
                                      .name = state.name,

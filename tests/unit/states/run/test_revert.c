@@ -11,14 +11,23 @@
 #include "core/sys/site.h"
 #include "core/sys/path.h"
 
-static void revert(struct scene *scene, const char *target, bool force)
+static void revert_scope(struct scene *scene, const struct revert_options *options)
 {
-    const struct revert_options options = { .target = target, .force = force };
     struct err err = { 0 };
 
     scene->result = (struct run_result){ 0 };
-    if (revert_run(&scene->arena, &scene->host, &options, scene->sink, &scene->result, &err) < 0)
+    if (revert_run(&scene->arena, &scene->host, options, scene->sink, &scene->result, &err) < 0)
         CHECK_STR(err.text, "");
+}
+
+static void revert(struct scene *scene, const char *target, bool force)
+{
+    revert_scope(scene, &(struct revert_options){ .target = target, .force = force });
+}
+
+static void revert_all(struct scene *scene, const char *target)
+{
+    revert_scope(scene, &(struct revert_options){ .target = target, .scope = RECORDED_ALL });
 }
 
 TEST(a_revert_restores_the_old_content)
@@ -50,30 +59,6 @@ TEST(a_revert_restores_the_old_content)
     CHECK_INT(scene.result.states.n, 1);
     CHECK_STR(scene.result.states.p[0].diff.p, "nothing to revert (no apply recorded)");
     CHECK_STR(scene_outcome(&scene, "state.revert:case"), "ok");
-    scene_done(&scene);
-}
-
-TEST(a_revert_by_reference_restores_the_first_state)
-{
-    struct scene scene;
-    const char *middle;
-
-    scene_init(&scene);
-    scene_write(&scene, "f", "0");
-    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '1'}]}\n");
-    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '2'}]}\n");
-    middle = scene.result.run_id;
-    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '3'}]}\n");
-    revert(&scene, scene.result.run_id, false);
-    CHECK_STR(scene_read(&scene, "f"), "2");
-    revert(&scene, middle, false);
-    CHECK_STR(scene_read(&scene, "f"), "1");
-    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '4'}]}\n");
-    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '5'}]}\n");
-    revert(&scene, "case", false);
-    CHECK_STR(scene_read(&scene, "f"), "0");
-    CHECK_INT(scene.result.states.n, 1);
-    CHECK_STR(scene_outcome(&scene, "file.managed:f"), "changed");
     scene_done(&scene);
 }
 
@@ -224,7 +209,8 @@ static void race_begin(struct race *race)
 
     memset(race, 0, sizeof(*race));
     scene_init(&race->scene);
-    race->undo = undo_new(race->scene.host.data_dir, RACE_ID, (struct param_strs){ 1, refs });
+    race->undo = undo_new(race->scene.host.data_dir,
+                          &(struct undo_head){ RACE_ID, { 1, refs }, NULL, NULL });
     race->a = race_enter(race, 0);
     race->b = race_enter(race, 1);
 }
@@ -437,7 +423,7 @@ TEST(a_run_killed_at_any_moment_leaves_files_old_or_new_and_can_be_reverted)
             cut += !apply_and_kill(&scene, (long)(rand_r(&seed) % 12000000));
             check_old_or_new(&scene);
         }
-        revert(&scene, "case", false);
+        revert_all(&scene, "case");
         CHECK_INT(scene.result.failed, 0);
         for (int i = 0; i < KILL_FILES; i++)
             CHECK_STR(file_now(&scene, i), file_before(&scene, i));
@@ -695,7 +681,7 @@ TEST(a_clock_jump_does_not_change_the_order_of_reverts)
                      arena_printf(&scene.arena, "%s/undo/0000000002-%s", scene.host.data_dir, id)),
               0);
     (void)unlink(arena_printf(&scene.arena, "%s/undo/0000000002-%s/seal", scene.host.data_dir, id));
-    revert(&scene, "case", false);
+    revert_all(&scene, "case");
     CHECK_INT(scene.result.failed, 0);
     CHECK_STR(scene.result.run_id, id);
     CHECK_STR(scene_read(&scene, "f"), "0");

@@ -30,7 +30,8 @@ static void make_journal(struct arena *arena, const char *folder)
     const struct undo_state two = {
         .name = "a.b:two", .module = "a.b", .id = "two", .level = 3, .secret = true
     };
-    struct undo *undo = undo_new(folder, RUN_ID, (struct param_strs){ 2, refs });
+    struct undo *undo =
+        undo_new(folder, &(struct undo_head){ RUN_ID, { 2, refs }, "state.apply", "user ada" });
     AUTO_SITE struct site site = SITE_INIT;
     const struct value noted = value_int(42);
     uint32_t first, second;
@@ -341,7 +342,8 @@ TEST(a_journal_without_changes_is_not_kept)
     struct err err;
 
     for (int changed = 0; changed < 2; changed++) {
-        struct undo *undo = undo_new(folder, RUN_ID, (struct param_strs){ 2, refs });
+        struct undo *undo =
+            undo_new(folder, &(struct undo_head){ RUN_ID, { 2, refs }, "state.apply", "user ada" });
 
         CHECK_INT(undo_begin(undo, &state, &number, &err), 0);
         CHECK_INT(undo_end(undo, number, changed ? OUTCOME_CHANGED : OUTCOME_UNCHANGED, &err), 0);

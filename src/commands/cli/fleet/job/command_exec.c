@@ -10,6 +10,7 @@
 #include "commands/cli/fleet/audit.h"
 #include "commands/cli/fleet/direct.h"
 #include "commands/cli/fleet/job.h"
+#include "commands/cli/fleet/revert.h"
 #include "commands/cli/fleet/run.h"
 #include "commands/cli/fleet/secrets.h"
 #include "commands/cli/fleet/selection.h"
@@ -63,6 +64,11 @@ static const struct param exec_options[] = {
     OPTION_FOREIGN("ipcidr",      STR, "write it as the target: 'S@10.0.0.0/8'", .aliases = "S"),
     OPTION_FOREIGN("batch-size",  STR, "did you mean '--batch'?", .aliases = "b"),
     OPTION_FOREIGN("limit",       STR, "did you mean '--subset', or a target such as 'web* and not web-03'?"),
+    OPTION_FOREIGN("all",         BOOL, "write it as an argument of state.revert: 'all=True'"),
+    OPTION_FOREIGN("since",       STR, "write it as an argument of state.revert: 'since=2h'"),
+    OPTION_FOREIGN("to",          STR, "write it as an argument of state.revert: 'to=RUN-ID'"),
+    OPTION_FOREIGN("force",       BOOL, "write it as an argument of state.revert: 'force=True'"),
+    OPTION_FOREIGN("yes",         BOOL, "write it as an argument of state.revert: 'yes=True'", .aliases = "y"),
     OPTION_FOREIGN("check",       BOOL, "did you mean '--test'?"),
     OPTION_FOREIGN("dry-run",     BOOL, "did you mean '--test'?"),
     { 0 },
@@ -212,6 +218,8 @@ static int run_on(struct cli *cli, const struct exec_args *args, const struct ex
         job->targets = pick_subset(cli->arena, job->targets, (size_t)args->subset);
     if (args->preview)
         return print_preview(cli, args, &job->targets);
+    if (fleet_revert_ask(cli, job->function, job->state_id, &job->args, job->targets.n) != CLI_OK)
+        return CLI_ERROR;
     if (args->queue > 0)
         fleet_note_queue(cli->arena, job, args->queue);
     fleet_note_limits(cli->arena, job, &args->limits);
@@ -243,6 +251,8 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     if (args->secrets.n == 0 && fleet_words_missing(&words))
         return cli_usage(cli, "%s requires a %s argument", job.function,
                          fleet_words_missing(&words)->name);
+    if (fleet_revert_read(cli, &words) != CLI_OK)
+        return CLI_ERROR;
     if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (args->direct && args->queue > 0)

@@ -11,6 +11,7 @@
 #include "commands/cli/fleet/answers.h"
 #include "commands/cli/fleet/run.h"
 #include "commands/cli/fleet/secrets.h"
+#include "commands/cli/fleet/revert.h"
 #include "commands/cli/fleet/words.h"
 #include "commands/cli/shared/interrupt.h"
 #include "commands/cli/fleet/ssh/round.h"
@@ -229,12 +230,15 @@ static int read_ssh_request(struct cli *cli, const struct ssh_args *args,
         return cli_error(cli, "%s", perform_unknown(cli->arena, words.function));
     if (args->revert_on_failure && fleet_words_revert_on_failure(cli, &words) != CLI_OK)
         return CLI_ERROR;
+    if (fleet_revert_read(cli, &words) != CLI_OK)
+        return CLI_ERROR;
     if (args->test)
         fleet_words_set(cli, &words, "test");
     ret->module = words.function;
     ret->id = words.id;
     ret->args = words.args;
-    ret->plan = ret->window = ret->user = "";
+    ret->plan = ret->window = "";
+    ret->user = fleet_user(cli->arena);
     ret->timeout = args->has_timeout ? args->timeout : fleet_words_timeout(&words, args->timeout);
     return CLI_OK;
 }
@@ -298,6 +302,9 @@ static int run_ssh(struct cli *cli, const void *options, struct param_strs opera
         status = read_machines(cli, args, operands.p[0], &machines);
     if (status != CLI_OK || args->preview)
         return status != CLI_OK ? status : print_machines(cli, args, &machines);
+    if (!args->clean &&
+        fleet_revert_ask(cli, request.module, request.id, &request.args, machines.list.n) != CLI_OK)
+        return CLI_ERROR;
     if (!question.ssh)
         return cli_error(cli, "ssh is not installed (apt install openssh-client)");
     if (!args->clean && (read_trees(cli, args, request.module, &question) != CLI_OK ||

@@ -218,7 +218,10 @@ static void run_request(struct ssh_node *node)
     struct value facts =
         value_merge(&node->arena, node->facts, &node->request.facts, VALUE_MERGE_REPLACE);
     struct value settings = value_copy(&node->arena, &node->request.settings);
-    struct perform_request request = { .function = asked->module, .id = asked->id };
+    struct perform_request request = { .function = asked->module,
+                                       .id = asked->id,
+                                       .by =
+                                           arena_printf(&node->arena, "operator %s", asked->user) };
     const struct session_options options = {
         .states_dir = node->states_dir,
         .data_dir = node->request.data_dir[0] ? node->request.data_dir : NULL,

@@ -106,9 +106,10 @@ static void print_failed_states(struct printer *printer, const struct state_resu
 
 static void print_changed(struct printer *printer, const struct state_result *state)
 {
-    const char *word = printer->test || state->would_change ? "would change"
-                       : printer->revert                    ? "reverted"
-                                                            : "changed";
+    const char *word = printer->revert && printer->test       ? "would revert"
+                       : printer->test || state->would_change ? "would change"
+                       : printer->revert                      ? "reverted"
+                                                              : "changed";
 
     print_head(printer, word, COLOR_GREEN, state);
     if (is_short(printer))
@@ -193,6 +194,7 @@ static void print_runs(struct printer *printer, const struct run_result *result)
 {
     const size_t n = result->reverted.n;
     const bool whole = run_result_is_success(result);
+    const char *verb = result->test ? "would revert" : "reverted";
 
     if (!result->revert) {
         if (result->fallback != FALLBACK_NONE)
@@ -203,9 +205,9 @@ static void print_runs(struct printer *printer, const struct run_result *result)
         return;
     }
     if (n == 1)
-        buf_printf(printer->out, "reverted run %s%s\n", result->run_id, whole ? "" : " in part");
+        buf_printf(printer->out, "%s run %s%s\n", verb, result->run_id, whole ? "" : " in part");
     else if (n > 1)
-        buf_printf(printer->out, "reverted %zu runs%s, from %s to %s\n", n, whole ? "" : " in part",
+        buf_printf(printer->out, "%s %zu runs%s, from %s to %s\n", verb, n, whole ? "" : " in part",
                    result->run_id, result->reverted.p[n - 1]);
 }
 
@@ -218,9 +220,10 @@ static void print_run_summary(struct printer *printer, const struct run_result *
     color_begin(printer->out, color, printer->color);
     buf_printf(printer->out, "%zu state%s: %u %s, %u failed, %u skipped, %zu %s", result->states.n,
                result->states.n == 1 ? "" : "s", result->changed,
-               printer->test     ? "would change"
-               : printer->revert ? "reverted"
-                                 : "changed",
+               printer->revert && printer->test ? "would be reverted"
+               : printer->test                  ? "would change"
+               : printer->revert                ? "reverted"
+                                                : "changed",
                result->failed, result->skipped, other,
                printer->revert ? "with nothing to revert" : "unchanged");
     if (result->would_change > 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/suggest.h"
+#include "states/state/module.h"
 
 #define RUN_OPTIONS  "exclude=none, pillar=none, test=false"
 #define SHOW_OPTIONS "exclude=none, pillar=none"
@@ -50,6 +51,17 @@ bool verb_runs_states(const char *name)
 
     return verb && (verb->kind == VERB_APPLY || verb->kind == VERB_HIGHSTATE ||
                     verb->kind == VERB_SLS_ID || verb->kind == VERB_TEST);
+}
+
+bool verb_applies(const char *function)
+{
+    const struct verb *verb = verb_find(function);
+    const struct module *module = verb ? NULL : module_find(str_from(function));
+
+    if (verb)
+        return verb->class == PERFORM_STATES || verb->kind == VERB_SINGLE ||
+               verb->kind == VERB_REVERT;
+    return module && module_applies(module) && !(module->call && (module->flags & MODULE_IDLE));
 }
 
 bool verb_needs_tree(const struct verb *verb)

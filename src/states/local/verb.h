@@ -52,6 +52,8 @@ extern const struct verb verb_table[];
 const struct verb *verb_find(const char *name);
 /* Does the function of this name run several states of files? */
 bool verb_runs_states(const char *name);
+/* Does a call of this function apply or revert states: a verb, or a state called by its name? */
+bool verb_applies(const char *function);
 /* Does it read the state tree? */
 bool verb_needs_tree(const struct verb *verb);
 /* Add suggestions for a mistyped name, but never a function that reverts. */

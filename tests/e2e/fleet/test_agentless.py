@@ -168,10 +168,12 @@ def test_states_are_applied_shown_in_a_dry_run_and_reverted_later(site):
     made = site.machines["web-01"].folder / "made"
     dry = site.json("web-01", "state.apply", "web", "--test")["web-01"]
     assert sorted(one["name"] for one in dry["results"]) == ["file.managed:motd", "file.managed:page"] and list(made.iterdir()) == []
+    site.run("web-01", "state.apply", "web", "--test", "--detailed-exitcode", status=2)
+    site.run("web-01", "test.ping", "--detailed-exitcode", status=1)
     done = site.run("web-01", "state.apply", "web")
     assert (made / "page").read_text().strip() == f"I am web-01, {SECRET}" and (made / "motd").read_text() == "from a file\n"
     assert SECRET not in done.stdout + done.stderr and "********" in done.stdout
-    assert not any(one["changed"] for one in site.json("web-01", "state.apply", "web")["web-01"]["results"])
+    assert not any(one["changed"] for one in site.json("web-01", "state.apply", "web", "--detailed-exitcode")["web-01"]["results"])
     assert runs_of(site.machines["web-01"]) == []
     site.run("web-01", "state.revert", "web")
     assert list(made.iterdir()) == []

@@ -171,6 +171,35 @@ def test_only_runs_of_states_are_reverted_on_failure(fleet):
     assert "--revert-on-failure is for state.apply and state.highstate, not for test.ping" in refused
 
 
+def test_a_detailed_exit_status_tells_changes_from_none_and_both_from_what_went_wrong(fleet, work):
+    def status(*words, text=""):
+        result = fleet.zester(*words, "--detailed-exitcode", status=None)
+        assert text in result.stderr and "Traceback" not in result.stderr, result.stderr
+        return result.returncode
+
+    (work / "web-01").write_text("planned\n")  # nothing to do on this peel alone
+    assert status("web-01", "state.apply", "made") == 0
+    assert [status("*", "state.apply", "made", "--test"), status("*", "state.apply", "made", "--test", "--direct")] == [2, 2]
+    assert [path.name for path in work.iterdir()] == ["web-01"]
+    jid = re.search(r"zester apply (\w+)", fleet.zester("*", "state.apply", "made", "--test").stderr).group(1)
+    assert [status("apply", jid), status("*", "state.apply", "made")] == [2, 0]
+    assert [status("db_example", "state.revert", "made"), status("db_example", "state.revert", "made")] == [2, 0]
+    assert status("db_example", "file.managed", work / "more", "contents=x", "--test") == 2
+    assert status("*", "state.apply", "nope", "--test", text="2 peel(s) failed") == 1
+    assert status("nobody-*", "state.apply", "made", text="No peels matched") == 1
+    for words, text in ((("test.ping",), "is for functions that apply or revert states, not for test.ping"),
+                        (("facts.get", "id"), "not for facts.get"), (("service.restart", "x"), "not for service.restart"),
+                        (("state.apply", "made", "--async"), "is about results: leave out --async"),
+                        (("state.apply", "made", "--preview"), "is about results: leave out --preview")):
+        assert status("*", *words, text=text) == 1
+    fleet.peels["db_example"].stop()
+    try:
+        assert status("*", "state.apply", "made", "--test", "--timeout", "5s", text="unreachable") == 1
+    finally:
+        fleet.peels["db_example"].start()
+        fleet.wait_ready(fleet.peels["db_example"])
+
+
 def test_a_job_is_reverted_on_every_peel_by_its_id(fleet, work):
     result = fleet.zester("*", "state.apply", "made")
     jid = re.search(r"^Job (\w+) dispatched$", result.stderr, re.M).group(1)

@@ -1063,3 +1063,26 @@ def test_a_run_ends_though_the_background_never_stops_writing(machine):
         assert record["success"] and not has_ended(int(machine.read("pid")))
     finally:
         os.kill(int(machine.read("pid")), signal.SIGKILL)
+
+
+def test_a_detailed_exit_status_tells_changes_from_none_and_both_from_what_went_wrong(machine):
+    machine.state("web", "motd: {file.managed: [{name: ROOT/motd, contents: x}]}")
+    machine.state("bad", "bad: {cmd.run: [{name: 'false'}]}")
+    machine.state("mistake", "bad: {cmd.rum: []}")
+    steps = [("state.apply web --test", 2), ("state.apply web", 2), ("state.apply web --test", 0), ("state.apply web", 0),
+             ("state.test web", 0), ("state.apply bad", 1), ("state.apply bad web", 1), ("state.apply mistake", 1),
+             ("state.apply nope", 1), ("state.revert web", 2), ("state.revert web", 0), ("state.apply web --test --format json", 2),
+             (f"file.managed {machine.root}/one contents=x --test", 2), (f"state.single file.managed {machine.root}/one contents=x", 2),
+             ("cmd.run true", 2), ("cmd.run false", 1), ("state.apply web --nope", 1)]
+    assert [(words, machine.run(*words.split(), "--detailed-exitcode").returncode) for words, _ in steps] == steps
+    assert machine.run("state.apply", "web", "--test").returncode == 0, "without the option, a dry run succeeds"
+    for function in ("test.ping", "state.show web", "facts.get id", "service.enabled x", "report"):
+        refused = machine.run(*function.split(), "--detailed-exitcode", status=1).stderr
+        assert f"--detailed-exitcode is for functions that apply or revert states, not for {function.split()[0]}" in refused
+
+
+def test_a_report_that_cannot_be_written_is_not_taken_for_a_change(machine):
+    machine.state("web", "motd: {file.managed: [{name: ROOT/motd, contents: x}]}")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(machine.command("state.apply", "web", "--detailed-exitcode"), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "only its report is lost" in done.stderr

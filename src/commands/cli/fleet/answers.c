@@ -263,6 +263,7 @@ int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,
     int status = CLI_OK;
 
     count_answers(answers, &counts);
+    cli->changed |= counts.changed > 0;
     if (style->format == FLEET_JSON)
         status = print_answers_json(cli, answers);
     else if (style->format == FLEET_YAML)

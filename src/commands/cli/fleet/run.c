@@ -180,6 +180,8 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
+    if (waits && cli->detailed)
+        return cli_error(cli, "job %s waits for approval, so there is no result yet", job->jid);
     if (waits)
         return print_job_id(cli, how->format, job, true);
     if (fleet_answers_received(&answers) < answers.count)

@@ -8,6 +8,8 @@
 #include "commands/cli/shared/command.h"
 #include "core/data/yaml.h"
 #include "fleet/view/binding.h"
+#include "states/local/agent.h"
+#include "states/local/perform.h"
 #include "states/local/verb.h"
 #include "states/state/module.h"
 #include "core/sys/clock.h"
@@ -157,6 +159,22 @@ int64_t fleet_words_timeout(const struct fleet_words *words, int64_t otherwise)
 void fleet_words_set(struct cli *cli, struct fleet_words *words, const char *option)
 {
     value_map_set(cli->arena, words->args.map, value_text(option), value_bool(true));
+}
+
+/* A function that this version does not know is left to the peels. */
+static bool is_known_function(const char *function)
+{
+    return perform_class(function) != PERFORM_UNKNOWN || agent_function_find(function);
+}
+
+int fleet_words_detailed(struct cli *cli, const struct fleet_words *words, const char *option)
+{
+    cli->detailed = true;
+    if (option)
+        return cli_usage(cli, "--detailed-exitcode is about results: leave out %s", option);
+    if (is_known_function(words->function) && !verb_applies(words->function))
+        return cli_usage(cli, COMMAND_DETAILED_REFUSAL, words->function);
+    return CLI_OK;
 }
 
 int fleet_words_revert_on_failure(struct cli *cli, struct fleet_words *words)

@@ -32,7 +32,10 @@ const struct param *fleet_words_missing(const struct fleet_words *words);
 int64_t fleet_words_timeout(const struct fleet_words *words, int64_t otherwise);
 /* An option that is on: "test". */
 void fleet_words_set(struct cli *cli, struct fleet_words *words, const char *option);
-/* The same for functions that run several states of files; returns the exit status. */
+/* --detailed-exitcode, for functions that apply or revert states; `option` is one that gives no
+ * results to wait for, or NULL. Returns the exit status. */
+int fleet_words_detailed(struct cli *cli, const struct fleet_words *words, const char *option);
+/* An option that is on, for functions that run several states of files; returns the exit status. */
 int fleet_words_revert_on_failure(struct cli *cli, struct fleet_words *words);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "core/base/suggest.h"
+#include "commands/cli/shared/command.h"
 #include "commands/cli/shared/interrupt.h"
 #include "commands/cli/local/local.h"
 #include "commands/cli/shared/progress.h"
@@ -333,6 +334,8 @@ static int dispatch_function(struct local *local, struct param_strs operands)
     local->session.host.function = local->function;
     if (asks_for_revert(local->args) && (!verb || verb->kind != VERB_REVERT))
         return cli_usage(local->cli, "--all, --since, --to and --yes are options of state.revert");
+    if (local->args->detailed && (function || module) && !verb_applies(local->function))
+        return cli_usage(local->cli, COMMAND_DETAILED_REFUSAL, local->function);
     if (function)
         return call_own(local, function);
     if (local_has_template_function(local, module))
@@ -363,6 +366,7 @@ int local_run(struct cli *cli, const struct local_args *args, struct param_strs 
     };
     int status;
 
+    cli->detailed = args->detailed;
     if ((strcmp(local.function, REPORT) != 0 && local_choose_format(cli, &own) != CLI_OK) ||
         report_detail_choose(cli, &own.state_output, &local.detail) != CLI_OK)
         return CLI_ERROR;
@@ -416,7 +420,8 @@ const struct command command_local = {
     .statuses =
         "0 success, in a dry run even if something would change; 1 wrong usage or a mistake\n"
         "in a file, nothing was changed; 2 a state failed, the run was canceled, or its\n"
-        "report could not be written",
+        "report could not be written. With --detailed-exitcode: 0 nothing changed; 2 something\n"
+        "changed, or would change with --test; 1 anything else",
     .options = options,
     .args_size = sizeof(struct local_args),
     .least = 1,

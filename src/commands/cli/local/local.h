@@ -49,7 +49,7 @@ struct local_args {
     struct local_revert_args revert;
     int64_t timeout; /* nanoseconds; 0: none */
     int format;
-    bool local, no_color, quiet, force, revert_on_failure;
+    bool local, no_color, quiet, force, revert_on_failure, detailed;
     const char *log_level; /* what log.* shows; NULL: warnings and errors */
     const char *out;       /* one of LOCAL_OUT_WORDS; of report: its file; NULL: not given */
     struct report_detail_wish state_output;
@@ -88,6 +88,7 @@ struct local {
     PARAM("since",        STR,      type, at(revert.since), "state.revert: its runs since then: 2h, 2026-11-19, 2026-11-19T10:00:00Z", .kind_text = "TIME"), \
     PARAM("to",           STR,      type, at(revert.to), "state.revert: the runs after this one", .kind_text = "RUN-ID"), \
     PARAM("yes",          BOOL,     type, at(revert.yes), "state.revert: do not ask", .aliases = "y"), \
+    COMMAND_DETAILED_OPTION(type, at(detailed)), \
     PARAM("no-color",     BOOL,     type, at(no_color), "no colour, even on a terminal"), \
     PARAM("quiet",        BOOL,     type, at(quiet), "no progress", .aliases = "q"), \
     PARAM("log-level",    STR,      type, at(log_level), "log level of log.* in templates: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"), \
@@ -124,7 +125,7 @@ int local_run_plan(struct local *local, const struct plan *plan, struct run_resu
 /* Nothing ran: report why, in the requested format. Returns the exit status. */
 int local_refuse(struct local *local);
 int local_refuse_err(struct local *local, const struct err *err);
-/* If the report is lost, the message on stderr says what was done. */
+/* If the report is lost, the message on stderr says what was done. Also for --detailed-exitcode. */
 void local_set_done(struct local *local, const struct run_result *result);
 /* The report of a run; the exit status says whether it succeeded. */
 int local_print_result(struct local *local, const struct run_result *result);

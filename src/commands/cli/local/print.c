@@ -74,6 +74,7 @@ int local_refuse_err(struct local *local, const struct err *err)
 /* If the report is lost, the message on stderr reports what was done. */
 void local_set_done(struct local *local, const struct run_result *result)
 {
+    local->cli->changed = result->changed > 0;
     local->cli->done =
         arena_printf(local->cli->arena, "the %s finished (%u changed, %u failed, %u skipped)",
                      result->revert ? "revert"

@@ -230,7 +230,9 @@ static int run_connected(struct cli *cli, const void *args, struct param_strs op
         status = command->run(cli, args, operands);
     if (cli->disconnect)
         cli->disconnect(cli);
-    return status;
+    if (cli->detailed && status != CLI_OK)
+        return CLI_ERROR;
+    return cli->detailed && cli->changed ? CLI_CHANGED : status;
 }
 
 static int run_command_line(struct cli *cli, int argc, char **argv)
@@ -404,6 +406,8 @@ static int flush_output(struct cli *cli, int status)
     if (cli->done)
         (void)err_wrap(&err, "%s; only its report is lost", cli->done);
     (void)cli_err(cli, &err);
+    if (cli->detailed)
+        return CLI_ERROR;
     return status != CLI_OK ? status : cli->done ? CLI_FAILED : CLI_ERROR;
 }
 

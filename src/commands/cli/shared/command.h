@@ -26,6 +26,9 @@ enum cli_status {
     CLI_OK = 0,
     CLI_ERROR = 1,  /* wrong usage or invalid input: nothing was done */
     CLI_FAILED = 2, /* done, but a part failed or the report could not be written */
+    /* With --detailed-exitcode, as plans and runs of other programs have it: done, and something
+     * has changed, or would change. Everything that went wrong is CLI_ERROR then. */
+    CLI_CHANGED = 2,
 };
 
 struct cli {
@@ -35,6 +38,8 @@ struct cli {
     struct arena *arena; /* lives as long as the command */
     bool color;          /* stdout is a terminal and colour is not off, or it is on */
     const char *done;    /* what was done, in case the report cannot be written; or NULL */
+    bool detailed;       /* --detailed-exitcode was given; the command has set it */
+    bool changed;        /* for it: something has changed, or would change in a dry run */
     struct fleet *fleet; /* the connection that `connect` opened; or NULL */
     void (*disconnect)(struct cli *cli); /* set with it; called after the command */
 };
@@ -111,6 +116,15 @@ bool command_is_given(const struct program *program, int argc, char *const *argv
         .doc = "colour, even in a pipe and with NO_COLOR"                                          \
     }
 extern const struct param command_color_globals[];
+/* For functions that change nothing that is counted. */
+#define COMMAND_DETAILED_REFUSAL                                                                   \
+    "--detailed-exitcode is for functions that apply or revert states, not for %s"
+/* A row for commands that apply states: they set cli->detailed, and cli->changed with each result.
+ */
+#define COMMAND_DETAILED_OPTION(type, field)                                                       \
+    PARAM("detailed-exitcode", BOOL, type, field,                                                  \
+          "exit status 0: nothing changed; 2: changed, or would change with --test; 1: anything "  \
+          "failed or did not answer")
 /* Their exit status for words and options that they do not know. */
 #define COMMAND_DAEMON_USAGE 2
 /* The common option of such programs: --config FILE. */

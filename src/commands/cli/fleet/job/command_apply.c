@@ -15,7 +15,7 @@ struct apply_args {
     struct fleet_output output;
     struct fleet_batch batch;
     struct fleet_limits limits;
-    bool async;
+    bool async, detailed;
 };
 
 #define ARGS struct apply_args
@@ -23,6 +23,7 @@ struct apply_args {
 /* clang-format off */
 static const struct param apply_options[] = {
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
+    COMMAND_DETAILED_OPTION(ARGS, detailed),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_OUTPUT_OPTIONS(ARGS, output),
@@ -87,6 +88,9 @@ static int check_apply_limits(struct cli *cli, const void *options, struct param
     const struct apply_args *args = options;
 
     (void)operands;
+    cli->detailed = args->detailed;
+    if (args->detailed && args->async)
+        return cli_usage(cli, "--detailed-exitcode is about results: leave out --async");
     if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     return CLI_OK;
@@ -104,7 +108,8 @@ const struct command command_apply = {
                 "  zester apply 2ABCdefGHIjklMNOpqrSTUvwxyz --batch 20%\n"
                 "  zester apply 2ABCdefGHIjklMNOpqrSTUvwxyz --node-timeout 10m --force-window\n",
     .statuses = "0 success; 1 no such plan, or no connection; 2 a peel failed or refused;\n"
-                "3 a peel did not respond; 4 both",
+                "3 a peel did not respond; 4 both. With --detailed-exitcode: 0 nothing changed;\n"
+                "2 something changed; 1 anything else",
     .options = apply_options,
     .args_size = sizeof(ARGS),
     .least = 1,

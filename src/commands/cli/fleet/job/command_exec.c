@@ -27,7 +27,7 @@
 struct exec_args {
     struct fleet_options fleet;
     struct fleet_output output;
-    bool direct, test, async, preview, revert_on_failure;
+    bool direct, test, async, preview, revert_on_failure, detailed;
     struct fleet_limits limits;
     struct fleet_batch batch;
     struct fleet_selection_args select;
@@ -46,6 +46,7 @@ static const struct param exec_options[] = {
     PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "states: each peel where one fails reverts what the run has changed there"),
+    COMMAND_DETAILED_OPTION(ARGS, detailed),
     PARAM("queue", DURATION, ARGS, queue, "queue the job this long for peels that are offline or outside their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_SECRET_OPTIONS(ARGS, secrets),
@@ -262,6 +263,11 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
                          fleet_batch_option(&args->batch));
     if (args->revert_on_failure && fleet_words_revert_on_failure(cli, &words) != CLI_OK)
         return CLI_ERROR;
+    if (args->detailed && fleet_words_detailed(cli, &words,
+                                               args->async     ? "--async"
+                                               : args->preview ? "--preview"
+                                                               : NULL) != CLI_OK)
+        return CLI_ERROR;
     if (args->batch.rollout.revert == FLEET_REVERT_MACHINE)
         fleet_words_set(cli, &words, "revert_on_failure");
     if (args->test)
@@ -310,7 +316,8 @@ const struct command command_exec = {
                 "  zester 'db*' state.apply app --secret pillar.db.password=@password.txt\n",
     .statuses =
         "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"
-        "4 both; 5 no peel matched",
+        "4 both; 5 no peel matched. With --detailed-exitcode: 0 nothing changed; 2 something\n"
+        "changed, or would change with --test; 1 anything else",
     .options = exec_options,
     .args_size = sizeof(ARGS),
     .least = 2,

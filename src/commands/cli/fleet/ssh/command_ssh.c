@@ -33,7 +33,7 @@
 
 struct ssh_args {
     const char *roster, *config, *states_dir, *settings_dir;
-    bool test, preview, clean, revert_on_failure;
+    bool test, preview, clean, revert_on_failure, detailed;
     int64_t parallel, timeout;
     bool has_timeout;
     enum fleet_format format;
@@ -52,6 +52,7 @@ static const struct param ssh_options[] = {
     PARAM("parallel", INT, ARGS, parallel, "at most this many machines at once", .default_text = "20", PARAM_RANGE(1, 1000), .kind_text = "N"),
     PARAM("timeout", DURATION, ARGS, timeout, "end the run on each machine after this time; states: 5m, a highstate: 10m, anything else", .default_text = "60s", PARAM_GIVEN(ARGS, has_timeout), PARAM_RANGE(CLOCK_MS, 7 * 86400 * CLOCK_SECOND)),
     PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "states: each machine where one fails reverts what the run has changed there"),
+    COMMAND_DETAILED_OPTION(ARGS, detailed),
     PARAM("states-dir", STR, ARGS, states_dir, "the folder of state files (/srv/zester/states, else /srv/salt)", .kind_text = "DIR", .aliases = "file-root"),
     PARAM("settings-dir", STR, ARGS, settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR", .aliases = "pillar-root"),
     FLEET_SECRET_OPTIONS(ARGS, secrets),
@@ -232,6 +233,8 @@ static int read_ssh_request(struct cli *cli, const struct ssh_args *args,
         return CLI_ERROR;
     if (fleet_revert_read(cli, &words) != CLI_OK)
         return CLI_ERROR;
+    if (args->detailed && fleet_words_detailed(cli, &words, NULL) != CLI_OK)
+        return CLI_ERROR;
     if (args->test)
         fleet_words_set(cli, &words, "test");
     ret->module = words.function;
@@ -294,6 +297,9 @@ static int run_ssh(struct cli *cli, const void *options, struct param_strs opera
     struct ssh_machines machines;
     int status;
 
+    if (args->detailed && (args->preview || args->clean))
+        return cli_usage(cli, "--detailed-exitcode is about results: leave out %s",
+                         args->preview ? "--preview" : "--clean");
     if (!args->preview || operands.n > 1 || args->clean)
         status = read_ssh_request(cli, args, operands, &request);
     else
@@ -343,7 +349,8 @@ const struct command command_ssh = {
                 "  zester ssh '*' --clean\n",
     .statuses =
         "0 success; 1 wrong usage, or a mistake in a file; 2 a machine failed; 3 a machine\n"
-        "was not reached; 4 both; 5 no machine matched",
+        "was not reached; 4 both; 5 no machine matched. With --detailed-exitcode: 0 nothing\n"
+        "changed; 2 something changed, or would change with --test; 1 anything else",
     .options = ssh_options,
     .args_size = sizeof(ARGS),
     .least = 1,

@@ -211,6 +211,27 @@ bool options_has(int argc, char *const *argv, const char *word)
     return false;
 }
 
+static const struct param *find_by_word(const struct param *table, const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return NULL;
+    if (word[1] != '-')
+        return find_short(table, word[1]);
+    return params_find(table,
+                       str_slice(str_from(word + 2), 0, str_find_char(str_from(word + 2), '=', 0)));
+}
+
+bool options_has_foreign(const struct param *table, int argc, char *const *argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const struct param *param = find_by_word(table, argv[i]);
+
+        if (param && (param->flags & PARAM_UNSUPPORTED))
+            return true;
+    }
+    return false;
+}
+
 static bool is_own_option(const struct param *param)
 {
     return param && !(param->flags & PARAM_UNSUPPORTED);

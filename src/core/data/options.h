@@ -38,6 +38,9 @@ int options_read(struct arena *arena, const struct param *table, int argc, char 
 /* True when `word` occurs before `--`; the rest is not read: "--help". */
 bool options_has(int argc, char *const *argv, const char *word);
 
+/* True when an option of another program (OPTION_FOREIGN) occurs before `--`. */
+bool options_has_foreign(const struct param *table, int argc, char *const *argv);
+
 /* The index of the first word that is neither an option of `table` nor the value of one; argc when
  * there is none. */
 int options_skip(const struct param *table, int argc, char *const *argv);

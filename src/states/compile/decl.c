@@ -363,7 +363,9 @@ const struct module *decl_module(struct str name, const struct value *where, str
         return NULL;
     }
     (void)value_diag(diags, where, "state: unknown module \"%.*s\"", STR_ARG(name));
-    if (module_suggest(name))
+    if (unsupported_twin(name))
+        diag_hint(diags, "did you mean '%s'?", unsupported_twin(name)->name);
+    else if (module_suggest(name))
         diag_hint(diags, "did you mean '%s'?", module_suggest(name));
     else if (module_has_family(descendants))
         diag_hint(diags, "see 'zester doc %.*s'", STR_ARG(descendants));

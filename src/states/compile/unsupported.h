@@ -1,6 +1,6 @@
 /*
  * unsupported - Salt states and functions that cannot exist here, with the reason for each: they
- * are refused by name, not as unknown.
+ * are refused by name, not as unknown. The same for names of other tools, with what to use.
  *
  * Threads: any.
  */
@@ -9,7 +9,13 @@
 
 #include "core/base/str.h"
 
-/* Why the state or function is not supported; NULL: not a known Salt name. */
+struct module;
+
+/* Why the state or function is not supported, or what to use; NULL: not a known name. */
 const char *unsupported_reason(struct str name);
+/* Our family for one of another tool: pkg for apt, service for systemctl; NULL: none. */
+const char *unsupported_family(struct str family);
+/* Our module for one of another tool: pkg.installed for package.installed; NULL: none. */
+const struct module *unsupported_twin(struct str name);
 
 #endif

@@ -5,7 +5,9 @@
 
 #include "core/base/arena.h"
 #include "core/base/vec.h"
+#include "core/data/params.h"
 #include "states/compile/salt.h"
+#include "states/compile/unsupported.h"
 #include "language/jinja/function.h"
 #include "states/local/agent.h"
 #include "states/local/verb.h"
@@ -59,4 +61,60 @@ const struct manual_function *functions_list(struct arena *arena)
 const struct manual_function *functions_list_agent(struct arena *arena)
 {
     return list_function_rows(arena, true);
+}
+
+static bool is_function(const char *name)
+{
+    return verb_find(name) || module_find(str_from(name)) || salt_has(str_from(name)) ||
+           agent_function_find(name);
+}
+
+const char *functions_quote(struct arena *arena, const char *word)
+{
+    return strpbrk(word, " *?[]$&|;<>(){}'\"\\") ? arena_printf(arena, "'%s'", word) : word;
+}
+
+/* "pkg.install" for "apt install" and for "apt.install"; NULL: there is only a family.
+ * `ret_used`: how many words are in it. */
+static const char *join_function(struct arena *arena, const char *name,
+                                 const struct param_strs *words, size_t *ret_used)
+{
+    const char *dot = strchr(name, '.');
+    const struct str family = dot ? (struct str){ name, (size_t)(dot - name) } : str_from(name);
+    const char *ours = unsupported_family(family);
+
+    *ret_used = dot ? 0 : 1;
+    if (!dot && (words->n == 0 || strpbrk(words->p[0], " =")))
+        return NULL;
+    if (!ours)
+        ours = arena_str(arena, family).p;
+    return arena_printf(arena, "%s.%s", ours, dot ? dot + 1 : words->p[0]);
+}
+
+const char *functions_meant(struct arena *arena, const char *name, const struct param_strs *words)
+{
+    size_t used;
+    const char *call = join_function(arena, name, words, &used);
+
+    if (!call || strcmp(call, name) == 0 || !is_function(call))
+        return NULL;
+    for (; used < words->n; used++)
+        call = arena_printf(arena, "%s %s", call, functions_quote(arena, words->p[used]));
+    return call;
+}
+
+const char *functions_reason(struct arena *arena, const char *name, const struct param_strs *words)
+{
+    const char *reason = unsupported_reason(str_from(name));
+    const struct str family = str_slice(str_from(name), 0, str_find_char(str_from(name), '.', 0));
+    const char *ours = unsupported_family(family), *joined;
+    size_t used;
+
+    if (reason)
+        return reason;
+    joined = join_function(arena, name, words, &used);
+    reason = joined ? unsupported_reason(str_from(joined)) : NULL;
+    if (reason || !ours)
+        return reason;
+    return arena_printf(arena, "'zester doc %s' lists what is here instead", ours);
 }

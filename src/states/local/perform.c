@@ -14,6 +14,7 @@
 #include "core/data/record.h"
 #include "states/local/agent.h"
 #include "states/local/revert_wish.h"
+#include "states/local/functions.h"
 #include "states/local/session.h"
 #include "states/local/show.h"
 #include "states/local/verb.h"
@@ -571,12 +572,15 @@ static void call_wished_module(struct local_call *call, const struct module *mod
 
 const char *perform_unknown(struct arena *arena, const char *name)
 {
-    const char *reason = unsupported_reason(str_from(name));
+    const char *reason = functions_reason(arena, name, &(struct param_strs){ 0 });
+    const char *meant = functions_meant(arena, name, &(struct param_strs){ 0 });
     struct suggest near;
     struct str best;
 
-    if (reason)
+    if (reason && !meant)
         return arena_printf(arena, "'%s' is not supported: %s", name, reason);
+    if (meant)
+        return arena_printf(arena, "unknown function '%s' (did you mean '%s'?)", name, meant);
     suggest_init(&near, str_from(name));
     verb_offer(&near);
     agent_function_offer(&near);

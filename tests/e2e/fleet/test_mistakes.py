@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import tempfile
 
@@ -13,6 +14,7 @@ from kepler_home import BUILD
 
 PROGRAMS = os.path.abspath(BUILD)
 PATIENCE = 120
+TOP = pathlib.Path(__file__).resolve().parents[3]
 
 
 def run(folder, *words):
@@ -105,6 +107,62 @@ enroll: {addr: 8443, rate_burst: -4}
 ])
 def test_a_mistake_on_the_command_line_says_what_to_try(tmp_path, words, shown):
     assert shown in mistake(tmp_path, *words)
+
+
+@pytest.mark.parametrize("line, shown", [
+    ("zester get pods", "unknown command 'get'; here it is 'zester peel list'"),
+    ("zester puppet agent -t", "here it is 'zester --local state.highstate'"),
+    ("zester ping", "here it is \"zester '*' test.ping\""),
+    ("zester enroll accept x", "unknown command 'accept'; here it is 'zester enroll approve ID'"),
+    ("zester job lookup_jid 1", "here it is 'zester job show JID'"),
+    ("zester jobs.lookup_jid 1", "'jobs.lookup_jid' is not supported: use 'zester job show JID'"),
+    ("zester salt-key -A", "did you mean 'zester enroll approve --all-pending'?"),
+    ("zester web -m shell -a uptime", "= write the function after the target: zester TARGET cmd.run 'uptime'"),
+    ("zester web ping", "'ping' is not supported: use test.ping"),
+    ("zester 'web*' service restart NGINX", "did you mean: zester 'web*' service.restart NGINX"),
+    ("zester apt install nginx", "did you mean: zester --local pkg.install nginx"),
+    ("zester web state.apply x --noop", "did you mean '--test'?"),
+    ("zester --local state.apply x --check", "did you mean '--test'?"),
+    ("zester --local state.apply x --diff", "a dry run shows the differences: '--test'"),
+    ("zester --local package.installed nginx", "did you mean: zester --local pkg.installed nginx"),
+    ("zester --local systemctl restart nginx", "did you mean: zester --local service.restart nginx"),
+    ("zester --local cmd run 'a; b'", "did you mean: zester --local cmd.run 'a; b'"),
+    ("zester --local apt update", "'apt' is not supported: use pkg.refresh_db"),
+    ("zester --local yum", "'zester doc pkg' lists what is here instead"),
+    ("zester --local cmd.exec ls", "'cmd.exec' is not supported: use cmd.run 'COMMAND'"),
+    ("zester --local status.", "'zester doc status' lists the functions of this family"),
+    ("zester --local copy", "use file.managed with 'source'"),
+])
+def test_words_of_other_tools_are_answered_with_what_to_write_here(tmp_path, line, shown):
+    assert shown in mistake(tmp_path, *shlex.split(line))
+
+
+def test_names_of_other_tools_in_a_state_file_get_the_module_of_ours(tmp_path):
+    (tmp_path / "web.zy").write_text("a: {package.installed: []}\nb: {apt.removed: []}\nc: {user.add: []}\n")
+    shown = mistake(tmp_path, *local(tmp_path, "state.check", "web"))
+    for words in ("did you mean 'pkg.installed'?", "did you mean 'pkg.removed'?", '"user.add" is not supported: use the state user.present'):
+        assert words in shown
+
+
+def test_a_program_without_any_word_shows_its_help_and_fails(tmp_path):
+    for program in ("zester", "zester-migrate"):
+        result = run(tmp_path, program)
+        assert result.returncode == 1 and f"{program}: missing command\n" in result.stderr
+        assert f"see '{program} COMMAND --help' for details" in result.stdout
+    group = run(tmp_path, "zester", "job")
+    assert group.returncode == 1 and "usage: zester job COMMAND" in group.stdout and "missing command" in group.stderr
+
+
+def test_every_word_of_the_advice_is_a_command_or_a_function():
+    """What the tables of other tools' words name is there."""
+    text = (TOP / "src/states/compile/unsupported.c").read_text() + (TOP / "src/commands/programs/zester-fleet.c").read_text()
+    functions = set(run(TOP, "zester", "--local", "sys.list_functions", "--quiet").stdout.replace("- ", " ").split())
+    for name in re.findall(r"use (?:the state )?([a-z_]+\.[a-z_]+)", text):
+        assert name in functions, name
+    for name in re.findall(r"TARGET ([a-z]+\.[a-z_]+)|--local ([a-z]+\.[a-z_]+)", text):
+        assert (name[0] or name[1]) in functions, name
+    for group, command in set(re.findall(r"'zester ([a-z]+) ([a-z]+)", text)):
+        assert run(TOP, "zester", group, command, "--help").returncode == 0, (group, command)
 
 
 def test_a_daemon_that_is_given_an_unknown_word_ends_with_2_and_says_what_to_try(tmp_path):

@@ -9,11 +9,13 @@
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "core/base/suggest.h"
+#include "core/data/options.h"
 #include "commands/cli/shared/command.h"
 #include "commands/cli/shared/interrupt.h"
 #include "commands/cli/local/local.h"
 #include "commands/cli/shared/progress.h"
 #include "states/local/agent.h"
+#include "states/local/functions.h"
 #include "states/local/verb.h"
 #include "states/state/module.h"
 #include "states/state/outcome.h"
@@ -38,6 +40,8 @@ static const struct param options[] = {
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine (default: its host name)", .kind_text = "NAME"),
     PARAM("environment",  STR,      ARGS, session.environment, "use only this environment of the top files (default: all, in order)", .kind_text = "NAME", .aliases = "saltenv"),
     LOCAL_RUN_OPTIONS(ARGS, OWN),
+    OPTION_FOREIGN("check", BOOL, "did you mean '--test'?", .aliases = "C"),
+    COMMAND_FOREIGN_OPTIONS,
     { 0 },
 };
 /* clang-format on */
@@ -249,11 +253,14 @@ static int unknown_function(struct local *local)
 {
     const struct verb *of_states =
         verb_find(arena_printf(&local->session.arena, "state.%s", local->function));
-    const char *reason = unsupported_reason(str_from(local->function));
+    const char *reason = functions_reason(&local->session.arena, local->function, &local->words);
+    const struct str family =
+        str_slice(str_from(local->function), 0, str_find_char(str_from(local->function), '.', 0));
+    const char *meant = functions_meant(&local->session.arena, local->function, &local->words);
     struct suggest near;
     struct str best;
 
-    if (reason) {
+    if (reason && !meant) {
         (void)diag_add(&local->diags, (struct place){ 0 }, "'%s' is not supported: %s",
                        local->function, reason);
         return local_refuse(local);
@@ -272,8 +279,13 @@ static int unknown_function(struct local *local)
         suggest_offer(&near, str_from(module_table[i]->name));
     best = suggest_best(&near);
     (void)diag_add(&local->diags, (struct place){ 0 }, "unknown function '%s'", local->function);
-    if (of_states)
+    if (meant)
+        diag_hint(&local->diags, "did you mean: zester --local %s", meant);
+    else if (of_states)
         diag_hint(&local->diags, "did you mean '%s'?", of_states->name);
+    else if (module_has_family(family) && strlen(local->function) <= family.n + 1)
+        diag_hint(&local->diags, "'zester doc %.*s' lists the functions of this family",
+                  STR_ARG(family));
     else if (best.p)
         diag_hint(&local->diags, "did you mean '%.*s'?", STR_ARG(best));
     else

@@ -110,12 +110,27 @@ static const struct command *find_in_table(const struct command *table, const ch
     return NULL;
 }
 
+static const char *find_other_word(const struct cli *cli, const char *word)
+{
+    const char *group = cli->group ? cli->group->name : "";
+
+    for (const struct other_word *other = cli->program->other_words; other && other->theirs;
+         other++)
+        if (strcmp(other->group ? other->group : "", group) == 0 &&
+            strcmp(other->theirs, word) == 0)
+            return other->ours;
+    return NULL;
+}
+
 static int refuse_command(struct cli *cli, const char *word)
 {
+    const char *ours = find_other_word(cli, word);
     const struct command *table = cli->group ? cli->group->commands : cli->program->commands;
     struct suggest near;
     struct str best;
 
+    if (ours)
+        return cli_usage(cli, "unknown command '%s'; here it is %s", word, ours);
     suggest_init(&near, str_from(word));
     for (const struct command *c = table; c->name; c++)
         suggest_offer(&near, str_from(c->name));
@@ -293,10 +308,20 @@ static bool put_command_first(const struct program *program, int argc, char **ar
     return at < argc;
 }
 
+/* A line without any word gets the whole help. */
+static int miss_command(const struct cli *cli, int argc)
+{
+    if (argc == 0 && cli->group)
+        (void)help_print_group(cli, cli->group);
+    else if (argc == 0)
+        (void)help_print_program(cli->program);
+    return cli_usage(cli, "missing command");
+}
+
 static int run_group(struct cli *cli, int argc, char **argv)
 {
     if (!put_command_first(cli->program, argc, argv))
-        return cli_usage(cli, "missing command");
+        return miss_command(cli, argc);
     if (is_either_word(argv[0], "--help", "-h"))
         return help_print_group(cli, cli->group);
     cli->command = find_in_table(cli->group->commands, argv[0]);
@@ -347,6 +372,17 @@ static bool names_function(int argc, char **argv)
     return false;
 }
 
+static struct param_strs list_operands(struct arena *arena, int argc, char **argv)
+{
+    const char **words = ARENA_ARRAY(arena, const char *, (size_t)argc + 1);
+    size_t n = 0;
+
+    for (int i = 0; i < argc; i++)
+        if (argv[i][0] != '-')
+            words[n++] = argv[i];
+    return (struct param_strs){ n, words };
+}
+
 static int dispatch_command(struct cli *cli, int argc, char **argv)
 {
     const struct program *program = cli->program;
@@ -360,7 +396,7 @@ static int dispatch_command(struct cli *cli, int argc, char **argv)
         return run_command_line(cli, argc - 1, argv + 1);
     }
     if (!found)
-        return cli_usage(cli, "missing command");
+        return miss_command(cli, argc - 1);
     if (is_either_word(argv[1], "--help", "-h"))
         return help_print_program(program);
     if (is_either_word(argv[1], "--version", "-V"))
@@ -370,12 +406,16 @@ static int dispatch_command(struct cli *cli, int argc, char **argv)
     if (argv[1][0] == '-')
         return refuse_option(cli, argc - 1, argv + 1);
     cli->command = find_in_table(program->commands, argv[1]);
-    if (!cli->command && program->fallback && names_function(argc - 1, argv + 1)) {
+    if (!cli->command && program->fallback &&
+        (names_function(argc - 1, argv + 1) ||
+         options_has_foreign(program->fallback->options, argc - 1, argv + 1))) {
         cli->command = program->fallback;
         return run_command_line(cli, argc - 1, argv + 1);
     }
-    if (!cli->command)
+    if (!cli->command) {
+        cli->rest = list_operands(cli->arena, argc - 2, argv + 2);
         return reject_command(cli, argv[1]);
+    }
     if (!cli->command->commands || runs_alone(cli->command, argc - 2, argv + 2))
         return run_command_line(cli, argc - 2, argv + 2);
     cli->group = cli->command;

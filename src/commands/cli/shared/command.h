@@ -35,12 +35,13 @@ struct cli {
     const struct program *program;
     const struct command *group; /* the one that `command` belongs to; or NULL */
     const struct command *command;
-    struct arena *arena; /* lives as long as the command */
-    bool color;          /* stdout is a terminal and colour is not off, or it is on */
-    const char *done;    /* what was done, in case the report cannot be written; or NULL */
-    bool detailed;       /* --detailed-exitcode was given; the command has set it */
-    bool changed;        /* for it: something has changed, or would change in a dry run */
-    struct fleet *fleet; /* the connection that `connect` opened; or NULL */
+    struct param_strs rest; /* of a line without a command: the words after the first */
+    struct arena *arena;    /* lives as long as the command */
+    bool color;             /* stdout is a terminal and colour is not off, or it is on */
+    const char *done;       /* what was done, in case the report cannot be written; or NULL */
+    bool detailed;          /* --detailed-exitcode was given; the command has set it */
+    bool changed;           /* for it: something has changed, or would change in a dry run */
+    struct fleet *fleet;    /* the connection that `connect` opened; or NULL */
     void (*disconnect)(struct cli *cli); /* set with it; called after the command */
 };
 
@@ -76,6 +77,12 @@ struct command {
     const struct command *commands;
 };
 
+/* What users of other programs type instead of a command, and what to write here. */
+struct other_word {
+    const char *group; /* "event"; NULL: the first word of the line */
+    const char *theirs, *ours;
+};
+
 struct program {
     const char *name, *summary, *details;
     const char *statuses;   /* "0 done; 1 an error": lines for --help */
@@ -91,7 +98,8 @@ struct program {
     const struct command *other;
     /* Takes a line whose first operand is not a command and which names a function (family.name)
      * after it: "zester 'web*' test.ping". Its own name is "". NULL: none. */
-    const struct command *fallback; /* its `lookup` lists targets */
+    const struct command *fallback;       /* its `lookup` lists targets */
+    const struct other_word *other_words; /* ends with a row without `theirs`; NULL: none */
     /* Called when the first operand is not a command; returns the exit status. NULL: the usual
      * error. */
     int (*unknown)(struct cli *cli, const char *word);
@@ -138,5 +146,19 @@ int cli_err_root(const struct cli *cli, const struct err *err);
 int cli_diags(const struct cli *cli, const struct diags *diags);
 /* Report wrong usage, and point to --help. */
 int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Options of other programs, in commands that apply states. */
+#define COMMAND_FOREIGN_OPTIONS                                                                    \
+    OPTION_FOREIGN("diff", BOOL, "a dry run shows the differences: '--test'"),                     \
+        OPTION_FOREIGN("dry-run", BOOL, "did you mean '--test'?"),                                 \
+        OPTION_FOREIGN("noop", BOOL, "did you mean '--test'?"),                                    \
+        OPTION_FOREIGN("why-run", BOOL, "did you mean '--test'?"),                                 \
+        OPTION_FOREIGN("become", BOOL,                                                             \
+                       "zester runs as its caller, a peel as root; a state has 'runas'"),          \
+        OPTION_FOREIGN("extra-vars", STR,                                                          \
+                       "write settings after the function: pillar='{KEY: VALUE}'",                 \
+                       .aliases = "e"),                                                            \
+        OPTION_FOREIGN("tags", STR, "name a file of states, or an ID: state.sls_id ID REF"),       \
+        OPTION_FOREIGN("verbose", BOOL, "'--format yaml' shows everything", .aliases = "v")
 
 #endif

@@ -28,6 +28,15 @@ static const struct param table[] = {
 #define WORDS(...)                                                                                 \
     (char *[]){ __VA_ARGS__ }, (int)(sizeof((char *[]){ __VA_ARGS__ }) / sizeof(char *))
 
+TEST(an_option_of_another_program_is_found_before_the_end_of_options)
+{
+    CHECK(options_has_foreign(table, WORDS("web", "--check")));
+    CHECK(options_has_foreign(table, WORDS("-G", "os:Debian", "ping")));
+    CHECK(options_has_foreign(table, WORDS("--grain=os:Debian")));
+    CHECK(!options_has_foreign(table, WORDS("web", "--timeout", "5s", "-", "-x", "--other")));
+    CHECK(!options_has_foreign(table, WORDS("cmd", "--", "--check")));
+}
+
 static int parse(struct arena *arena, char **words, int count, struct line *line,
                  struct param_strs *operands, struct buf *errors)
 {

@@ -71,7 +71,11 @@ static const struct param exec_options[] = {
     OPTION_FOREIGN("force",       BOOL, "write it as an argument of state.revert: 'force=True'"),
     OPTION_FOREIGN("yes",         BOOL, "write it as an argument of state.revert: 'yes=True'", .aliases = "y"),
     OPTION_FOREIGN("check",       BOOL, "did you mean '--test'?"),
-    OPTION_FOREIGN("dry-run",     BOOL, "did you mean '--test'?"),
+    OPTION_FOREIGN("module-name", STR, "write the function after the target: zester TARGET cmd.run 'uptime'", .aliases = "m"),
+    OPTION_FOREIGN("args",        STR, "write arguments after the function: zester TARGET cmd.run 'uptime'", .aliases = "a"),
+    OPTION_FOREIGN("accept-all",  BOOL, "did you mean 'zester enroll approve --all-pending'?", .aliases = "A"),
+    OPTION_FOREIGN("list-all",    BOOL, "did you mean 'zester enroll list'?"),
+    COMMAND_FOREIGN_OPTIONS,
     { 0 },
 };
 /* clang-format on */

@@ -37,6 +37,64 @@ bool salt_tree_skips(const char *name)
                               str_is(str_from(name), ".svn"));
 }
 
+/* In a clone of a formula, at its top: how the formula is tested and released. */
+static const char *const tooling[] = {
+    "AUTHORS",
+    "CHANGELOG",
+    "CODEOWNERS",
+    "CODE_OF_CONDUCT",
+    "CONTRIBUTING",
+    "FORMULA",
+    "Gemfile",
+    "LICENSE",
+    "Makefile",
+    "README",
+    "Rakefile",
+    "VERSION",
+    "Vagrantfile",
+    "bin",
+    "commitlint.config",
+    "docs",
+    "kitchen.yml",
+    "package-lock.json",
+    "package.json",
+    "pillar.example",
+    "pre-commit_semantic-release",
+    "pylintrc",
+    "release-rules",
+    "release.config",
+    "renovate",
+    "requirements",
+    "test",
+    "tests",
+    "tox",
+};
+
+bool salt_tree_is_formula(const char *name)
+{
+    static const char *const marks[] = { "FORMULA", "kitchen.yml", ".kitchen.yml", "Gemfile" };
+
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (str_is(str_from(name), marks[i]))
+            return true;
+    return false;
+}
+
+bool salt_tree_omits(const char *name)
+{
+    if (name[0] == '.')
+        return true;
+    if (str_ends(str_from(name), STR(".sls")))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(tooling); i++) {
+        const struct str word = str_from(tooling[i]);
+
+        if (str_starts(str_from(name), word) && (!name[word.n] || name[word.n] == '.'))
+            return true;
+    }
+    return false;
+}
+
 bool salt_tree_takes(const char *path, const char *name, struct diags *remarks)
 {
     const struct place at = { .file = name, .line = 1 };

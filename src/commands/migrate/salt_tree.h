@@ -19,6 +19,12 @@ struct diags;
 /* Names of folders and files that do not belong to the tree: ".git". */
 bool salt_tree_skips(const char *name);
 
+/* Does this name at the top of a folder tell that it is a clone of a formula? */
+bool salt_tree_is_formula(const char *name);
+/* At the top of such a folder: does it not belong to the states, as .github, Gemfile and test are?
+ */
+bool salt_tree_omits(const char *name);
+
 /* Does a file belong into the new tree? `path` is relative to the tree, `name` is for remarks. */
 bool salt_tree_takes(const char *path, const char *name, struct diags *remarks);
 

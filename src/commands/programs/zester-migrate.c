@@ -13,6 +13,7 @@
 #include "core/data/yaml.h"
 #include "core/data/yaml_print.h"
 #include "commands/migrate/salt_beacons.h"
+#include "commands/migrate/salt_functions.h"
 #include "commands/migrate/salt_reactor.h"
 #include "commands/migrate/salt_top.h"
 #include "commands/migrate/salt_tree.h"
@@ -277,9 +278,22 @@ struct tree_walk {
     struct arena *arena;
     struct diags *remarks;
     struct map seen; /* by relative path */
+    bool has_states; /* states, and not pillar */
     VEC(struct migrated_file) files;
-    size_t kept; /* files that end in .sls, without a remark */
+    VEC(const char *) omitted; /* names in clones of formulas that do not belong to their states */
+    size_t kept;               /* files that end in .sls, without a remark */
+    size_t changed;            /* those with a remark */
 };
+
+static void judge_migrated_file(struct tree_walk *walk, const char *from, struct str text)
+{
+    const bool is_sls = str_ends(str_from(from), STR(".sls"));
+    bool fine = !is_sls || salt_tree_judge(from, text, walk->remarks);
+
+    fine &= salt_functions_check(from, text, is_sls && walk->has_states, walk->remarks);
+    walk->kept += is_sls && fine;
+    walk->changed += is_sls && !fine;
+}
 
 static int add_migrated_file(struct tree_walk *walk, const char *from, const char *path,
                              struct err *err)
@@ -294,13 +308,29 @@ static int add_migrated_file(struct tree_walk *walk, const char *from, const cha
     if (!salt_tree_takes(path, from, walk->remarks))
         return 0;
     VEC_PUSH_IN(walk->arena, &walk->files, (struct migrated_file){ from, path });
-    if (!str_ends(str_from(path), STR(".sls")))
+    if (!str_ends(str_from(path), STR(".sls")) && !str_ends(str_from(path), STR(".jinja")))
         return 0;
     if (fs_read(walk->arena, from, FILE_LIMIT, &text, err) < 0)
         return -1;
-    if (text.p && salt_tree_judge(from, text, walk->remarks))
-        walk->kept++;
+    if (text.p)
+        judge_migrated_file(walk, from, text);
     return 0;
+}
+
+static bool is_formula(const struct fs_names *names)
+{
+    VEC_EACH (&names->list, name)
+        if (salt_tree_is_formula(*name))
+            return true;
+    return false;
+}
+
+static void note_omitted(struct tree_walk *walk, const char *name)
+{
+    VEC_EACH (&walk->omitted, other)
+        if (strcmp(*other, name) == 0)
+            return;
+    VEC_PUSH_IN(walk->arena, &walk->omitted, name);
 }
 
 /* Links are followed, as Salt's file server does it: formulas are often linked into a tree. */
@@ -309,18 +339,28 @@ static int walk_folder(struct tree_walk *walk, const char *folder, const char *p
 {
     struct fs_names names = { 0 };
     struct fs_info info;
+    bool is_clone;
 
     if (depth > TREE_DEPTH_MAX)
         return err_set(err, ERR_LIMIT, "%s: more than %d folders inside one another", folder,
                        TREE_DEPTH_MAX);
     if (fs_list(walk->arena, folder, &names, err) < 0)
         return -1;
+    is_clone = is_formula(&names);
     VEC_EACH (&names.list, name) {
         const char *from = path_join(walk->arena, folder, *name);
         const char *inside = path[0] ? path_join(walk->arena, path, *name) : *name;
 
         if (salt_tree_skips(*name))
             continue;
+        if (is_clone && salt_tree_omits(*name)) {
+            if (fs_stat(path_join(walk->arena, from, "init.sls"), &info, err) < 0)
+                return -1;
+            if (info.kind == FS_NONE) {
+                note_omitted(walk, *name);
+                continue;
+            }
+        }
         if (fs_stat(from, &info, err) < 0)
             return -1;
         if (info.kind == FS_FOLDER
@@ -360,13 +400,24 @@ static int copy_tree_files(const struct tree_walk *walk, const char *output, str
     return 0;
 }
 
+static void print_omitted(const struct tree_walk *walk)
+{
+    if (walk->omitted.n == 0)
+        return;
+    printf("left out of clones of formulas, as they are not states:");
+    for (size_t i = 0; i < walk->omitted.n; i++)
+        printf("%s %s", i > 0 ? "," : "", walk->omitted.p[i]);
+    printf("\n");
+}
+
 static int migrate_tree(struct cli *cli, const struct tree_args *want, struct param_strs roots,
-                        const char *check)
+                        const char *check, bool has_states)
 {
     struct diags remarks = DIAGS_INIT(cli->arena);
     struct tree_walk walk = { .arena = cli->arena,
                               .remarks = &remarks,
-                              .seen = MAP_INIT_IN(cli->arena) };
+                              .seen = MAP_INIT_IN(cli->arena),
+                              .has_states = has_states };
     struct err err;
 
     for (size_t i = 0; i < roots.n; i++)
@@ -380,20 +431,23 @@ static int migrate_tree(struct cli *cli, const struct tree_args *want, struct pa
     VEC_EACH (&walk.files, file)
         printf("%s %s/%s from %s\n", want->test ? "would write" : "wrote", want->output, file->path,
                file->from);
+    print_omitted(&walk);
     printf("%zu of these files end in .sls and run unchanged: they mean what they mean in Salt\n",
            walk.kept);
+    if (walk.changed > 0)
+        printf("%zu end in .sls and need changes: the remarks say where\n", walk.changed);
     printf("Check it: zester --local %s %s\n", check, want->output);
     return report_remarks(&remarks);
 }
 
 static int migrate_states(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return migrate_tree(cli, args, operands, "state.check REF --states-dir");
+    return migrate_tree(cli, args, operands, "state.check REF --states-dir", true);
 }
 
 static int run_pillar(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return migrate_tree(cli, args, operands, "settings.items --settings-dir");
+    return migrate_tree(cli, args, operands, "settings.items --settings-dir", false);
 }
 
 #undef ARGS
@@ -525,7 +579,10 @@ static const struct command commands[] = {
             "first\n"
             "one counts. Files that end in .sls run unchanged, in Salt's order and with Salt's\n"
             "meaning, and are copied with all others; remarks name the place of what does not:\n"
-            "other renderers, and modules in Python. Nothing is overwritten.\n",
+            "states and functions that are not here, other renderers, modules in Python. Files of "
+            "a\n"
+            "formula that are not states, as .github, Gemfile and test are, are left out.\n"
+            "Nothing is overwritten.\n",
         .examples =
             "  zester-migrate states /srv/salt /srv/formulas/nginx --output /srv/zester/states\n",
         .options = tree_options,

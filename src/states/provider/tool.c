@@ -9,6 +9,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "states/provider/package/manager.h"
+#include "states/provider/tool_cause.h"
 #include "core/sys/account.h"
 #include "core/sys/process.h"
 
@@ -185,15 +186,17 @@ int tool_fail(const char *const *argv, const struct process_result *result, stru
     AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
     const char *verb = find_subcommand(argv);
     struct str said = str_trim(result->err);
+    const char *cause;
 
     if (said.n == 0)
         said = str_trim(result->out);
+    cause = tool_cause(said);
     process_status_print(result->status, &why);
     if (said.n > 0)
         buf_add_text(&why, said.n > TAIL_MAX ? ": ..." : ": ");
     buf_add_str(&why, str_from_offset(said, said.n > TAIL_MAX ? said.n - TAIL_MAX : 0));
-    return err_set(err, ERR_INVALID, "%s%s%s: %s", argv[0], verb ? " " : "", verb ? verb : "",
-                   buf_text(&why));
+    return err_set(err, ERR_INVALID, "%s%s%s: %s%s%s", argv[0], verb ? " " : "", verb ? verb : "",
+                   cause ? cause : "", cause ? "\n" : "", buf_text(&why));
 }
 
 int tool_run(const struct tool *tool, const char *const *argv, const struct tool_options *options,

@@ -64,7 +64,8 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
 /* The same; an exit status other than 0 is an error too, with the end of the output. */
 int tool_run(const struct tool *tool, const char *const *argv, const struct tool_options *options,
              struct str *ret_output, struct err *err);
-/* The error for a program that ended this way. Returns -1. */
+/* The error for a program that ended this way: what was tried, the cause and what to do if it is
+ * known (states/provider/tool_cause.h), and the end of the output. Returns -1. */
 int tool_fail(const char *const *argv, const struct process_result *result, struct err *err);
 
 /* The error for a missing program, with the package that provides it, if known. Returns -1. */

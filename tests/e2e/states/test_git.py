@@ -64,6 +64,24 @@ def test_a_clone_is_made_once_and_removed_by_a_revert(machine, repo):
     assert not (machine.root / "copy").exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a repository of another user needs root")
+def test_a_repository_of_another_user_is_refused_with_its_owner_and_what_to_do(machine, repo, tmp_path):
+    subprocess.run(["chown", "-R", "nobody:nogroup", repo.path], check=True)
+    for state in ("git.cloned:copy", "git.latest:copy"):
+        text = cloned(machine, repo) if state.startswith("git.cloned") else latest(machine, repo.path)
+        error = machine.apply(text)[state]["error"]
+        assert f"'{repo.path}/.git' belongs to 'nobody'" in error and "\n" not in error
+        assert "give the state 'user: nobody', or chown the repository to 'root'" in error
+        assert not (machine.root / "copy").exists()
+
+
+def test_a_cause_that_is_known_comes_before_what_git_says(machine):
+    error = machine.apply(latest(machine, machine.root / "nosuch"))["git.latest:copy"]["error"]
+    first, second = error.split("\n")[:2]
+    assert first == "git clone: there is no repository, or no right to read it; check the URL"
+    assert second.startswith("exit status 128: fatal: ")
+
+
 def test_a_clone_moves_to_a_revision_and_back(machine, repo):
     first = git(repo.path, "rev-parse", "HEAD")
     git(repo.path, "tag", "-a", "-m", "t", "v1")

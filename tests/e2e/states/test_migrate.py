@@ -90,6 +90,44 @@ def test_trees_of_states_become_one_and_what_does_not_run_is_reported_with_its_p
     assert "No such file" in run("zester-migrate", "states", tmp_path / "none", "--output", tmp_path / "two", status=1).stderr
 
 
+def test_states_and_functions_that_are_not_here_are_reported_with_what_to_use(tmp_path):
+    write(tmp_path, {
+        "salt/web.sls": "{# salt['not.read']() #}\ninclude:\n  - other.file\nnginx:\n  pkg.installed:\n"
+                        "    - version: {{ salt['pkg.available_version']('x') }}\n    - context:\n        my.key: 1\n"
+                        "perm:\n  acl.present: []\ntypo:\n  mystate.present\nrun:\n  module.run:\n    - name: service.mask\n"
+                        "    - service.restart:\n      - name: x\nguard:\n  cmd.run:\n    - onlyif:\n      - fun: my.check\n",
+        "salt/map.jinja": "{% set a = salt.cmd.run('x') %}\n{% set b = salt[\"my.other\"]() %}\n",
+        "salt/good.sls": "good:\n  pkg.installed:\n    - name: {{ salt['grains.get']('x') }}\n  service.running: []\n",
+    })
+    result = run("zester-migrate", "states", tmp_path / "salt", "--output", tmp_path / "out", status=2)
+    web = f"{tmp_path}/salt/web.sls"
+    assert [line for line in result.stderr.splitlines() if not line.startswith("      = ")] == [
+        f"{tmp_path}/salt/map.jinja:2:18: there is no function 'my.other' here",
+        f"{web}:6:25: there is no function 'pkg.available_version' here",
+        f"{web}:10:3: there is no state 'acl.present' here",
+        f"{web}:12:3: there is no state 'mystate.present' here",
+        f"{web}:15:13: there is no function 'service.mask' here",
+        f"{web}:21:14: there is no function 'my.check' here"]
+    for advice in ("use pkg.latest_version", "use cmd.run with setfacl", "use state.single service.masked NAME", "use cmd.run with 'unless'"):
+        assert advice in result.stderr
+    assert "1 of these files end in .sls and run unchanged" in result.stdout and "1 end in .sls and need changes" in result.stdout
+    # pillar has no states
+    write(tmp_path, {"pillar/top.sls": "base: {'*': [x]}\n", "pillar/x.sls": "a:\n  b.c: 1\n"})
+    assert "2 of these" in run("zester-migrate", "pillar", tmp_path / "pillar", "--output", tmp_path / "settings").stdout
+
+
+def test_what_is_no_state_of_a_formula_is_left_out_and_named_in_one_line(tmp_path):
+    write(tmp_path, {f"nginx-formula/{path}": "x: {test.nop: []}\n" for path in (
+        "nginx/init.sls", "nginx/test/init.sls", "nginx/files/.bashrc", "FORMULA", "Gemfile", "kitchen.yml", "README.rst", ".github/a.yml",
+        ".travis.yml", "test/salt/a.sls", "docs/init.sls", "bin/kitchen", "pillar.example", "tests.sls", "CHANGELOG.md")})
+    write(tmp_path, {"salt/test/a.sls": "x: {test.nop: []}\n", "salt/docs/b.txt": "of states\n"})
+    result = run("zester-migrate", "states", tmp_path / "salt", tmp_path / "nginx-formula", "--output", tmp_path / "out")
+    assert "left out of clones of formulas, as they are not states: .github, .travis.yml, CHANGELOG.md, FORMULA, Gemfile, README.rst, " \
+           "bin, kitchen.yml, pillar.example, test\n" in result.stdout
+    files = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert files == ["docs/b.txt", "docs/init.sls", "nginx/files/.bashrc", "nginx/init.sls", "nginx/test/init.sls", "test/a.sls", "tests.sls"]
+
+
 def test_pillar_that_is_encrypted_is_reported_and_the_rest_runs_unchanged(tmp_path):
     write(tmp_path, {"pillar/top.sls": "base: {'*': [main]}\n", "pillar/main.sls": "port: {{ 40 + 40 }}\n",
                      "pillar/secret.sls": "key: |\n  -----BEGIN PGP MESSAGE-----\n"})

@@ -1,6 +1,7 @@
 #include "states/modules/git/repo.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/diag.h"
 #include "core/base/err.h"
@@ -108,6 +109,42 @@ int repo_try(struct state_run *run, const struct repo_args *args, const char *pa
     return run_git_in_repo(run, args, &user, path, words, ret, err);
 }
 
+/* "git clone: as 'root', git does not read '/srv/app/.git' of 'alice' ...". The path is from the
+ * output of git, which refuses it, whatever files say of safe.directory (guard.h). */
+static int refuse_foreign_owner(struct state_run *run, const struct repo_args *args,
+                                const char *word, struct str path, struct err *err)
+{
+    const char *folder = arena_str(run->arena, path).p, *us = args->user ? args->user : "root";
+    const struct account *owner, *own;
+    struct fs_info info;
+
+    if (fs_stat(folder, &info, err) < 0 ||
+        account_find_uid(run->arena, info.uid, &owner, err) < 0 ||
+        account_find_uid(run->arena, geteuid(), &own, err) < 0)
+        return err_wrap(err, "git %s: it belongs to somebody else", word);
+    if (!args->user && own)
+        us = own->name;
+    return err_set(err, ERR_UNSAFE,
+                   "git %s: '%s' belongs to '%s', whose settings could make git run programs as "
+                   "'%s'; give the state 'user: %s', or chown the repository to '%s'",
+                   word, folder, owner ? owner->name : "an unknown user", us,
+                   owner ? owner->name : "OWNER", us);
+}
+
+/* What went wrong with a git command. */
+static int fail_git(struct state_run *run, const struct repo_args *args, const char *word,
+                    const struct process_result *result, struct err *err)
+{
+    const struct str mark = STR("dubious ownership in repository at '");
+    const size_t at = str_find(result->err, mark, 0);
+    struct str path;
+
+    if (at == STR_NONE)
+        return tool_fail(TOOL("git", word), result, err);
+    path = str_from_offset(result->err, at + mark.n);
+    return refuse_foreign_owner(run, args, word, str_cut(&path, '\''), err);
+}
+
 int repo_git(struct state_run *run, const struct repo_args *args, const char *path,
              const char *const *words, struct str *ret, struct err *err)
 {
@@ -116,7 +153,7 @@ int repo_git(struct state_run *run, const struct repo_args *args, const char *pa
     if (repo_try(run, args, path, words, &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return tool_fail(TOOL("git", words[0]), &result, err);
+        return fail_git(run, args, words[0], &result, err);
     if (ret)
         *ret = arena_str(run->arena, str_trim(result.out));
     return 0;
@@ -294,7 +331,7 @@ int repo_make(struct state_run *run, const struct repo_args *args, const char *c
         state_note(run, "cloned", value_bool(true), err) < 0)
         return -1;
     if (run_git_in_repo(run, args, &user, NULL, words, &result, err) == 0 &&
-        (process_status_ok(result.status) || tool_fail(TOOL("git", words[0]), &result, err) == 0))
+        (process_status_ok(result.status) || fail_git(run, args, words[0], &result, err) == 0))
         return 0;
     if (before.kind == FS_NONE)
         remove_empty_repo(args->path); /* git emptied it */

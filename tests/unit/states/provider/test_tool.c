@@ -5,6 +5,7 @@
 #include "core/base/err.h"
 #include "states/provider/service/manager.h"
 #include "states/provider/tool.h"
+#include "states/provider/tool_cause.h"
 #include "core/sys/clock.h"
 #include "core/sys/process.h"
 
@@ -58,6 +59,38 @@ TEST(an_error_names_the_subcommand_of_the_tool)
         CHECK_INT(tool_fail(cases[i].argv, &failed, &err), -1);
         CHECK_STR(err.text, cases[i].text);
     }
+}
+
+TEST(a_known_cause_comes_first_with_what_to_do_about_it)
+{
+    static const struct {
+        const char *output, *cause;
+    } cases[] = {
+        { "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 42",
+          "another program is using the package manager" },
+        { "E: Unable to locate package nosuch", "no repository has such a package" },
+        { "fatal: Could not resolve host: nosuch.invalid", "cannot be resolved" },
+        { "cp: write error: No space left on device", "the disk is full" },
+        { "touch: cannot touch 'x': Read-only file system", "the file system is read-only" },
+        { "git@h: Permission denied (publickey).", "give 'identity'" },
+        { "useradd: Permission denied.", "a right is missing" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct process_result failed = { .status = { .code = 1 },
+                                               .err = str_from(cases[i].output) };
+        const char *line;
+        struct err err;
+
+        CHECK_INT(tool_fail(TOOL("tool", "act"), &failed, &err), -1);
+        line = strchr(err.text, '\n');
+        CHECK(strncmp(err.text, "tool act: ", 10) == 0);
+        CHECK(line && strstr(err.text, cases[i].cause) && strstr(err.text, cases[i].cause) < line);
+        CHECK(line && strstr(line, "exit status 1: ") == line + 1);
+        CHECK(line && strstr(line, cases[i].output));
+    }
+    CHECK(!tool_cause(STR("something else happened")));
+    CHECK(!tool_cause(STR("")));
 }
 
 TEST(a_missing_tool_is_reported_with_its_package)

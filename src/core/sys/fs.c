@@ -166,6 +166,8 @@ static int read_whole_file(struct arena *arena, int fd, const char *path, size_t
 
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "stat '%s'", path);
+    if (S_ISDIR(st.st_mode))
+        return err_sys(err, EISDIR, "read '%s'", path);
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max)
         return refuse_large_file(path, max, err);
     expected = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;

@@ -192,6 +192,10 @@ static void read_daemon_conf_file(const struct daemon_conf *conf, const struct d
     }
     if (!text.p && line->file)
         (void)diag_add(diags, (struct place){ .file = file }, "file not found");
+    if (!text.p && line->file)
+        diag_hint(diags,
+                  "name another with --config; 'zester-master setup' writes that of a master, "
+                  "'zester-peel join' that of an agent");
     if (!text.p || yaml_parse(arena, file, text, NULL, &document, diags) < 0)
         return;
     if (document.kind == VALUE_MAP)

@@ -152,8 +152,13 @@ static int open_session_tree(struct session *session, const struct session_optio
     }
     if (!(need & SESSION_TREE) && !options->states_dir)
         return 0;
-    (void)diag_add(diags, (struct place){ 0 }, "states folder '%s' does not exist", root);
-    diag_hint(diags, "use --states-dir DIR");
+    if (info.kind == FS_NONE)
+        (void)diag_add(diags, (struct place){ 0 }, "states folder '%s' does not exist", root);
+    else
+        (void)diag_add(diags, (struct place){ 0 }, "states folder '%s' is a %s, not a folder", root,
+                       fs_kind_name(info.kind));
+    diag_hint(diags, options->states_dir ? "name a folder of state files with --states-dir DIR"
+                                         : "create it, or use --states-dir DIR");
     return -1;
 }
 

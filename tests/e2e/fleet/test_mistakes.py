@@ -103,6 +103,12 @@ enroll: {addr: 8443, rate_burst: -4}
     (["zester", "--creds", "/none", "*", "test.ping"], "credentials file '/none' does not exist; run 'zester doctor' for advice"),
     (["zester", "--master", "nats://localhost", "*", "test.ping"], "refused: without TLS, anyone on the network can read and change everything; use 'tls://localhost'"),
     (["zester", "--config", "none.yaml", "peel", "list"], "'none.yaml' does not exist"),
+    (["zester", "--local", "--states-dir", "/etc/passwd", "state.apply", "x"], "states folder '/etc/passwd' is a file, not a folder"),
+    (["zester", "--local", "--states-dir", "/none", "state.apply", "x"], "= name a folder of state files with --states-dir DIR"),
+    (["zester", "render", "/etc"], "read '/etc': Is a directory\n"),
+    (["zester", "version", "x"], "unexpected 'x'; expected no operands"),
+    (["zester-master", "token", "list", "x"], "unexpected 'x'; expected"),
+    (["zester-master", "--config", "none.yaml"], "= name another with --config; 'zester-master setup' writes that of a master"),
     (["zester", "jbo", "list"], "unknown command 'jbo' (did you mean 'job'?)"),
 ])
 def test_a_mistake_on_the_command_line_says_what_to_try(tmp_path, words, shown):
@@ -151,6 +157,13 @@ def test_a_program_without_any_word_shows_its_help_and_fails(tmp_path):
         assert f"see '{program} COMMAND --help' for details" in result.stdout
     group = run(tmp_path, "zester", "job")
     assert group.returncode == 1 and "usage: zester job COMMAND" in group.stdout and "missing command" in group.stderr
+
+
+def test_an_empty_roster_is_told_from_a_target_that_matches_nothing(tmp_path):
+    (tmp_path / "roster").write_text("")
+    (tmp_path / "roster").chmod(0o600)
+    assert "roster 'roster' names no machine; add a line such as 'web-01: 192.0.2.7'" in mistake(
+        tmp_path, "zester", "ssh", "*", "test.ping", "--roster", "roster")
 
 
 def test_every_word_of_the_advice_is_a_command_or_a_function():

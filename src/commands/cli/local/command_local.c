@@ -41,6 +41,7 @@ static const struct param options[] = {
     PARAM("environment",  STR,      ARGS, session.environment, "use only this environment of the top files (default: all, in order)", .kind_text = "NAME", .aliases = "saltenv"),
     LOCAL_RUN_OPTIONS(ARGS, OWN),
     OPTION_FOREIGN("check", BOOL, "did you mean '--test'?", .aliases = "C"),
+    OPTION_FOREIGN("verbose", BOOL, "'--state-output full' shows everything", .aliases = "v"),
     COMMAND_FOREIGN_OPTIONS,
     { 0 },
 };

@@ -185,16 +185,17 @@ static struct str next_operand(const struct command *command, size_t count)
     return next;
 }
 
-static int count_operands(struct cli *cli, size_t count)
+static int count_operands(struct cli *cli, const struct param_strs *operands)
 {
     const struct command *command = cli->command;
+    const size_t count = operands->n;
     const struct str next = next_operand(command, count);
 
     if (count < (size_t)command->least)
         return cli_usage(cli, "missing %.*s", STR_ARG(next));
     if (command->most != COMMAND_MANY && count > (size_t)command->most)
-        return cli_usage(cli, "too many operands: expected %s",
-                         command->operands[0] ? command->operands : "none");
+        return cli_usage(cli, "unexpected '%s'; expected %s", operands->p[command->most],
+                         command->operands[0] ? command->operands : "no operands");
     return CLI_OK;
 }
 
@@ -269,7 +270,7 @@ static int run_command_line(struct cli *cli, int argc, char **argv)
         return point_to_help(cli);
     }
 
-    int status = count_operands(cli, operands.n);
+    int status = count_operands(cli, &operands);
 
     return status == CLI_OK ? run_connected(cli, args, operands) : status;
 }

@@ -158,7 +158,6 @@ int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
         OPTION_FOREIGN("extra-vars", STR,                                                          \
                        "write settings after the function: pillar='{KEY: VALUE}'",                 \
                        .aliases = "e"),                                                            \
-        OPTION_FOREIGN("tags", STR, "name a file of states, or an ID: state.sls_id ID REF"),       \
-        OPTION_FOREIGN("verbose", BOOL, "'--format yaml' shows everything", .aliases = "v")
+        OPTION_FOREIGN("tags", STR, "name a file of states, or an ID: state.sls_id ID REF")
 
 #endif

@@ -127,6 +127,10 @@ static int read_machines(struct cli *cli, const struct ssh_args *args, const cha
         return cli_err(cli, &err);
     if (ret->list.n > 0)
         return CLI_OK;
+    if (all.list.n == 0)
+        return cli_error(cli,
+                         "roster '%s' names no machine; add a line such as 'web-01: 192.0.2.7'",
+                         args->roster);
     (void)fprintf(stderr, "No machine of the roster matched the target expression.\n");
     return FLEET_NO_TARGET;
 }

@@ -87,7 +87,7 @@ int session_find_data_dir(struct arena *arena, const char **ret_folder, struct d
 const char *session_find_states(const char *given);
 const char *session_find_settings(const char *given);
 
-int session_init(struct session *session, const struct session_options *options,
+int session_init(struct session *session, const struct session_options *given,
                  enum session_need need, struct diags *diags);
 void session_done(struct session *session);
 

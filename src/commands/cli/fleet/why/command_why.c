@@ -268,10 +268,10 @@ const struct command command_why = {
     .operands = "THING | PEEL STATE | PEEL SERVICE",
     .summary = "explain why something happened, back to the first cause",
     .details =
-        "THING is the id of a job or its beginning (also of a reaction: rxn-...), the id of an "
-        "event, a reaction\n"
-        "as rules name it (reactor.restart: what it did last), a state of the last run on this\n"
-        "machine, in full or by its ID, or a service of kepler: SERVICE, CONFIG/SERVICE or\n"
+        "THING is the id of a job or its beginning (also of a reaction: rxn-...), the id of an\n"
+        "event, a reaction as rules name it (reactor.restart: what it did last), a state of the\n"
+        "last run on this machine, in full or by its ID, or a service of kepler: SERVICE,\n"
+        "CONFIG/SERVICE or "
         "PATH:SERVICE. With PEEL, it is a state of the last job that ran states there, or a\n"
         "service there. Each line is the cause of the one above: a service was started by a run\n"
         "of states, that was a job, a job comes from a reaction, that from an event, that from\n"

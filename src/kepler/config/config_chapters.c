@@ -428,7 +428,7 @@ const struct config_chapter config_chapters[] = {
         .example = "kepler:\n"
                    "  logs:\n"
                    "    retention_period: 7d\n"
-                   "    retention: {on_stop: retain}\n"
+                   "    retention: {on_stop: clear}\n"
                    "services:\n"
                    "  noisy:\n"
                    "    command: [\"./noisy\"]\n"
@@ -441,12 +441,12 @@ const struct config_chapter config_chapters[] = {
         .params = config_retention_params,
         .details =
             "'clear' or 'retain' for each event in a service's life; 'on_exit' stands for both\n"
-            "'on_success' and 'on_failure'. By default 'on_stop' is 'clear' and all others are\n"
-            "'retain'.\n",
+            "'on_success' and 'on_failure'. All are 'retain' by default: lines stay until 'stop --clean',\n"
+            "or until they exceed 'max_size' or 'retention_period'.\n",
         .example = "services:\n"
                    "  job:\n"
                    "    command: [\"./job\"]\n"
-                   "    logs: {retention: {on_success: clear, on_stop: retain}}\n",
+                   "    logs: {retention: {on_success: clear, on_stop: clear}}\n",
     },
     {
         .name = "monitor",

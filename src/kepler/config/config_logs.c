@@ -150,7 +150,6 @@ int config_logs_read_global(struct arena *arena, const struct value *v, struct c
     *ret = (struct config_logs){
         .store_stdout = true,
         .store_stderr = true,
-        .on_stop = CONFIG_CLEAR,
         .flush_interval = args.flush_interval,
         .retention_period = args.retention_period,
         .cleanup_interval = args.cleanup_interval,

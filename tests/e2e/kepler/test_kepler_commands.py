@@ -559,6 +559,7 @@ def test_output_of_a_failed_check_is_shown_and_kept(home):
 
 def test_output_of_a_failed_start_is_kept_and_shown(home):
     home.write("""
+        kepler: {logs: {retention: {on_stop: clear}}}
         services:
           db: {run: "echo ready; touch ready; exec sleep 1000"}
           web: {run: "until test -e ready; do sleep 0.01; done; echo cannot bind port 80 >&2; exit 7", depends_on: [db]}

@@ -171,19 +171,25 @@ def test_a_named_stop_clears_the_lines_of_that_service_and_a_full_stop_those_of_
     wait_until(lambda: len(home.lines()) == 3, "what comes later is kept")
 
 
-def test_a_stop_clears_lines_unless_retain_is_set(home):
-    home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
-    home.start("--wait")
-    wait_until(lambda: home.lines() == [("a", "x")], "a wrote")
-    home.run("stop")
-    assert home.lines() == []
-    home.run("stop", "--clean")
-    home.write(TALKERS % "retain")
+def test_a_stop_keeps_the_lines_of_all_runs_and_only_clean_removes_them(home):
+    home.write(TALKERS.replace("    kepler: {logs: {retention: {on_stop: %s}}}\n", ""))
     home.start("--wait")
     wait_until(lambda: len(home.lines()) == 3, "all wrote")
+    home.run("stop", "a")
+
+    def said(*words):
+        return sorted(line for line in home.lines(*words) if line[1] != "Terminated")  # which some shells say of their sleep
+    assert said("a") == [("a", "bye"), ("a", "up")]
     home.run("stop")
-    said = [line for line in home.lines() if line[1] != "Terminated"]  # which some shells say of their sleep
-    assert sorted(said) == [("a", "bye"), ("a", "up"), ("b", "bye"), ("b", "up"), ("c", "once")]
+    everything = [("a", "bye"), ("a", "up"), ("b", "bye"), ("b", "up"), ("c", "once")]
+    assert said() == everything
+    home.stop_daemon()
+    home.start_daemon()
+    assert said() == everything and said("b") == [("b", "bye"), ("b", "up")], "the next daemon reads them, too"
+    home.start("--wait", "c")
+    wait_until(lambda: said("c") == [("c", "once")] * 2, "the next run adds to them")
+    home.run("stop", "--clean")
+    assert home.lines() == []
 
 
 @pytest.mark.parametrize("other", ["on_success", "on_failure"])

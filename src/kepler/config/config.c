@@ -486,6 +486,9 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     script_done(&l.script);
     diags_sort(diags, before);
     keep_warnings(arena, &warned, config);
+    if (result < 0 && diags->list.n == before && diags->dropped == 0)
+        (void)diag_add(diags, (struct place){ config->path, 1, 1 },
+                       "refused for a reason that was not reported: this is a bug in kepler");
     if (result == 0)
         *ret = config;
     return result;

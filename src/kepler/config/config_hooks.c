@@ -57,10 +57,14 @@ static int read_step(struct arena *arena, const struct value *v,
                                                  .no_new_privileges = defaults->no_new_privileges };
     struct params_policy policy = config_policy(owner);
     struct step_args args = { 0 };
-    int result = params_decode(arena, config_step_params, &policy, v, &args, diags);
+    int result;
 
-    if (v->kind != VALUE_MAP)
+    if (v->kind != VALUE_MAP) {
+        (void)value_diag(diags, v, "a step of %s must be a map, got %s", owner, value_describe(v));
+        diag_hint(diags, "write 'run: TEXT' or 'command: [PROGRAM, WORD...]', or remove it");
         return -1;
+    }
+    result = params_decode(arena, config_step_params, &policy, v, &args, diags);
     ret->at = value_place(v);
     ret->condition = config_condition_read(arena, args.condition, diags);
     ret->timeout = args.timeout;

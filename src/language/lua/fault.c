@@ -40,6 +40,10 @@ int fault_on_error(lua_State *L)
         lua_pushliteral(L, "error value is a table, expected a string");
         lua_replace(L, 1);
     }
+    if (lua_isnil(L, 1)) {
+        lua_pushliteral(L, "error() was called without a message");
+        lua_replace(L, 1);
+    }
     text = luaL_tolstring(L, 1, NULL);
     if (text[0] == '#')
         return 1;

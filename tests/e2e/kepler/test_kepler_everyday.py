@@ -1,8 +1,14 @@
 """Everyday use: commands touch what they name, explain what they leave, and know the words of other tools."""
+import copy
+import glob
+import json
 import os
+import random
+import re
 import signal
 
 import pytest
+import yaml
 
 from kepler_home import wait_until
 
@@ -150,3 +156,74 @@ def test_a_start_by_name_says_which_dependency_is_down_and_what_starts_it(home):
     assert run.returncode == 1
     assert run.stderr == "Error: service 'web' was skipped: dependency `api` was not started; 'kepler up web' starts it as well\n"
     assert home.run("up", "-d", "web").returncode == 0
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+ODD = [None, [], {}, "", 3, -1, 1.5, True, [None], [[]], [{}], {"x": None}, {"": None}, "x", "${{", "${{ error() }}$", 10**30]
+FULL = """
+    lua: x = 1
+    kepler:
+      autostart: {environment: [A=1]}
+      acl: {users: {root: {allow: [start]}}, aliases: {z: [start]}}
+      monitor: {interval: 1s}
+      logs: {max_size: 1M, store: true}
+    services:
+      a:
+        run: x
+        hooks: {pre_start: [{run: x, if: always(), environment: [A=b], limits: {memory: 1M}}], post_stop: {run: y}}
+        healthcheck: {run: x, interval: 1s, retries: 3, timeout: 1s}
+        restart: {policy: on-failure, delay: 1s, backoff: 2.0, watch: ["*.c"]}
+        logs: {retention: {on_stop: clear}, store: {stdout: true}}
+        limits: {memory: 1M, cpu_time: 1, max_fds: 9}
+        depends_on: {b: {condition: service_failed, exit_code: [1, "2:3"], timeout: 1s, restart: true, allow_skipped: true}}
+        permissions: {allow: [start], hardening: strict}
+        start_limit: {count: 1, interval: 1s}
+      b: {command: [x], user: root, groups: [root], working_dir: /, env_file: x, stop_signal: TERM}
+    """
+
+
+def places(value, at=()):
+    yield at
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*at, key))
+
+
+def replaced(value, at, odd):
+    if not at:
+        return odd
+    result = inner = copy.deepcopy(value)
+    for key in at[:-1]:
+        inner = inner[key]
+    inner[at[-1]] = odd
+    return result
+
+
+def test_each_refusal_of_a_broken_file_has_a_place_and_a_sentence(home):
+    texts = [open(path).read() for path in sorted(glob.glob(os.path.join(os.path.dirname(__file__), "../../../examples/kepler/*.yaml")))]
+    files = [yaml.safe_load(text) for text in [FULL, *texts] if "!lua" not in text]
+    cases = [(file, at, odd) for file in files for at in places(file) for odd in ODD]
+    chance = random.Random(7)
+    refused = 0
+    for file, at, odd in chance.sample(cases, 150):
+        home.write(json.dumps(replaced(file, at, odd)))
+        run = home.run("validate", check=False)
+        assert run.returncode in (0, 1), (at, odd)
+        if run.returncode == 0:
+            continue
+        refused += 1
+        said = re.findall(r"kepler\.yaml:(\d+):(\d+): (.*)", run.stderr)
+        assert run.stderr.startswith("Error: the config is not valid\n") and said, (at, odd, run.stderr)
+        for line, column, words in said:
+            assert int(line) > 0 and int(column) > 0 and len(words.split()) > 2 and "bug" not in words, (at, odd, run.stderr)
+    assert refused > 30
+
+
+def test_an_empty_hook_step_is_refused_with_its_place_by_every_command(home):
+    home.write("services:\n  a: {run: x, hooks: {pre_start: [null]}}\n")
+    place = f"{home.path('kepler.yaml')}:2:35: a step of hook 'pre_start' of service 'a' must be a map, got null\n"
+    for words in (["validate"], ["start", "-d"], ["up", "-d"], ["run", "-d"], ["recreate"], ["graph"], ["config"]):
+        run = home.run(*words, check=False)
+        assert run.returncode == 1 and place in run.stderr, (words, run.stderr)
+        assert "= write 'run: TEXT' or 'command: [PROGRAM, WORD...]', or remove it" in run.stderr

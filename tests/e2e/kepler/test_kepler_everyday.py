@@ -227,3 +227,25 @@ def test_an_empty_hook_step_is_refused_with_its_place_by_every_command(home):
         run = home.run(*words, check=False)
         assert run.returncode == 1 and place in run.stderr, (words, run.stderr)
         assert "= write 'run: TEXT' or 'command: [PROGRAM, WORD...]', or remove it" in run.stderr
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def test_ps_fits_the_terminal_and_shows_whole_reasons_elsewhere(home):
+    home.write("""
+        services:
+          a-service-with-a-long-name: {run: "exit 3"}
+          next: {run: "true", depends_on: {a-service-with-a-long-name: {condition: service_completed_successfully}}}
+        """)
+    home.start("--wait", "--no-abort-on-failure", check=False)
+    whole = "not restarted because its restart policy is no)"
+    for columns in (80, 60):
+        rows = home.on_terminal("ps", stdout=True, size=(24, columns))[0].splitlines()
+        plain = [re.sub(r"\033\[[0-9;]*m", "", row) for row in rows]
+        assert len(plain) == 3 and max(map(len, plain)) <= columns, plain
+        assert re.search(r"^next +Skipped \(dependency .*\u2026 +-$", plain[2]), plain
+    for words, size in ((["ps", "-v"], 80), (["ps"], 250)):
+        text = home.on_terminal(*words, stdout=True, size=(24, size))[0]
+        assert whole in text and "\u2026" not in text
+    assert whole in home.run("ps").stdout

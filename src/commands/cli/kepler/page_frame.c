@@ -5,6 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/number.h"
+#include "core/base/utf8.h"
 #include "commands/cli/shared/columns.h"
 #include "commands/cli/kepler/page.h"
 #include "commands/cli/kepler/status_text.h"
@@ -20,6 +21,10 @@
 /* A smaller terminal has none. */
 #define ROWS_CHARTS 20
 #define COLUMNS     7
+#define STATUS_CELL 1
+/* Between two columns, and what the status keeps however narrow the screen. */
+#define CELL_GAP     2
+#define STATUS_LEAST 20
 
 static const char *const tab_names[] = { "dashboard", "logs", "detail" };
 _Static_assert(ARRAY_LEN(tab_names) == PAGE_TABS, "every tab has a name");
@@ -165,6 +170,28 @@ static void add_colored_text(const struct kepler_page *page, const char *text, e
     list_view_line(&page->view, str_from(text), color, false, out);
 }
 
+/* The statuses get what the other columns leave of the line. */
+static void fit_page_statuses(const struct page_table *table, const char **cells, size_t rows)
+{
+    size_t others = 0, room;
+
+    for (size_t c = 0; c < COLUMNS; c++) {
+        size_t width = 0;
+
+        for (size_t i = 0; i < rows && c != STATUS_CELL; i++) {
+            const size_t own = utf8_count(str_from(cells[i * COLUMNS + c]));
+
+            width = own > width ? own : width;
+        }
+        others += width + (c + 1 < COLUMNS ? CELL_GAP : 0);
+    }
+    room = table->page->view.columns > others + STATUS_LEAST ? table->page->view.columns - others
+                                                             : STATUS_LEAST;
+    for (size_t i = 1; i < rows; i++)
+        cells[i * COLUMNS + STATUS_CELL] =
+            kepler_fit(table->arena, cells[i * COLUMNS + STATUS_CELL], room);
+}
+
 static void add_table(struct page_table *table, size_t room, struct buf *out)
 {
     static const char *const heads[COLUMNS] = { "SERVICE", "STATUS",  "PID",      "CPU",
@@ -182,6 +209,7 @@ static void add_table(struct page_table *table, size_t room, struct buf *out)
     memcpy(cells, heads, sizeof(heads));
     for (size_t i = 0; i < shown; i++)
         fill_cells(table, table->rows[page->view.first + i], &cells[(i + 1) * COLUMNS]);
+    fit_page_statuses(table, cells, shown + 1);
     columns_print(&text, cells, COLUMNS, shown + 1);
     rest = buf_view(&text);
     for (size_t i = 0; i <= shown; i++) {

@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/utf8.h"
 #include "commands/cli/shared/color.h"
+#include "commands/cli/shared/screen.h"
 #include "commands/cli/kepler/kepler.h"
 #include "commands/cli/kepler/client.h"
 #include "commands/cli/kepler/status_text.h"
@@ -14,6 +16,8 @@
 #include "core/sys/clock.h"
 
 #define GAP 2
+/* The status keeps at least so much, however narrow the terminal. */
+#define STATUS_LEAST 20
 
 struct ps_args {
     struct kepler_globals globals;
@@ -40,6 +44,7 @@ struct row {
 struct ps_table {
     struct arena *arena;
     bool color;
+    bool whole; /* reasons are not cut */
     VEC(struct row) rows;
     int64_t now;
 };
@@ -103,6 +108,32 @@ static void print_ps_row(const struct ps_table *table, const struct row *row, in
     buf_add_char(out, '\n');
 }
 
+static void measure_columns(const struct ps_table *table, size_t widths[COLUMNS])
+{
+    for (int c = 0; c < COLUMNS; c++)
+        widths[c] = strlen(titles[c]);
+    VEC_EACH (&table->rows, row)
+        for (int c = 0; c < COLUMNS; c++)
+            if (measure_cell(row->cells[c]) > widths[c])
+                widths[c] = measure_cell(row->cells[c]);
+}
+
+/* On a terminal a row takes one line: long reasons are cut. */
+static void fit_statuses(struct ps_table *table, int first, size_t widths[COLUMNS])
+{
+    const size_t columns = screen_size().columns;
+    size_t others = 0, room;
+
+    if (table->whole || !color_is_terminal(STDOUT_FILENO))
+        return;
+    for (int c = first; c < COLUMNS; c++)
+        others += c == COLUMN_STATUS ? GAP : widths[c] + (c + 1 < COLUMNS ? GAP : 0);
+    room = columns > others + STATUS_LEAST ? columns - others : STATUS_LEAST;
+    VEC_EACH (&table->rows, row)
+        row->cells[COLUMN_STATUS] = kepler_fit(table->arena, row->cells[COLUMN_STATUS], room);
+    measure_columns(table, widths);
+}
+
 static void print_ps_table(struct ps_table *table, bool all)
 {
     AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
@@ -111,12 +142,8 @@ static void print_ps_table(struct ps_table *table, bool all)
     size_t widths[COLUMNS];
 
     memcpy(head.cells, titles, sizeof(titles));
-    for (int c = 0; c < COLUMNS; c++)
-        widths[c] = strlen(titles[c]);
-    VEC_EACH (&table->rows, row)
-        for (int c = 0; c < COLUMNS; c++)
-            if (measure_cell(row->cells[c]) > widths[c])
-                widths[c] = measure_cell(row->cells[c]);
+    measure_columns(table, widths);
+    fit_statuses(table, first, widths);
     if (table->rows.n > 0)
         qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare_ps_rows);
     print_ps_row(table, &head, first, widths, &out);
@@ -170,7 +197,7 @@ static struct value choose_lists(struct arena *arena, const struct value *config
 
 static int show_all(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct ps_table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
+    struct ps_table table = { .arena = cli->arena, .color = cli->color, .whole = args->globals.verbose, .now = clock_wall() };
     const struct value *configs = value_get(body, "configs");
     struct value list;
 
@@ -190,7 +217,7 @@ static int show_all(struct cli *cli, const struct ps_args *args, const struct va
 
 static int show_one(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct ps_table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
+    struct ps_table table = { .arena = cli->arena, .color = cli->color, .whole = args->globals.verbose, .now = clock_wall() };
     struct value map;
 
     if (args->json) {
@@ -255,8 +282,9 @@ const struct command kepler_command_ps = {
     .name = "ps",
     .operands = "",
     .summary = "list services and their states",
-    .details = "Shows the reason for skipped and failed services. A config that was never started "
-               "is\nnot an error.\n",
+    .details = "Shows the reason for skipped and failed services. On a terminal a reason is cut to the\n"
+               "width of the line; -v shows it in full, and so do pipes and --json. A config that\n"
+               "was never started is not an error.\n",
     .examples = "  kepler ps\n  kepler ps --all\n  kepler -f web.yaml ps --json\n",
     .options = options,
     .args_size = sizeof(struct ps_args),

@@ -3,6 +3,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/number.h"
+#include "core/base/utf8.h"
 #include "core/data/value.h"
 #include "kepler/config/reason.h"
 #include "kepler/config/status.h"
@@ -131,4 +132,13 @@ const char *kepler_one_line(struct arena *arena, struct str text)
         if ((unsigned char)*p < ' ')
             *p = ' ';
     return bytes;
+}
+
+const char *kepler_fit(struct arena *arena, const char *text, size_t columns)
+{
+    const struct str whole = str_from(text);
+
+    if (columns == 0 || utf8_count(whole) <= columns)
+        return text;
+    return arena_printf(arena, "%.*s…", (int)utf8_offset(whole, columns - 1), text);
 }

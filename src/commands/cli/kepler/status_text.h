@@ -6,6 +6,7 @@
 #ifndef COMMANDS_CLI_KEPLER_STATUS_TEXT_H
 #define COMMANDS_CLI_KEPLER_STATUS_TEXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/str.h"
@@ -23,5 +24,7 @@ enum color kepler_status_color(const struct value *service);
 void kepler_failure_print(const struct value *service, struct buf *out);
 /* Reasons may have several lines; a table row has one. */
 const char *kepler_one_line(struct arena *arena, struct str text);
+/* The text, or as much of it as fits, and an ellipsis; 0 columns: no limit. */
+const char *kepler_fit(struct arena *arena, const char *text, size_t columns);
 
 #endif

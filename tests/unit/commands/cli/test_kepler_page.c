@@ -62,6 +62,27 @@ static size_t count_rows(const char *frame)
     return count;
 }
 
+TEST(a_long_reason_leaves_room_for_the_other_columns)
+{
+    const struct value services =
+        parse("{\"web\":{\"status\":\"running\",\"pid\":7,\"started_at\":90},"
+              "\"db\":{\"status\":\"skipped\",\"skip_reason\":\"dependency `job` exited with exit code "
+              "Some(3), won't restart (policy: No)\"}}");
+    struct kepler_page page;
+    const char *frame;
+
+    fill_page(&page);
+    kepler_page_resize(&page, 24, 80);
+    kepler_page_take_status(&page, &services);
+    frame = draw(&page);
+    CHECK(strstr(frame, "PROCESSES\n"));
+    CHECK(strstr(frame, "Skipped (dependency…"));
+    kepler_page_resize(&page, 24, 180);
+    frame = draw(&page);
+    CHECK(strstr(frame, "not restarted because its restart policy is no)"));
+    kepler_page_done(&page);
+}
+
 TEST(the_dashboard_has_services_and_charts)
 {
     struct kepler_page page;

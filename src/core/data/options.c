@@ -105,10 +105,14 @@ static int keep_option(struct reader *reader, const struct param *param, struct 
     return 0;
 }
 
-/* The word after the option; there must be one. */
+/* The word after the option; there must be one, unless the option may be bare. */
 static int take_option_value(struct reader *reader, const struct param *param)
 {
-    if (reader->at >= reader->argc)
+    const bool last = reader->at >= reader->argc;
+
+    if ((param->flags & PARAM_BARE) && (last || reader->argv[reader->at][0] == '-'))
+        return keep_option(reader, param, value_text(""));
+    if (last)
         return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' requires a value",
                         param->name);
     return keep_option(reader, param, value_text(reader->argv[reader->at++]));

@@ -72,6 +72,7 @@ enum param_flag {
     PARAM_EFFECTLESS = 64,  /* PARAM_IDLE */
     PARAM_REST = 128,       /* for a MAP: the unknown keys, where they are allowed */
     PARAM_ANY_CASE = 256,   /* for a CHOICE: 'YAML' is 'yaml', and 'no' is 'false' */
+    PARAM_BARE = 512,       /* an option at the end or before another one has the value "" */
 };
 
 enum param_tristate { PARAM_IS_UNSET, PARAM_IS_FALSE, PARAM_IS_TRUE };

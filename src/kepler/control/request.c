@@ -71,6 +71,8 @@ static const struct record_field logs_fields[] = {
     RECORD("level",            TEXT,  ARGS, level,             RECORD_OMIT),
     RECORD("query",            TEXT,  ARGS, query,             RECORD_OMIT),
     RECORD("sql",              BOOL,  ARGS, sql,               RECORD_OMIT),
+    RECORD("since",            INT,   ARGS, since,             RECORD_OMIT, RECORD_RANGE(0, INT64_MAX)),
+    RECORD("until",            INT,   ARGS, until,             RECORD_OMIT, RECORD_RANGE(0, INT64_MAX)),
     RECORD("head",             INT,   ARGS, head,              RECORD_OMIT, RECORD_GIVEN(ARGS, has_head), RECORD_RANGE(0, INT64_MAX)),
     RECORD("tail",             INT,   ARGS, tail,              RECORD_OMIT, RECORD_GIVEN(ARGS, has_tail), RECORD_RANGE(0, INT64_MAX)),
     { 0 },

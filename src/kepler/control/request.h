@@ -88,6 +88,7 @@ struct request_logs {
     const char *hook, *level; /* NULL: any; lines of this level and above */
     const char *query;        /* kepler/logs/log_query.h; NULL: all lines */
     bool sql;                 /* the query is an SQL clause: kepler/logs/log_sql.h */
+    int64_t since, until;     /* wall time: inclusive, exclusive; 0: no bound */
     int64_t head, tail;       /* 0: all */
     bool has_head, has_tail;
 };

@@ -249,3 +249,51 @@ def test_ps_fits_the_terminal_and_shows_whole_reasons_elsewhere(home):
         text = home.on_terminal(*words, stdout=True, size=(24, size))[0]
         assert whole in text and "\u2026" not in text
     assert whole in home.run("ps").stdout
+
+
+# --- words of other tools -------------------------------------------------------------------------
+
+
+WRITERS = """
+    services:
+      web: {run: "echo one; echo two; exec sleep 1000"}
+      db: {run: "echo three; exec sleep 1000"}
+    """
+
+
+def first_lines(command, count):
+    try:
+        return sorted(command.stdout.readline() for _ in range(count))
+    finally:
+        command.send_signal(signal.SIGINT)
+        command.communicate(timeout=60)
+
+
+def test_logs_follow_with_f_where_no_file_has_that_name(home):
+    home.write(WRITERS)
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 3, "all wrote")
+    for words, lines in ((["-f", "web"], ["one\n", "two\n"]), (["web", "-f"], ["one\n", "two\n"]), (["-f", "--tail", "1", "db"], ["three\n"]),
+                         (["-f"], ["one\n", "three\n", "two\n"])):
+        assert first_lines(home.begin("logs", "--raw", *words), len(lines)) == lines, words
+    run = home.run("logs", "-f", "wbe", check=False)
+    assert run.returncode == 1 and "no service 'wbe'" in run.stderr and "did you mean 'web'?" in run.stderr
+    home.write(WRITERS, "web")
+    run = home.run("logs", "-f", "web", check=False)
+    assert run.returncode == 0 and "No lines of" in run.stderr, "a file of that name is the config"
+
+
+def test_logs_of_a_span_of_time_and_without_prefix(home):
+    home.write(WRITERS)
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 3, "all wrote")
+    stamp = json.loads(home.run("logs", "--json", "-n", "1", "db").stdout)["timestamp"]
+    local = home.run("logs", "db").stdout[:19]
+    for words, count in ((["--since", "10m"], 3), (["--until", "10m"], 0), (["--since", "1000d", "--until", "0s"], 3), (["-n", "1", "web"], 1),
+                         (["--since", stamp, "db"], 1), (["--until", stamp, "db"], 0), (["--since", local, "db"], 1), (["--until", local, "db"], 0),
+                         (["--since", "2001-01-01", "--until", "2002-01-01"], 0)):
+        assert len(home.run("logs", *words).stdout.splitlines()) == count, words
+    assert home.run("logs", "--no-prefix", "db").stdout == "three\n"
+    run = home.run("logs", "--since", "soon", check=False)
+    assert run.returncode == 2 and "--since 'soon': expected a duration such as 10m, or a time such as" in run.stderr
+    assert home.run("logs", "--follow", "--until", "1m", check=False).returncode == 2

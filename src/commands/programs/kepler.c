@@ -22,13 +22,17 @@ static int unknown_word(struct cli *cli, const char *word)
     static const struct {
         const char *theirs, *ours;
     } words[] = {
-        { "down", "stop" },         { "status", "ps" },
-        { "list", "ps" },           { "ls", "ps" },
-        { "reload", "recreate" },   { "kill", "stop -s KILL" },
-        { "rm", "stop --clean" },   { "check", "validate" },
-        { "version", "--version" }, { "attach", "logs --follow" },
-        { "convert", "config" },    { "wait", "start -d --wait" },
-        { "show", "inspect" },      { "events", "logs --follow" },
+        { "status", "ps" },
+        { "list", "ps" },
+        { "ls", "ps" },
+        { "kill", "stop -s KILL" },
+        { "rm", "stop --clean" },
+        { "check", "validate" },
+        { "version", "--version" },
+        { "attach", "logs --follow" },
+        { "convert", "config" },
+        { "show", "inspect" },
+
     };
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -54,13 +58,17 @@ int main(int argc, char **argv)
         kepler_command_start,
         kepler_command_up,
         kepler_command_stop,
+        kepler_command_down,
         kepler_command_restart,
+        kepler_command_reload,
+        kepler_command_wait,
         kepler_command_run,
         kepler_command_recreate,
         kepler_command_ps,
         kepler_command_logs,
         kepler_command_top,
         kepler_command_why,
+        kepler_command_events,
         kepler_command_inspect,
         kepler_command_acl,
         kepler_command_daemon,

@@ -147,6 +147,7 @@ struct config_service {
     struct config_logs logs;
     const struct value *logs_computed; /* the map, if it has dynamic values */
     int stop_signal;                   /* SIGTERM */
+    int reload_signal;                 /* SIGHUP */
     int64_t stop_grace_period;         /* 0: kill at once; -1: not given */
     int64_t start_limit_count,
         start_limit_interval; /* more restarts are a crash loop; 0: no limit */

@@ -29,7 +29,8 @@ static const char service_details[] =
     "daemon's own variables are not passed on.\n"
     "\n"
     "To stop it, stop_signal is sent to its process and all descendants; those left after\n"
-    "stop_grace_period are killed. A stop is complete when the whole tree is gone.\n";
+    "stop_grace_period are killed. A stop is complete when the whole tree is gone. 'kepler reload'\n"
+    "sends reload_signal to its main process, if that handles or ignores the signal.\n";
 
 static const char depends_details[] =
     "A list of names, a map of names with the keys below, or a list of both. Each service waits for\n"
@@ -441,7 +442,8 @@ const struct config_chapter config_chapters[] = {
         .params = config_retention_params,
         .details =
             "'clear' or 'retain' for each event in a service's life; 'on_exit' stands for both\n"
-            "'on_success' and 'on_failure'. All are 'retain' by default: lines stay until 'stop --clean',\n"
+            "'on_success' and 'on_failure'. All are 'retain' by default: lines stay until 'stop "
+            "--clean',\n"
             "or until they exceed 'max_size' or 'retention_period'.\n",
         .example = "services:\n"
                    "  job:\n"

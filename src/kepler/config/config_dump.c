@@ -288,11 +288,13 @@ static struct dump logs_dump(struct arena *arena, const struct config_logs *logs
 
 static void put_stopping(struct dump *d, const struct config_service *service)
 {
-    AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT), reload = BUF_INIT(BUF_NO_LIMIT);
     struct dump limit = begin_dump(d->arena);
 
     signal_print(service->stop_signal, &name);
     put_dump_text(d, "stop_signal", &name);
+    signal_print(service->reload_signal, &reload);
+    put_dump_text(d, "reload_signal", &reload);
     put_duration(d, "stop_grace_period",
                  policy_grace(&service->restart.policy, service->stop_grace_period, false));
     if (!service->start_limit_ends) {

@@ -13,7 +13,7 @@
 struct service_args {
     struct config_program_args program;
     const struct value *condition, *depends_on, *restart, *healthcheck, *hooks, *logs, *output,
-        *outputs, *permissions, *stop_signal, *start_limit;
+        *outputs, *permissions, *stop_signal, *reload_signal, *start_limit;
     bool grace_given;
     int64_t stop_grace_period;
 };
@@ -50,6 +50,8 @@ const struct param config_service_params[] = {
           .kind_text = "map of strings"),
     PARAM("stop_signal", ANY, ARGS, stop_signal, "signal that stops it (SIGTERM)",
           .kind_text = "signal"),
+    PARAM("reload_signal", ANY, ARGS, reload_signal, "signal of 'kepler reload' (SIGHUP)",
+          .kind_text = "signal"),
     PARAM("stop_grace_period", DURATION, ARGS, stop_grace_period,
           "time before it is killed (restart.grace_period, else 10s)",
           PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DAY_MAX)),
@@ -78,11 +80,11 @@ const struct param config_start_limit_params[] = {
 
 /* --- keys of our own --------------------------------------------------------------------- */
 
-static int read_signal(const struct value *v, int *ret_signo, struct diags *diags)
+/* `ret_signo` holds the default. */
+static int read_signal(const char *key, const struct value *v, int *ret_signo, struct diags *diags)
 {
     int signo = 0;
 
-    *ret_signo = SIGTERM;
     if (!v)
         return 0;
     if (v->kind == VALUE_STR)
@@ -90,7 +92,7 @@ static int read_signal(const struct value *v, int *ret_signo, struct diags *diag
     else if (v->kind == VALUE_INT && v->i > 0 && v->i <= SIGRTMAX)
         signo = (int)v->i;
     if (signo == 0)
-        return value_diag(diags, v, "'stop_signal' must be a signal such as 'SIGINT', got %s",
+        return value_diag(diags, v, "'%s' must be a signal such as 'SIGINT', got %s", key,
                           v->kind == VALUE_STR ? v->s.p : value_describe(v));
     *ret_signo = signo;
     return 0;
@@ -216,7 +218,13 @@ static int read_service_fields(struct config_reader *r, const struct service_arg
     if (config_program_read(r->arena, &args->program, &defaults, owner, v, &service->program,
                             r->diags) < 0)
         result = -1;
-    if (read_signal(config_given(args->stop_signal), &service->stop_signal, r->diags) < 0)
+    service->stop_signal = SIGTERM;
+    service->reload_signal = SIGHUP;
+    if (read_signal("reload_signal", config_given(args->reload_signal), &service->reload_signal,
+                    r->diags) < 0)
+        result = -1;
+    if (read_signal("stop_signal", config_given(args->stop_signal), &service->stop_signal,
+                    r->diags) < 0)
         result = -1;
     if (read_start_limit(r, config_given(args->start_limit), owner, service) < 0)
         result = -1;

@@ -34,11 +34,13 @@ enum request_kind {
     REQUEST_RUN,
     REQUEST_STOP,
     REQUEST_RESTART,
+    REQUEST_RELOAD,
     REQUEST_RECREATE,
     REQUEST_LOGS,
     REQUEST_METRICS,
     REQUEST_INSPECT,
     REQUEST_WHY,
+    REQUEST_EVENTS,
     REQUEST_RIGHTS,
     REQUEST_CHECK,
     REQUEST_WAIT,
@@ -104,7 +106,7 @@ struct request_metrics {
     bool sql;          /* the query is an SQL clause: kepler/monitor/metric_search.h */
 };
 
-/* status, inspect, why; `config` NULL: all configs, for status. */
+/* status, inspect, why, events, reload; `config` NULL: all configs, for status. */
 struct request_ask {
     const char *config;
     struct param_strs services;

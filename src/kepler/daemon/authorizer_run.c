@@ -128,7 +128,8 @@ static struct value make_request_value(struct call *call)
         [REQUEST_LIST] = put_ask,        [REQUEST_STATUS] = put_ask, [REQUEST_START] = put_start,
         [REQUEST_RUN] = put_start,       [REQUEST_STOP] = put_stop,  [REQUEST_RESTART] = put_start,
         [REQUEST_RECREATE] = put_start,  [REQUEST_LOGS] = put_logs,  [REQUEST_INSPECT] = put_ask,
-        [REQUEST_METRICS] = put_metrics, [REQUEST_WHY] = put_ask,    [REQUEST_WAIT] = put_wait,
+        [REQUEST_METRICS] = put_metrics, [REQUEST_RELOAD] = put_ask, [REQUEST_EVENTS] = put_ask,
+        [REQUEST_WHY] = put_ask,         [REQUEST_WAIT] = put_wait,
     };
     struct value_map *map = value_map_new(&call->arena, 2);
     struct value_map *params = value_map_new(&call->arena, 8);

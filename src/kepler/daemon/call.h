@@ -121,12 +121,14 @@ void call_streamed(struct call *call);
 
 /* Handlers, by file. */
 call_handler_fn handle_start, handle_run, handle_restart, handle_recreate; /* handle_start.c */
+call_handler_fn handle_reload;                                             /* handle_reload.c */
 call_handler_fn handle_stop, handle_prune, handle_shutdown;                /* handle_stop.c */
-call_handler_fn handle_ping, handle_list, handle_status, handle_why;       /* handle_status.c */
-call_handler_fn handle_check, handle_wait;                                 /* handle_wait.c */
-call_handler_fn handle_rights;                                             /* handle_rights.c */
-call_handler_fn handle_inspect;                                            /* handle_inspect.c */
-call_handler_fn handle_logs;                                               /* handle_logs.c */
-call_handler_fn handle_metrics;                                            /* handle_metrics.c */
+call_handler_fn handle_ping, handle_list, handle_status, handle_why,
+    handle_events;                         /* handle_status.c */
+call_handler_fn handle_check, handle_wait; /* handle_wait.c */
+call_handler_fn handle_rights;             /* handle_rights.c */
+call_handler_fn handle_inspect;            /* handle_inspect.c */
+call_handler_fn handle_logs;               /* handle_logs.c */
+call_handler_fn handle_metrics;            /* handle_metrics.c */
 
 #endif

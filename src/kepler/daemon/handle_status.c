@@ -257,3 +257,26 @@ void handle_why(struct call *call)
     put_status_value(call, body, "services", value_list(list));
     call_finish(call, value_map(body));
 }
+
+/* --- events --------------------------------------------------------------------------------- */
+
+/* The call stays: it watches until its client leaves or the config is unloaded. */
+void handle_events(struct call *call)
+{
+    const struct request_ask *args = call->args;
+
+    if (!args->config) {
+        call_refuse(call, MESSAGE_ERROR, "events requires a config");
+        return;
+    }
+    if (call_find_project(call, args->config) < 0)
+        return;
+    if (!call->project) {
+        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+        return;
+    }
+    if (call_find_services(call, args->services, &call->set) < 0)
+        return;
+    call_answer(call, value_null());
+    call_watch(call);
+}

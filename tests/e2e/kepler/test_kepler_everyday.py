@@ -297,3 +297,95 @@ def test_logs_of_a_span_of_time_and_without_prefix(home):
     run = home.run("logs", "--since", "soon", check=False)
     assert run.returncode == 2 and "--since 'soon': expected a duration such as 10m, or a time such as" in run.stderr
     assert home.run("logs", "--follow", "--until", "1m", check=False).returncode == 2
+
+
+def test_wait_returns_when_the_condition_holds_never_can_or_time_is_up(home):
+    home.write("""
+        services:
+          db: {run: "while ! test -e go; do sleep 0.02; done; touch ready; exec sleep 1000", healthcheck: {run: "test -e ready", interval: 20ms}}
+          job: {run: "while ! test -e go; do sleep 0.02; done; exit 3"}
+        """)
+    home.start()
+    home.wait_for("job", "running")
+    assert home.run("wait", "db", "job").stdout == ""
+    run = home.run("wait", "db", "service_healthy", "--timeout", "50ms", check=False)
+    assert run.returncode == 1 and re.fullmatch(r"Error: timeout: service 'db' is \w+\n", run.stderr), run.stderr
+    command = home.begin("wait", "db", "service_healthy")
+    home.write("", "go")
+    assert command.wait(60) == 0 and command.communicate() == ("", "")
+    run = home.run("wait", "job", "service_completed_successfully", check=False)
+    assert (run.returncode, run.stderr) == (1, "Error: service 'job' is exited: dependency `job` exited with status 3; "
+                                               "not restarted because its restart policy is no\n")
+    assert home.run("wait", "job", "service_failed").returncode == 0
+    assert home.run("wait", "service_failed", check=False).returncode == 2
+
+
+def test_down_is_stop_and_keeps_what_was_stored(home):
+    home.write(WRITERS)
+    home.run("up", "-d", "--wait")
+    wait_until(lambda: len(home.lines()) == 3, "all wrote")
+    home.run("down", "db")
+    assert home.status("db") == "stopped" and home.status("web") == "running"
+    home.run("down")
+    assert home.status("web") == "stopped" and len(home.lines()) == 3
+    home.run("down", "--clean")
+    assert home.lines() == []
+
+
+def test_events_show_changes_of_the_named_services_as_they_happen(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000"}
+          b: {run: "exec sleep 1000", hooks: {pre_start: {run: "true"}}}
+          c: {run: "exec sleep 1000"}
+        """)
+    home.start("--wait", "a", "c")
+    command = home.begin("events", "a", "b", "--json")
+    try:
+        shown = [json.loads(command.stdout.readline())]
+        home.start("b")
+        home.run("stop", "b", "c")
+        while shown[-1].get("status") != "stopped":
+            shown.append(json.loads(command.stdout.readline()))
+    finally:
+        command.send_signal(signal.SIGINT)
+        command.communicate(timeout=60)
+    assert all(one["time"].endswith("Z") for one in shown)
+    words = [(one["service"], one.get("hook"), one.get("what") or one["status"]) for one in shown]
+    assert words == [("a", None, "running"), ("b", None, "waiting"), ("b", None, "starting"), ("b", "pre_start", "started"),
+                     ("b", "pre_start", "completed"), ("b", None, "running"), ("b", None, "stopping"), ("b", None, "stopped")]
+
+
+def test_reload_signals_the_main_process_or_says_why_not(home):
+    home.write("""
+        services:
+          web: {run: "trap 'echo read again' HUP; touch up; while :; do sleep 0.05; done"}
+          usr: {run: "trap 'echo told' USR1; touch up2; while :; do sleep 0.05; done", reload_signal: USR1}
+          plain: {command: [sleep, "1000"]}
+          off: {run: "true"}
+        """)
+    home.start("--wait", "web", "usr", "plain")
+    wait_until(lambda: os.path.exists(home.path("up")) and os.path.exists(home.path("up2")), "the traps are set")
+    before = pids(home)
+    run = home.run("reload", "web", "plain", check=False)
+    assert run.returncode == 1 and "service 'plain' (pid" in run.stderr
+    assert "does not handle SIGHUP, which would end it: set 'reload_signal', or use 'kepler restart plain'" in run.stderr
+    assert home.lines() == [], "nothing was signalled"
+    assert home.run("reload", "web", "usr").stdout == "Reloaded 2 services\n"
+    wait_until(lambda: sorted(home.lines()) == [("usr", "told"), ("web", "read again")], "both were told")
+    assert pids(home) == before
+    run = home.run("reload", "off", check=False)
+    assert run.returncode == 1 and "service 'off' does not run: 'kepler start off' starts it" in run.stderr
+    assert home.run("reload", check=False).returncode == 2
+
+
+def test_restart_without_dependencies_and_names_says_what_to_write(home):
+    home.write(WRITERS)
+    run = home.run("restart", "--no-deps", check=False)
+    assert run.returncode == 2 and "write 'kepler restart --no-deps SERVICE'" in run.stderr
+
+
+@pytest.mark.parametrize("word, said", [("check", "validate"), ("kill", "stop -s KILL"), ("attach", "logs --follow")])
+def test_words_of_other_tools_name_the_command_to_use(home, word, said):
+    run = home.run(word, check=False)
+    assert run.returncode == 2 and f"did you mean '{said}'?" in run.stderr

@@ -87,13 +87,16 @@ struct param_strs kepler_pairs(struct arena *arena, const char *option, struct p
 extern const struct command kepler_command_acl;      /* show a user's rights */
 extern const struct command kepler_command_config;   /* check a file, show it with all defaults */
 extern const struct command kepler_command_daemon;   /* start, stop, restart, status */
+extern const struct command kepler_command_down;     /* stop, as other tools call it */
 extern const struct command kepler_command_doc;      /* the manual of the file */
+extern const struct command kepler_command_events;   /* show changes as they happen */
 extern const struct command kepler_command_graph;    /* the dependency graph */
 extern const struct command kepler_command_inspect;  /* details of a config */
 extern const struct command kepler_command_logs;     /* logs of services */
 extern const struct command kepler_command_prune;    /* remove stored data */
 extern const struct command kepler_command_ps;       /* list services */
 extern const struct command kepler_command_recreate; /* stop, remove stored data, start again */
+extern const struct command kepler_command_reload;   /* send reload_signal */
 extern const struct command kepler_command_restart;
 extern const struct command kepler_command_run; /* start with a freshly loaded file */
 extern const struct command kepler_command_start;
@@ -101,6 +104,7 @@ extern const struct command kepler_command_stop;
 extern const struct command kepler_command_top;      /* resource usage of services */
 extern const struct command kepler_command_up;       /* start with all that is needed */
 extern const struct command kepler_command_validate; /* check a file */
+extern const struct command kepler_command_wait;     /* wait for a condition */
 extern const struct command kepler_command_why;      /* explain the state of a service */
 
 #endif

@@ -92,8 +92,7 @@ static bool is_followed_service(const char *word)
 
     if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-")])
         return false;
-    return fs_stat(word, &info, &ignored) == 0 &&
-           (info.kind == FS_NONE || info.kind == FS_FOLDER);
+    return fs_stat(word, &info, &ignored) == 0 && (info.kind == FS_NONE || info.kind == FS_FOLDER);
 }
 
 /* -f is the config. In other tools it follows: without a value, and before the name of a service.
@@ -125,9 +124,9 @@ static int64_t read_zone(struct str text, int64_t seconds)
     const size_t day = strlen("2024-02-29");
     struct tm tm;
 
-    if (text.n > day && (memchr(text.p + day, 'Z', text.n - day) ||
-                         memchr(text.p + day, '+', text.n - day) ||
-                         memchr(text.p + day, '-', text.n - day)))
+    if (text.n > day &&
+        (memchr(text.p + day, 'Z', text.n - day) || memchr(text.p + day, '+', text.n - day) ||
+         memchr(text.p + day, '-', text.n - day)))
         return seconds;
     if (!gmtime_r(&utc, &tm))
         return seconds;
@@ -243,7 +242,8 @@ const struct command kepler_command_logs = {
         "--follow runs until Ctrl+C, or until the config is unloaded or the daemon ends. As in\n"
         "other tools, -f alone and -f SERVICE follow, if there is no file of that name.\n"
         "\n"
-        "A TIME is a duration before now (10m, 2h), or a moment (\"2024-02-29 12:00:00\"): in local\n"
+        "A TIME is a duration before now (10m, 2h), or a moment (\"2024-02-29 12:00:00\"): in "
+        "local\n"
         "time, as in the output, unless it ends with Z or an offset.\n"
         "\n"
         "An EXPRESSION of -F is made of\n"
@@ -257,10 +257,10 @@ const struct command kepler_command_logs = {
         "which has the lines that the other options select. timestamp is milliseconds since 1970;\n"
         "attributes are JSON: attributes ->> '$.http.status' >= 500. Conditions on id and service\n"
         "are fast. A search ends with an error when it finds nothing for 5 seconds.\n",
-    .examples =
-        "  kepler logs --tail 20 --follow web\n  kepler logs --since 10m -n 100 web\n  kepler logs --level warn --json | jq .msg\n"
-        "  kepler logs -F '@level:>=warn (timeout OR refused) -@service:probe'\n"
-        "  kepler logs --sql -F \"level = 'error' AND line LIKE '%timeout%'\"\n",
+    .examples = "  kepler logs --tail 20 --follow web\n  kepler logs --since 10m -n 100 web\n  "
+                "kepler logs --level warn --json | jq .msg\n"
+                "  kepler logs -F '@level:>=warn (timeout OR refused) -@service:probe'\n"
+                "  kepler logs --sql -F \"level = 'error' AND line LIKE '%timeout%'\"\n",
     .options = options,
     .args_size = sizeof(struct logs_args),
     .least = 0,

@@ -197,7 +197,10 @@ static struct value choose_lists(struct arena *arena, const struct value *config
 
 static int show_all(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct ps_table table = { .arena = cli->arena, .color = cli->color, .whole = args->globals.verbose, .now = clock_wall() };
+    struct ps_table table = { .arena = cli->arena,
+                              .color = cli->color,
+                              .whole = args->globals.verbose,
+                              .now = clock_wall() };
     const struct value *configs = value_get(body, "configs");
     struct value list;
 
@@ -217,7 +220,10 @@ static int show_all(struct cli *cli, const struct ps_args *args, const struct va
 
 static int show_one(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct ps_table table = { .arena = cli->arena, .color = cli->color, .whole = args->globals.verbose, .now = clock_wall() };
+    struct ps_table table = { .arena = cli->arena,
+                              .color = cli->color,
+                              .whole = args->globals.verbose,
+                              .now = clock_wall() };
     struct value map;
 
     if (args->json) {
@@ -282,9 +288,10 @@ const struct command kepler_command_ps = {
     .name = "ps",
     .operands = "",
     .summary = "list services and their states",
-    .details = "Shows the reason for skipped and failed services. On a terminal a reason is cut to the\n"
-               "width of the line; -v shows it in full, and so do pipes and --json. A config that\n"
-               "was never started is not an error.\n",
+    .details =
+        "Shows the reason for skipped and failed services. On a terminal a reason is cut to the\n"
+        "width of the line; -v shows it in full, and so do pipes and --json. A config that\n"
+        "was never started is not an error.\n",
     .examples = "  kepler ps\n  kepler ps --all\n  kepler -f web.yaml ps --json\n",
     .options = options,
     .args_size = sizeof(struct ps_args),

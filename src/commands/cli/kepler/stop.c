@@ -68,6 +68,22 @@ const struct command kepler_command_stop = {
     .run = run_stop,
 };
 
+const struct command kepler_command_down = {
+    .name = "down",
+    .operands = "[SERVICE...]",
+    .lookup = "graph",
+    .summary = "the same as stop",
+    .details =
+        "What was stored stays: logs can be read, and 'up' starts the services again. --clean\n"
+        "removes all of it.\n",
+    .examples = "  kepler down\n  kepler down --clean\n",
+    .options = stop_options,
+    .args_size = sizeof(struct stop_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_stop,
+};
+
 /* --- restart --------------------------------------------------------------------------------- */
 
 struct restart_args {
@@ -130,6 +146,9 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
     struct err err;
     int status;
 
+    if (args->no_deps && operands.n == 0)
+        return cli_usage(cli, "--no-deps requires at least one service: write 'kepler restart "
+                              "--no-deps SERVICE', or 'kepler restart' for all in their order");
     if (args->wait && args->follow)
         return cli_usage(cli, "--wait and --follow are mutually exclusive");
     if (args->timeout > 0 && !args->wait)

@@ -64,10 +64,10 @@ static size_t count_rows(const char *frame)
 
 TEST(a_long_reason_leaves_room_for_the_other_columns)
 {
-    const struct value services =
-        parse("{\"web\":{\"status\":\"running\",\"pid\":7,\"started_at\":90},"
-              "\"db\":{\"status\":\"skipped\",\"skip_reason\":\"dependency `job` exited with exit code "
-              "Some(3), won't restart (policy: No)\"}}");
+    const struct value services = parse(
+        "{\"web\":{\"status\":\"running\",\"pid\":7,\"started_at\":90},"
+        "\"db\":{\"status\":\"skipped\",\"skip_reason\":\"dependency `job` exited with exit code "
+        "Some(3), won't restart (policy: No)\"}}");
     struct kepler_page page;
     const char *frame;
 

@@ -99,7 +99,7 @@ def test_the_same_numbers_are_there_for_programs(folder, tmp_path):
         assert f">{count}</b>{word}</div>" in html and data["summary"][word] == count
     machine, = data["machines"]
     run, states = machine["last_run"], machine["states"]
-    row = re.search(r"(?:<td class=\"n\">(\d+)</td>){3}", html).group(0)
+    row = re.search(r"(?:<td class=\"n wide\">(\d+)</td>){3}", html).group(0)
     assert re.findall(r"\d+", row) == [str(run[key]) for key in ("states", "changed", "failed")]
     assert run["states"] == len(states) and run["failed"] == sum(state["outcome"] == "failed" for state in states)
     assert [cause["state"] for cause in data["failures"]] == [state["name"] for state in states if state["outcome"] == "failed"]
@@ -136,12 +136,45 @@ def test_the_graph_is_drawn_a_column_for_each_level(page):
 
 @needs_browser
 def test_nothing_sticks_out_of_the_window_neither_wide_nor_narrow(page, folder):
-    for width in (1200, 420):
+    for width in (1200, 420, 390):
         page.resize(width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.screenshot(folder / f"report-{width}.png")
         assert (folder / f"report-{width}.png").stat().st_size > 5000
     page.resize(1200)
+
+
+@needs_browser
+def test_a_telephone_shows_each_machine_and_its_drift_without_scrolling(page):
+    page.resize(390)
+    table = "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('#machines .scroll'))"
+    wide, room = page.evaluate(table)
+    assert wide <= room <= 390
+    assert page.evaluate("document.querySelector('#machines tbody tr').innerText").endswith("1 failed")
+    page.resize(1200)
+
+
+@needs_browser
+def test_differences_are_shown_unchanged_states_are_folded_and_labels_are_whole(tmp_path):
+    name = "a-name-that-is-much-longer-than-the-boxes-of-graphs-once-were-allowed-to-be"
+    (tmp_path / "states").mkdir()
+    (tmp_path / "states/web.zy").write_text(f"same: {{test.nop: []}}\n{name}:\n  file.managed:\n    - name: {tmp_path}/conf\n"
+                                            "    - contents: workers = 2\n    - require: [test: same]\n")
+    zester("--states-dir", tmp_path / "states", "--data-dir", tmp_path / "data", "state.apply", "web")
+    (tmp_path / "conf").write_text("workers = 99\n")
+    zester("--states-dir", tmp_path / "states", "--data-dir", tmp_path / "data", "state.apply", "web", "--test")
+    zester("--data-dir", tmp_path / "data", "report", "--out", tmp_path / "report.html", env={**os.environ, "TZ": "UTC-3"})
+    with Browser(tmp_path) as browser:
+        page = browser.open(tmp_path / "report.html")
+        text = page.evaluate("document.body.innerText")
+        assert "-workers = 99\n+workers = 2" in text and "1 unchanged" in text and "would change" in text and "+0300" in text
+        assert "test.nop:same" not in page.evaluate("document.querySelector('#states').innerText")
+        assert "test.nop:same" in page.evaluate("document.querySelector('#states details.fold').textContent")
+        labels = page.evaluate("[...document.querySelectorAll('svg.graph text')].map(e => e.firstChild.data)")
+        assert f"file.managed:{name}" in labels
+        assert page.evaluate("document.querySelector('.legend').innerText").split() == ["failed", "changed", "skipped", "unchanged"]
+        page.resize(390)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @needs_browser

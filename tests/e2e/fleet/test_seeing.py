@@ -243,10 +243,24 @@ def test_in_tmux_top_draws_what_a_person_reads_and_gives_the_screen_back(fleet):
             Tmux(folder, f"{BUILD}/zester top --config {fleet.write_cli_conf()}") as window:
         lines = window.wait("web-02")
         assert lines[0].startswith("zester top") and lines[23].startswith("q quit") and "begun" not in lines
+        assert " lag " in lines[0], "the head fits"
         window.press("2")
         fleet.zester("web-01", "cmd.run", "true")
         window.wait("cmd.run")
-        window.press("1", "/", "web-01", "Enter")
+        window.press("Enter")
+        lines = window.wait("zester job show ")
+        assert any(line.split() == ["FUNCTION", "cmd.run"] for line in lines) and lines[23].startswith("q back"), lines
+        window.press("Escape")
+        window.wait("RETURNS")
+        window.press("?")
+        assert any(line.startswith("Enter ") for line in window.wait("choose the list"))
+        window.press("q")
+        window.wait("q quit")
+        window.press("1", "Enter")
+        window.wait("state.last")
+        window.press("q")
+        window.wait("MACHINE")
+        window.press("/", "web-01", "Enter")
         lines = window.wait("/ filter: web-01")
         assert any(line.startswith("web-01") for line in lines) and not any(line.startswith("web-02") for line in lines)
         window.press("Escape")

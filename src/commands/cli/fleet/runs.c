@@ -141,9 +141,17 @@ static size_t find_run_place(const struct search *search, const struct fleet_pee
     return low;
 }
 
+/* A dry run that found drift says more than a run before it. */
+static bool has_found_drift(const struct lastrun *run)
+{
+    return run->test && lastrun_count_differs(run) > 0;
+}
+
 static bool needs_states(const struct search *search, size_t place)
 {
-    return search->runs && (!search->runs[place] || search->runs[place]->summary.test);
+    const struct fleet_runs_item *run = search->runs ? search->runs[place] : NULL;
+
+    return search->runs && (!run || (run->summary.test && !has_found_drift(&run->summary)));
 }
 
 static bool needs_summary(const struct fleet_peel *peel)
@@ -156,7 +164,7 @@ static bool is_run_wanted(const struct search *search, size_t place)
     return needs_summary(search->peels->list.p[place]) || needs_states(search, place);
 }
 
-/* A run that acts replaces a dry run, however old it is. */
+/* A run that acts replaces a dry run without drift, however old it is. */
 static void take_states(struct search *search, size_t place, const struct fleet_runs_item *run)
 {
     if (!needs_states(search, place) || (search->runs[place] && run->summary.test))

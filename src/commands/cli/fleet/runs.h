@@ -34,8 +34,8 @@ struct fleet_runs {
 
 /* Fill in `run` of peels whose heartbeat has none. */
 int fleet_runs_fill(struct fleet *fleet, struct fleet_peels *peels, struct err *err);
-/* The states of the newest run of each peel that acts, or of its newest dry run when there is no
- * other. Also does what fleet_runs_fill does. */
+/* The states of the newest run of each peel that acts or found drift, or of its newest dry run when
+ * there is no other. Also does what fleet_runs_fill does. */
 int fleet_runs_read(struct fleet *fleet, struct fleet_peels *peels, struct fleet_runs *ret_runs,
                     struct err *err);
 

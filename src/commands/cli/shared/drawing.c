@@ -2,6 +2,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/utf8.h"
 #include "core/data/html.h"
 
 /* Layout, in pixels. */
@@ -10,7 +11,7 @@
 #define COLUMN_GAP  90
 #define MARGIN      20
 #define CHAR_WIDTH  7
-#define NAME_SHOWN  48
+#define NAME_SHOWN  240 /* characters */
 #define BOX_PADDING 16
 
 static const char sheet[] =
@@ -97,7 +98,7 @@ struct picture {
 
 static size_t name_width(const char *name)
 {
-    size_t n = str_from(name).n;
+    const size_t n = utf8_count(str_from(name));
 
     return (n < NAME_SHOWN ? n : NAME_SHOWN) * CHAR_WIDTH + BOX_PADDING;
 }
@@ -137,7 +138,7 @@ static void add_box(const struct picture *picture, size_t i)
                "<text x=\"%zu\" y=\"%zu\">",
                at->x, at->y, at->width, BOX_HEIGHT, look ? " " : "", look ? look : "",
                at->x + BOX_PADDING / 2, at->y + BOX_HEIGHT - 9);
-    html_add(picture->out, str_slice(name, 0, NAME_SHOWN));
+    html_add(picture->out, str_slice(name, 0, utf8_offset(name, NAME_SHOWN)));
     buf_add_text(picture->out, "<title>");
     html_add(picture->out, name);
     buf_add_text(picture->out, "</title></text>\n");

@@ -25,6 +25,17 @@ const char *local_time_text(struct arena *arena, struct value_time time)
     return arena_strdup(arena, text);
 }
 
+const char *local_time_zoned(struct arena *arena, struct value_time time)
+{
+    const time_t seconds = (time_t)time.seconds;
+    char zone[TIME_TEXT_SIZE];
+    struct tm parts;
+
+    if (!localtime_r(&seconds, &parts) || strftime(zone, sizeof(zone), "%z", &parts) == 0)
+        zone[0] = '\0';
+    return arena_printf(arena, "%s %s", local_time_text(arena, time), zone);
+}
+
 static bool read_form(const char *text, const char *form, bool has_date, int64_t now,
                       time_t *ret_seconds)
 {

@@ -181,6 +181,27 @@ TEST(a_fleet_that_is_too_large_for_a_page_is_cut_and_the_page_says_so)
     CHECK_HAS(buf_text(&out), "</body></html>");
 }
 
+TEST(machines_that_failed_or_drifted_come_first_and_are_open)
+{
+    static const char *const drifts[] = { "none", "drifted", "unknown", "failed" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(2 * REPORT_PAGE_MAX);
+    enum { COUNT = 12 };
+    struct report_machine *machines = ARENA_ARRAY(&arena, struct report_machine, COUNT);
+    const char *failed, *drifted, *other;
+
+    for (size_t i = 0; i < COUNT; i++) {
+        machines[i] = make(&arena, arena_printf(&arena, "web-%zu", i), false);
+        machines[i].drift = drifts[i < ARRAY_LEN(drifts) ? i : 0];
+    }
+    print(&arena, machines, COUNT, &out);
+    failed = strstr(buf_text(&out), "<details id=\"m3\" open>");
+    drifted = strstr(buf_text(&out), "<details id=\"m1\" open>");
+    other = strstr(buf_text(&out), "<details id=\"m0\">");
+    CHECK(failed && drifted && other && failed < drifted && drifted < other);
+    CHECK(strstr(buf_text(&out), "<a href=\"#m3\">") < strstr(buf_text(&out), "<a href=\"#m0\">"));
+}
+
 TEST(without_machines_the_page_is_whole)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

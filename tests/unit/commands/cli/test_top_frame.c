@@ -106,21 +106,19 @@ TEST(a_frame_of_machines_fills_the_terminal_to_the_row)
 {
     struct top_model *model = make_fleet();
 
-    check_frame(
-        model, (struct top_view){ .base.rows = 12, .base.columns = 100 },
-        "zester top   3 machines, 2 online, 1 failed, 0 drifted   0 masters   1 active jobs   "
-        "0.1 events/s   \n"
-        "[1 machines]  2 jobs   3 events   4 reactions\n"
-        "\n"
-        "MACHINE  OS      UP   SEEN  CONVERGED  DRIFT\n"
-        "db-01    debian  yes  3s    5m         none\n"
-        "web-01   debian  yes  7s    -          1 failed: cmd.run:x\n"
-        "web-02   alpine  no   -     -          unknown\n"
-        "\n"
-        "\n"
-        "last event     08:40:58  web-01/beacon/service\n"
-        "last reaction  08:41:00  restart  dispatched\n"
-        "q quit  1-4 list  j/k move  s sort: name  r reverse  / filter\n");
+    check_frame(model, (struct top_view){ .base.rows = 12, .base.columns = 100 },
+                "zester top  3 machines 2 up 1 failed 0 drifted  0 masters 1 jobs 0.1/s lag 4\n"
+                "[1 machines]  2 jobs   3 events   4 reactions\n"
+                "\n"
+                "MACHINE  OS      UP   SEEN  CONVERGED  DRIFT\n"
+                "db-01    debian  yes  3s    5m         none\n"
+                "web-01   debian  yes  7s    -          1 failed: cmd.run:x\n"
+                "web-02   alpine  no   -     -          unknown\n"
+                "\n"
+                "\n"
+                "last event     08:40:58  web-01/beacon/service\n"
+                "last reaction  08:41:00  restart  dispatched\n"
+                "q quit  ? keys  Enter open  1-4 list  s sort: name  / filter\n");
     top_model_free(model);
 }
 
@@ -132,7 +130,7 @@ TEST(machines_are_sorted_and_filtered)
     };
 
     check_frame(model, view,
-                "zester top   3 machines, 2 online, 1 failed, 0 drifted   0 m\n"
+                "zester top  3 machines 2 up 1 failed 0 drifted  0 masters 1 \n"
                 "[1 machines]  2 jobs   3 events   4 reactions\n"
                 "\n"
                 "MACHINE  OS      UP   SEEN  CONVERGED  DRIFT\n"
@@ -140,7 +138,7 @@ TEST(machines_are_sorted_and_filtered)
                 "\n"
                 "last event     08:40:58  web-01/beacon/service\n"
                 "last reaction  08:41:00  restart  dispatched\n"
-                "q quit  1-4 list  j/k move  s sort: drift  r reverse  / filt\n");
+                "q quit  ? keys  Enter open  1-4 list  s sort: drift  / filte\n");
     top_model_free(model);
 }
 
@@ -162,6 +160,71 @@ TEST(jobs_events_and_reactions_have_their_lists)
                               "08:41:00  restart  dispatched  web-01/beacon/x\n");
     CHECK_HAS(buf_text(&out), "lag 4\n");
     CHECK(!strstr(buf_text(&out), "q quit"));
+    top_model_free(model);
+}
+
+TEST(a_wide_terminal_has_whole_words_and_a_coloured_head)
+{
+    struct top_model *model = make_fleet();
+    struct top_view view = { .base.rows = 12, .base.columns = 120, .base.color = true };
+    AUTO_BUF struct buf out = BUF_INIT(1 << 20);
+
+    top_frame_print(model, &view, NOW, &out);
+    CHECK_HAS(buf_text(&out),
+              "3 machines, \x1b[33m2 online\x1b[0m, \x1b[31m1 failed\x1b[0m, 0 drifted");
+    CHECK_HAS(buf_text(&out), "0.1 events/s   \x1b[33mlag 4\x1b[0m\n");
+    top_model_free(model);
+}
+
+TEST(a_row_that_is_open_shows_all_of_it_and_how_to_go_on)
+{
+    struct top_model *model = make_fleet();
+    struct top_view view = {
+        .base.rows = 16, .base.columns = 60, .list = TOP_JOBS, .is_open = true
+    };
+
+    check_frame(model, view,
+                "zester top: jobs\n"
+                "\n"
+                "JID        J1\n"
+                "FUNCTION   state.highstate\n"
+                "TARGET     web*\n"
+                "STATUS     running\n"
+                "RETURNS    1/2\n"
+                "AGE        1m\n"
+                "USER       root\n"
+                "\n"
+                "zester job show J1\n"
+                "zester why J1\n"
+                "zester job follow J1\n"
+                "zester job kill J1\n"
+                "\n"
+                "q back\n");
+    view.list = TOP_MACHINES;
+    view.base.selected = 1;
+    {
+        AUTO_BUF struct buf out = BUF_INIT(1 << 20);
+
+        top_frame_print(model, &view, NOW, &out);
+        CHECK_HAS(buf_text(&out), "MACHINE    web-01\n");
+        CHECK_HAS(buf_text(&out), "differs    cmd.run:x\n");
+        CHECK_STR(view.open, "web-01");
+    }
+    top_model_free(model);
+}
+
+TEST(the_keys_are_explained_on_as_many_lines_as_there_are)
+{
+    struct top_model *model = make_fleet();
+    struct top_view view = { .base.rows = 6, .base.columns = 60, .has_help = true };
+
+    check_frame(model, view,
+                "zester top: keys\n"
+                "\n"
+                "1 2 3 4, Tab      choose the list\n"
+                "j k, arrows       move; g and G: to the first and last row\n"
+                "Space, PageUp     a page down, a page up\n"
+                "q back\n");
     top_model_free(model);
 }
 
@@ -204,8 +267,9 @@ TEST(what_machines_say_steers_no_terminal)
     put_reaction(model, evil);
     top_model_take_job(
         model, &(struct job){ .jid = evil, .function = evil, .user = evil, .target_expr = evil });
-    for (int list = 0; list < TOP_LISTS; list++) {
-        struct top_view view = { .list = (enum top_panel)list,
+    for (int list = 0; list < 2 * TOP_LISTS; list++) {
+        struct top_view view = { .list = (enum top_panel)(list % TOP_LISTS),
+                                 .is_open = list >= TOP_LISTS,
                                  .base.rows = 10,
                                  .base.columns = 200 };
         struct str rest;

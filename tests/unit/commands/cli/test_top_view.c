@@ -108,3 +108,22 @@ TEST(a_filter_is_typed_kept_and_cleared)
     press(&view, "\x03");
     CHECK(view.is_over);
 }
+
+TEST(a_page_opens_and_closes_over_the_list)
+{
+    struct top_view view = { .base.rows = 20, .base.columns = 80 };
+
+    press(&view, "\r");
+    CHECK(view.is_open);
+    view.open[0] = 'x';
+    press(&view, "2j");
+    CHECK(view.is_open && view.list == TOP_MACHINES);
+    press(&view, "\x1b");
+    CHECK(!view.is_open && view.open[0] == '\0');
+    press(&view, "?");
+    CHECK(view.has_help);
+    press(&view, "q");
+    CHECK(!view.has_help && !view.is_over);
+    press(&view, "?\x03");
+    CHECK(view.is_over);
+}

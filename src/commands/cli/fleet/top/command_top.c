@@ -157,7 +157,8 @@ const struct command command_top = {
     .summary = "watch the fleet: machines, jobs, events, reactions, lag",
     .details =
         "A live view on a terminal. Keys: 1 to 4 or Tab choose the list, j and k or the arrows\n"
-        "move, s changes the order of machines, r reverses it, / filters the rows, q ends.\n"
+        "move, Enter opens a row, s changes the order of machines, r reverses it, / filters the\n"
+        "rows, ? explains the keys, q ends.\n"
         "'lag' counts events that no master has handled yet. Without a terminal, --once prints\n"
         "all lists once.\n",
     .examples = "  zester top\n"

@@ -9,7 +9,7 @@
  *
  *     last event     08:41:02  web-01/beacon/service/failed
  *     last reaction  08:41:02  restart  dispatched
- *     q quit  1-4 list  j/k move  s sort: name  r reverse  / filter
+ *     q quit  ? keys  Enter open  1-4 list  s sort: name  / filter
  *
  * With a terminal, exactly as many lines as it has rows, none wider than it. Nothing that a machine
  * said steers the terminal.

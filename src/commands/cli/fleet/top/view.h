@@ -22,13 +22,19 @@ enum top_sort { TOP_SORT_NAME, TOP_SORT_DRIFT, TOP_SORT_SEEN, TOP_SORT_CONVERGED
 #define TOP_SORTS (TOP_SORT_CONVERGED + 1)
 const char *top_sort_name(enum top_sort sort);
 
+/* Size of the id of a row. */
+#define TOP_OPEN_SIZE 320
+
 struct top_view {
     struct list_view base;
     enum top_panel list;
     enum top_sort sort;
     bool reverse;
-    bool is_over;      /* the operator leaves */
-    bool is_suspended; /* ... for a while */
+    bool has_help;            /* the keys are explained */
+    bool is_open;             /* one row is shown in full */
+    char open[TOP_OPEN_SIZE]; /* its id; "": the row under the cursor */
+    bool is_over;             /* the operator leaves */
+    bool is_suspended;        /* ... for a while */
 };
 
 void top_view_press(struct top_view *view, int key);

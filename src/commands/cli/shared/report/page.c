@@ -7,8 +7,8 @@
 #include "core/base/buf.h"
 #include "core/base/number.h"
 #include "commands/cli/shared/drawing.h"
+#include "commands/cli/shared/local_time.h"
 #include "core/data/html.h"
-#include "core/data/time_text.h"
 #include "states/run/lastrun.h"
 
 /* State of a page while it is printed. */
@@ -18,7 +18,8 @@ struct printer {
     struct arena *arena;
     const struct report_page *page;
     struct buf *out;
-    bool brief; /* unchanged states are counted, not listed */
+    const struct report_machine **order; /* failed, drifted, then the others */
+    bool brief;                          /* unchanged states are counted, not listed */
 };
 
 static const char *const outcome_names[] = {
@@ -73,11 +74,56 @@ static const char head[] =
     ".graph .box.failed{stroke:var(--red);stroke-width:2.5}"
     ".graph .box.changed{stroke:var(--amber);stroke-width:2.5}"
     ".graph .box.skipped{stroke-dasharray:4 3}\n"
+    ".legend span{border:1px solid var(--dim);padding:.1rem .5rem;margin-right:.4rem}"
+    ".legend .failed{border:2px solid var(--red)}.legend .changed{border:2px solid var(--amber)}"
+    ".legend .skipped{border-style:dashed}.fold{border:0;padding:0}\n"
+    "@media(max-width:40rem){body{padding:.7rem}.wide{display:none}"
+    "th,td{padding:.3rem .35rem}details{padding:.5rem}}\n"
     "@media print{:root{--ink:#000;--dim:#444;--ground:#fff;--panel:#fff;--line:#999;--red:#900;"
     "--amber:#630;--green:#040;--blue:#000}body{padding:0;max-width:none}"
     "pre{max-height:none}.scroll{overflow:visible}.graph{max-width:100%;height:auto}"
     "tr,figure,.card{break-inside:avoid}}\n"
     "</style>\n";
+
+/* --- order -------------------------------------------------------------------------- */
+
+/* Which machines a reader has to see first; the others have RANK_OTHER. */
+#define RANK_OTHER 2
+
+static int rank_machine(const struct report_machine *machine)
+{
+    static const char *const drifts[RANK_OTHER] = { "failed", "drifted" };
+
+    for (int i = 0; i < RANK_OTHER; i++)
+        if (strcmp(machine->drift, drifts[i]) == 0)
+            return i;
+    return RANK_OTHER;
+}
+
+/* Machines of one rank stay in their order. */
+static int compare_machines(const void *a, const void *b)
+{
+    const struct report_machine *left = *(const struct report_machine *const *)a,
+                                *right = *(const struct report_machine *const *)b;
+    const int order = rank_machine(left) - rank_machine(right);
+
+    if (order != 0)
+        return order;
+    return left < right ? -1 : left > right;
+}
+
+static const struct report_machine **sort_machines(struct arena *arena,
+                                                   const struct report_page *page)
+{
+    const struct report_machine **list =
+        ARENA_ARRAY(arena, const struct report_machine *, page->count + 1);
+
+    for (size_t i = 0; i < page->count; i++)
+        list[i] = &page->machines[i];
+    if (page->count > 1)
+        qsort(list, page->count, sizeof(list[0]), compare_machines);
+    return list;
+}
 
 /* --- parts -------------------------------------------------------------------------- */
 
@@ -91,10 +137,9 @@ static void add_duration(struct buf *out, int64_t ns)
 
 static void print_page_time(struct buf *out, struct value_time time)
 {
-    if (time.seconds > 0)
-        time_print(out, (struct value_time){ time.seconds, 0 });
-    else
-        buf_add_char(out, '-');
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    buf_add_text(out, local_time_text(&arena, time));
 }
 
 static void begin_page_section(struct printer *printer, const char *id, const char *title)
@@ -158,7 +203,7 @@ static void print_page_summary(struct printer *printer)
     buf_add_text(out, "</h1><p class=\"dim\">");
     html_add_text(out, page->about);
     buf_add_text(out, ", ");
-    time_print(out, (struct value_time){ page->now.seconds, 0 });
+    buf_add_text(out, local_time_zoned(printer->arena, page->now));
     buf_add_text(out, "</p>\n");
     if (page->warning[0]) {
         buf_add_text(out, "<p class=\"failed\">");
@@ -180,16 +225,18 @@ static void add_run_cells(struct buf *out, const struct lastrun *run)
 {
     buf_add_text(out, "<td>");
     print_page_time(out, run->time);
-    buf_add_text(out, "</td><td><code>");
+    buf_add_text(out, "</td><td class=\"wide\"><code>");
     html_add_text(out, run->function);
     for (size_t i = 0; i < run->refs.n; i++) {
         buf_add_char(out, ' ');
         html_add_text(out, run->refs.p[i]);
     }
-    buf_printf(out, "</code>%s</td><td class=\"n\">", run->test ? " (dry run)" : "");
+    buf_printf(out, "</code>%s</td><td class=\"n wide\">", run->test ? " (dry run)" : "");
     add_duration(out, run->duration);
-    buf_printf(out, "</td><td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>",
-               run->states, run->changed, run->failed);
+    buf_printf(
+        out,
+        "</td><td class=\"n wide\">%u</td><td class=\"n wide\">%u</td><td class=\"n wide\">%u</td>",
+        run->states, run->changed, run->failed);
 }
 
 static void add_machine_row(struct printer *printer, const struct report_machine *machine)
@@ -199,14 +246,16 @@ static void add_machine_row(struct printer *printer, const struct report_machine
     buf_add_text(out, "<tr><td>");
     print_page_link(printer, machine);
     buf_add_text(out, machine->is_online ? "" : " <span class=\"dim\">(down)</span>");
-    buf_add_text(out, "</td><td>");
+    buf_add_text(out, "</td><td class=\"wide\">");
     html_add_text(out, machine->os[0] ? machine->os : "-");
     buf_add_text(out, "</td>");
     if (machine->run)
         add_run_cells(out, machine->run);
     else
-        buf_add_text(out, "<td>-</td><td>-</td><td></td><td></td><td></td><td></td>");
-    buf_add_text(out, "<td>");
+        buf_add_text(out, "<td>-</td><td class=\"wide\">-</td><td class=\"wide\"></td>"
+                          "<td class=\"wide\"></td><td class=\"wide\"></td>"
+                          "<td class=\"wide\"></td>");
+    buf_add_text(out, "<td class=\"wide\">");
     print_page_time(out, machine->run ? machine->run->converged : (struct value_time){ 0 });
     buf_printf(out, "</td><td class=\"%s\">", machine->drift);
     html_add_text(out, machine->drift_text);
@@ -216,14 +265,16 @@ static void add_machine_row(struct printer *printer, const struct report_machine
 static void add_machines(struct printer *printer)
 {
     begin_page_section(printer, "machines", "Machines");
-    buf_add_text(printer->out,
-                 "<div class=\"scroll\"><table><thead><tr><th>Machine</th><th>OS</th>"
-                 "<th>Last run</th><th>Function</th><th class=\"n\">Took</th>"
-                 "<th class=\"n\">States</th><th class=\"n\">Changed</th>"
-                 "<th class=\"n\">Failed</th><th>Converged</th><th>Drift</th></tr></thead>"
-                 "<tbody>\n");
+    buf_add_text(
+        printer->out,
+        "<div class=\"scroll\"><table><thead><tr><th>Machine</th><th class=\"wide\">OS</th>"
+        "<th>Last run</th><th class=\"wide\">Function</th>"
+        "<th class=\"n wide\">Took</th><th class=\"n wide\">States</th>"
+        "<th class=\"n wide\">Changed</th><th class=\"n wide\">Failed</th>"
+        "<th class=\"wide\">Converged</th><th>Drift</th></tr></thead>"
+        "<tbody>\n");
     for (size_t i = 0; i < printer->page->count; i++)
-        add_machine_row(printer, &printer->page->machines[i]);
+        add_machine_row(printer, printer->order[i]);
     buf_add_text(printer->out, "</tbody></table></div>\n");
     end_section(printer);
 }
@@ -394,7 +445,10 @@ static void add_graphs(struct printer *printer)
     begin_page_section(printer, "graphs", "What depends on what");
     buf_add_text(printer->out,
                  "<p class=\"dim\">States of one column run at the same time, columns from left to "
-                 "right.</p>\n");
+                 "right. An arrow leads from a state to one that requires it.</p>\n"
+                 "<p class=\"legend\"><span class=\"failed\">failed</span> "
+                 "<span class=\"changed\">changed</span> <span class=\"skipped\">skipped</span> "
+                 "<span>unchanged</span></p>\n");
     for (size_t i = 0; i < plans.list.n && i < REPORT_GRAPHS_MAX; i++)
         add_graph(printer, plans.list.p[i]);
     if (plans.list.n > REPORT_GRAPHS_MAX)
@@ -414,8 +468,10 @@ static void print_page_block(struct buf *out, const char *text, const char *look
     buf_add_text(out, "</pre>");
 }
 
-static void print_page_state(struct printer *printer, const struct report_state *state)
+static void print_page_state(struct printer *printer, const struct report_state *state, bool test)
 {
+    const char *word =
+        test && state->outcome == OUTCOME_CHANGED ? "would change" : outcome_names[state->outcome];
     struct buf *out = printer->out;
 
     buf_printf(out, "<tr><td class=\"n\">%u</td><td><code>", state->level);
@@ -425,28 +481,48 @@ static void print_page_state(struct printer *printer, const struct report_state 
     print_page_block(out, state->reason, "dim");
     print_page_block(out, state->diff, "diff");
     buf_printf(out, "</td><td class=\"%s\">%s</td><td class=\"n\">", outcome_names[state->outcome],
-               outcome_names[state->outcome]);
+               word);
     add_duration(out, state->duration);
     buf_add_text(out, "</td></tr>\n");
 }
 
-static void print_page_states(struct printer *printer, const struct report_machine *machine)
+static size_t count_unchanged(const struct report_machine *machine)
 {
-    size_t hidden = 0;
+    size_t count = 0;
 
+    VEC_EACH (&machine->states, state)
+        count += state->outcome == OUTCOME_UNCHANGED;
+    return count;
+}
+
+/* Those that did not change, or the others. */
+static void print_state_table(struct printer *printer, const struct report_machine *machine,
+                              bool unchanged)
+{
     buf_add_text(printer->out,
                  "<table><thead><tr><th class=\"n\">Level</th><th>State</th><th>Outcome</th>"
                  "<th class=\"n\">Took</th></tr></thead><tbody>\n");
-    VEC_EACH (&machine->states, state) {
-        if (printer->brief && state->outcome == OUTCOME_UNCHANGED)
-            hidden++;
-        else
-            print_page_state(printer, state);
-    }
+    VEC_EACH (&machine->states, state)
+        if ((state->outcome == OUTCOME_UNCHANGED) == unchanged)
+            print_page_state(printer, state, machine->shown && machine->shown->test);
     buf_add_text(printer->out, "</tbody></table>\n");
-    if (hidden > 0)
+}
+
+static void print_page_states(struct printer *printer, const struct report_machine *machine)
+{
+    const size_t unchanged = count_unchanged(machine);
+
+    if (unchanged < machine->states.n)
+        print_state_table(printer, machine, false);
+    if (unchanged > 0 && printer->brief) {
         buf_printf(printer->out, "<p class=\"dim\">%zu unchanged states are not listed.</p>\n",
-                   hidden);
+                   unchanged);
+    } else if (unchanged > 0) {
+        buf_printf(printer->out, "<details class=\"fold\"><summary>%zu unchanged</summary>\n",
+                   unchanged);
+        print_state_table(printer, machine, true);
+        buf_add_text(printer->out, "</details>\n");
+    }
 }
 
 static void print_page_machine(struct printer *printer, const struct report_machine *machine)
@@ -454,7 +530,9 @@ static void print_page_machine(struct printer *printer, const struct report_mach
     struct buf *out = printer->out;
 
     buf_printf(out, "<details id=\"m%zu\"%s><summary>", find_machine_place(printer, machine),
-               printer->page->count <= REPORT_OPEN_MAX ? " open" : "");
+               printer->page->count <= REPORT_OPEN_MAX || rank_machine(machine) < RANK_OTHER
+                   ? " open"
+                   : "");
     html_add_text(out, machine->name);
     buf_add_text(out, "</summary>\n");
     if (machine->shown) {
@@ -486,7 +564,7 @@ static void add_all_states(struct printer *printer)
     for (i = 0; i < printer->page->count; i++) {
         const size_t before = printer->out->n;
 
-        print_page_machine(printer, &printer->page->machines[i]);
+        print_page_machine(printer, printer->order[i]);
         if (printer->out->n > REPORT_PAGE_MAX - ROOM_LEFT) {
             buf_cut(printer->out, before);
             break;
@@ -507,6 +585,7 @@ void report_page_print(struct arena *arena, const struct report_page *page, stru
 
     for (size_t i = 0; i < page->count; i++)
         states += page->machines[i].states.n;
+    printer.order = sort_machines(arena, page);
     printer.brief = states > REPORT_STATES_MAX;
     buf_add_text(out, head);
     buf_add_text(out, "<title>");

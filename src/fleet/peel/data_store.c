@@ -14,11 +14,10 @@
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 
-#define OUTBOX_FOLDER "outbox"
-#define BAKED_FOLDER  "states"
-#define BIRTHS_FILE   "births"
-#define LOCK_FILE     "peel.lock"
-#define FOLDER_MODE   0700
+#define BAKED_FOLDER "states"
+#define BIRTHS_FILE  "births"
+#define LOCK_FILE    "peel.lock"
+#define FOLDER_MODE  0700
 
 static void on_data_stored(void *self, const char *about)
 {
@@ -53,7 +52,7 @@ static int open_data_outbox(struct data_store *data_store, struct arena *arena,
     size_t damaged;
 
     data_store->outbox =
-        outbox_open(path_join(arena, conf->data_dir, OUTBOX_FOLDER), &listener, &damaged, err);
+        outbox_open(path_join(arena, conf->data_dir, DATA_STORE_OUTBOX), &listener, &damaged, err);
     if (!data_store->outbox)
         return -1;
     if (damaged > 0)

@@ -18,6 +18,9 @@ struct outbox;
 struct peel_conf;
 struct plan_cache;
 
+/* Returns to deliver, in the data folder. */
+#define DATA_STORE_OUTBOX "outbox"
+
 struct data_store {
     struct lock lock;
     const char *baked; /* states installed with the machine */

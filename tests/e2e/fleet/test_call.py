@@ -1,4 +1,5 @@
-"""zester-peel call: a function here, with the published tree, the settings and the name of this peel, with and without a bus and an agent."""
+"""On a peel's own machine. zester-peel call: a function here, with the published tree, the settings and the name of this peel, with and without a bus and an
+agent. zester doctor: what is wrong with the agent."""
 import json
 import os
 import subprocess
@@ -100,9 +101,31 @@ def test_others_than_root_are_told_so(fleet):
     assert result.returncode == 1 and ("run this as root" in result.stderr or "ermission denied" in result.stderr)
 
 
+def diagnose(fleet, status=0, conf=None):
+    words = ("--peel", conf or fleet.peel.folder / "peel.yaml", "--format", "json")
+    findings = json.loads(fleet.run("zester", "doctor", *words, status=status).stdout)
+    assert all("advice" in finding for finding in findings if finding["status"] != "ok"), findings
+    return {finding["check"]: finding["status"] for finding in findings}
+
+
+def test_a_doctor_finds_an_agent_well(fleet):
+    call(fleet, "state.highstate")
+    found = diagnose(fleet)
+    assert set(found.values()) == {"ok"}, found
+    assert set(found) >= {"config", "identity", "credentials", "port", "agent", "agent: nats", "states", "settings", "outbox", "disk", "last run"}
+    broken = fleet.folder / "broken.yaml"
+    broken.write_text("no_such_key: 1\n")
+    assert diagnose(fleet, status=1, conf=broken) == {"config": "fail"}
+
+
 def test_a_call_needs_neither_a_bus_nor_an_agent(fleet):
     fleet.master.stop()
     fleet.server.stop()
     check_page(fleet)
+    fleet.wait(lambda: diagnose(fleet, status=1).get("agent: nats") == "fail", "the doctor sees that the bus is gone")
+    assert diagnose(fleet, status=1)["port"] == "fail"
     fleet.peel.stop()
     check_page(fleet)
+    found = diagnose(fleet, status=1)
+    assert found["agent"] == "fail" and found["states"] == found["settings"] == found["last run"] == "ok"
+    assert "systemctl start zester-peel" in fleet.run("zester", "doctor", "--peel", fleet.peel.folder / "peel.yaml", status=1).stdout

@@ -1,5 +1,6 @@
 /* zester doctor: each step of the way between this machine and a working fleet, and what to do. */
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
@@ -19,6 +20,7 @@
 #include "fleet/nats/info.h"
 #include "fleet/nats/jwt.h"
 #include "fleet/nats/kv.h"
+#include "fleet/peel/conf.h"
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
@@ -32,11 +34,16 @@
 
 struct doctor_args {
     struct fleet_options fleet;
+    const char *peel;
 };
 
 #define ARGS struct doctor_args
 
 static const struct param doctor_options[] = {
+    PARAM("peel", PATH, ARGS, peel,
+          "examine the agent of this machine, which has this configuration (" PEEL_CONF_FILE
+          ", where nothing else is configured)",
+          .kind_text = "FILE"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -426,13 +433,31 @@ static void check_fleet(struct doctor *doctor)
 
 /* --- all of it ---------------------------------------------------------------------- */
 
+/* The agent to examine instead of the way to the fleet: on a machine that is a peel and nothing
+ * else, its own; NULL: none. */
+static const char *find_peel_conf(struct cli *cli, const struct doctor_args *want)
+{
+    struct fleet_target target;
+    struct err err;
+
+    if (want->peel)
+        return want->peel;
+    if (want->fleet.masters.n > 0 || want->fleet.creds || access(PEEL_CONF_FILE, F_OK) != 0)
+        return NULL;
+    return fleet_find(cli->arena, &want->fleet, &target, &err) == 0 && !target.file ? PEEL_CONF_FILE
+                                                                                    : NULL;
+}
+
 static int run_doctor(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct doctor_args *want = args;
     struct doctor doctor = { .arena = cli->arena };
+    const char *peel = find_peel_conf(cli, want);
 
     (void)operands;
-    if (check_client_conf(&doctor, &want->fleet)) {
+    if (peel)
+        doctor_check_own_peel(&doctor, peel);
+    else if (check_client_conf(&doctor, &want->fleet)) {
         doctor_check_reach(&doctor);
         check_creds(&doctor);
         check_ca(&doctor);
@@ -456,8 +481,13 @@ const struct command command_doctor = {
         "in this order;\n"
         "each finding comes with advice. Certificates are reported 30 days before they\n"
         "expire, short-lived ones in their last quarter. With the configuration of a master,\n"
-        "its enrollment endpoint is checked, too.\n",
-    .examples = "  zester doctor\n",
+        "its enrollment endpoint is checked, too.\n"
+        "\n"
+        "On a machine that is a peel and nothing else, or with --peel, the agent is examined:\n"
+        "configuration, identity, credentials and clock, servers, whether it runs and is\n"
+        "connected, states and settings, unsent returns, disk space, and its last run.\n",
+    .examples = "  zester doctor\n"
+                "  zester doctor --peel /etc/zester/peel.yaml\n",
     .statuses = "0 nothing failed; 1 something did",
     .options = doctor_options,
     .args_size = sizeof(struct doctor_args),

@@ -3,7 +3,8 @@
  *
  * Each step adds findings, in the order in which they are shown: doctor_add and its short forms.
  * Steps that are larger than a function have a file each: reach.c (names, ports and what servers
- * present there), presence.c (who runs), room.c (what is full).
+ * present there), presence.c (who runs), room.c (what is full),
+ * own_peel.c (the agent of this machine).
  *
  * Memory: the arena. Threads: one.
  */
@@ -61,6 +62,9 @@ void doctor_check_presence(struct doctor *doctor);
 
 /* Streams that are nearly full, and peels that masters cut off for it. Connected only. */
 void doctor_check_room(struct doctor *doctor);
+
+/* The agent of this machine, with this configuration. */
+void doctor_check_own_peel(struct doctor *doctor, const char *file);
 
 /* All findings on standard output. Returns the exit status. */
 int doctor_print(struct doctor *doctor, struct cli *cli, enum fleet_format format);

@@ -1,5 +1,6 @@
 """`zester orchestrate`: a tree of states whose steps are jobs for the machines of a fleet."""
 import json
+import os
 import signal
 import subprocess
 
@@ -193,3 +194,18 @@ def test_without_a_fleet_there_are_no_steps(fleet, work):
     dead = subprocess.run([f"{BUILD}/zester", *map(str, words(fleet, "nobody")), "--config", fleet.folder / "none.yaml",
                            "--master", "tls://127.0.0.1:1"], capture_output=True, text=True, timeout=SECONDS)
     assert dead.returncode == 1, dead.stderr
+
+
+@pytest.mark.skipif(os.path.exists("/srv/zester/states") or os.path.exists("/srv/salt"), reason="this machine has a folder of states")
+def test_a_machine_without_a_folder_of_states_uses_the_published_ones(fleet, work, tmp_path):
+    run = ("orchestrate", "roll", "--data-dir", fleet.folder / "published-data")
+    (fleet.tree / "roll.zy").write_text(f"roll:\n  fleet.function: {{name: cmd.run, tgt: web-01, arg: ['echo rolled >> {work}/rolled']}}\n")
+    fleet.zester("fileserver", "update")
+    environment = {"TMPDIR": str(tmp_path)}
+    assert "1 changed" in fleet.zester(*run, environment=environment).stdout
+    assert (work / "rolled").read_text() == "rolled\n"
+    assert not list(tmp_path.iterdir())
+    (fleet.tree / "roll.zy").unlink()
+    fleet.zester("fileserver", "update")
+    assert "roll" in fleet.zester(*run, environment=environment, status=1).stderr
+    assert not list(tmp_path.iterdir())

@@ -1,4 +1,6 @@
 /* zester orchestrate: a tree of states whose steps are jobs for the machines of the fleet. */
+#include <unistd.h>
+
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "commands/cli/fleet/commands.h"
@@ -7,6 +9,7 @@
 #include "commands/cli/local/local.h"
 #include "commands/cli/fleet/orchestrate/orchestra.h"
 #include "commands/cli/fleet/orchestrate/orchestra_job.h"
+#include "commands/cli/fleet/orchestrate/published_tree.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/job.h"
 
@@ -22,7 +25,7 @@ struct orchestrate_args {
 /* clang-format off */
 static const struct param orchestrate_options[] = {
     PARAM("test", BOOL, ARGS, local.session.test, "dry run: the jobs are dry runs on the peels, nothing is changed"),
-    PARAM("states-dir", STR, ARGS, local.session.states_dir, "the folder of state files (/srv/zester/states, else /srv/salt)", .kind_text = "DIR"),
+    PARAM("states-dir", STR, ARGS, local.session.states_dir, "the folder of state files (/srv/zester/states, else /srv/salt, else what masters publish)", .kind_text = "DIR"),
     PARAM("settings-dir", STR, ARGS, local.session.settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR"),
     PARAM("data-dir", STR, ARGS, local.session.data_dir, "the folder for the records of runs (/var/lib/zester/orchestrate)", .kind_text = "DIR"),
     PARAM("parallel", INT, ARGS, local.session.parallel, "at most this many steps at once", PARAM_RANGE(0, 4096)),
@@ -57,6 +60,20 @@ static struct param_strs make_words(struct cli *cli, struct param_strs operands)
     return (struct param_strs){ operands.n + 1, words };
 }
 
+/* A machine without a folder of states, as a master is, uses what the fleet publishes. */
+static int find_states(struct cli *cli, const struct fleet_options *fleet,
+                       struct session_options *session, struct published_tree *tree)
+{
+    struct err err;
+
+    if (session->states_dir || access(session_find_states(NULL), F_OK) == 0)
+        return CLI_OK;
+    if (published_tree_open(cli->arena, fleet, tree, &err) < 0)
+        return cli_err(cli, &err);
+    session->states_dir = tree->folder;
+    return CLI_OK;
+}
+
 static int run_orchestrate(struct cli *cli, const void *options, struct param_strs operands)
 {
     static const int formats[] = {
@@ -66,6 +83,7 @@ static int run_orchestrate(struct cli *cli, const void *options, struct param_st
     };
     const struct orchestrate_args *args = options;
     struct local_args local = args->local;
+    struct published_tree tree = { 0 };
     struct orchestra orchestra;
     int status;
 
@@ -79,11 +97,17 @@ static int run_orchestrate(struct cli *cli, const void *options, struct param_st
                    &(struct orchestra_about){ .user = fleet_user(cli->arena),
                                               .ref = operands.p[0],
                                               .limits = &args->limits });
+    if (find_states(cli, &args->fleet, &local.session, &tree) != CLI_OK) {
+        orchestra_done(&orchestra);
+        published_tree_done(&tree);
+        return CLI_ERROR;
+    }
     local.session.fleet = &orchestra.fleet;
     local.format = formats[args->fleet.format];
     local.timeout = args->fleet.has_timeout ? args->fleet.timeout : 0;
     status = local_run(cli, &local, make_words(cli, operands));
     orchestra_done(&orchestra);
+    published_tree_done(&tree);
     return status;
 }
 
@@ -92,7 +116,8 @@ const struct command command_orchestrate = {
     .operands = "REF... [NAME=VALUE...]",
     .summary = "run a tree of states whose steps are jobs for the fleet",
     .details =
-        "REF is a file of the folder of states on this machine, as for state.apply. Its steps\n"
+        "REF is a file of the folder of states on this machine, as for state.apply; without\n"
+        "such a folder, of the states that masters publish. Its steps\n"
         "are fleet.state (apply states on peels) and fleet.function (run a function on them),\n"
         "with the ordinary requisites between them; 'zester doc fleet.state' describes them.\n"
         "A step has changed when a peel has, and fails when a peel does, unless max_failures\n"

@@ -1,6 +1,7 @@
 /* zester-master restore: a fleet from its backup. */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "commands/cli/fleet/backup/backup_file.h"
@@ -14,14 +15,18 @@
 #include "core/data/time_text.h"
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
+#include "core/sys/fs.h"
 #include "core/sys/process.h"
 #include "core/sys/program.h"
+#include "core/sys/site.h"
 
 /* Conflicts that are shown. */
 #define SHOWN_MAX 20
 /* For a server to start, and to end. */
-#define SERVER_NS (60 * CLOCK_SECOND)
-#define PAUSE_US  100000
+#define SERVER_NS     (60 * CLOCK_SECOND)
+#define PAUSE_US      100000
+#define NATS_CONF_MAX ((size_t)1 << 20)
+#define STORE_KEY     "store_dir: \""
 
 struct restore_args {
     struct fleet_options fleet;
@@ -102,17 +107,61 @@ static const char *find_nats_server(struct arena *arena)
     return found || access("/usr/sbin/nats-server", X_OK) != 0 ? found : "/usr/sbin/nats-server";
 }
 
+/* The folder of its store, as its configuration names it; NULL: it has another form. */
+static const char *find_store(struct arena *arena, const char *conf)
+{
+    struct str text;
+    struct err ignored; /* the server reports it */
+    size_t at;
+
+    if (fs_read(arena, conf, NATS_CONF_MAX, &text, &ignored) < 0 || !text.p)
+        return NULL;
+    at = str_find(text, STR(STORE_KEY), 0);
+    if (at == STR_NONE)
+        return NULL;
+    text = str_from_offset(text, at + strlen(STORE_KEY));
+    return arena_str(arena, str_cut(&text, '"')).p;
+}
+
+/* Its store belongs to the user that the keys belong to, as when its supervisor starts it. */
+static int choose_user(struct restoring *restoring, struct process_user *ret, bool *ret_has_user,
+                       struct err *err)
+{
+    struct arena *arena = restoring->cli->arena;
+    const char *store = find_store(arena, restoring->info->nats_conf);
+    AUTO_SITE struct site site = SITE_INIT;
+    struct fs_attr attr = { 0700, FS_KEEP, FS_KEEP };
+    struct fs_info keys;
+
+    if (fs_stat(restoring->target.auth_dir, &keys, err) < 0)
+        return -1;
+    *ret_has_user = geteuid() == 0 && keys.uid != 0;
+    *ret = (struct process_user){ .uid = keys.uid, .gid = keys.gid };
+    if (!*ret_has_user || !store)
+        return 0;
+    attr.uid = keys.uid;
+    attr.gid = keys.gid;
+    if (fs_mkdirs(store, attr.mode, err) < 0 || site_walk(&site, store, SITE_OWN, err) < 0)
+        return -1;
+    return site_set(&site, &attr, err);
+}
+
 /* It ends with this command, and is started again by the one that supervises it. */
 static int start_own_server(struct restoring *restoring, struct err *err)
 {
     const char *program = find_nats_server(restoring->cli->arena);
     const char *const argv[] = { program, "-c", restoring->info->nats_conf, NULL };
+    struct process_spec spec = { .argv = argv, .parent_death = SIGTERM };
+    struct process_user user = { 0 };
+    bool has_user = false;
 
     if (!program)
         return err_set(err, ERR_NOT_FOUND,
                        "nats-server is not installed; install the package 'nats-server'");
-    return process_start(&(struct process_spec){ .argv = argv, .parent_death = SIGTERM },
-                         &restoring->server, err);
+    if (choose_user(restoring, &user, &has_user, err) < 0)
+        return -1;
+    spec.user = has_user ? &user : NULL;
+    return process_start(&spec, &restoring->server, err);
 }
 
 static void stop_own_server(struct restoring *restoring)
@@ -240,12 +289,12 @@ static void print_lost(struct restoring *restoring)
     printf(
         "\n"
         "THE FLEET NOW HAS ITS STATE OF %s. What was done after that is forgotten:\n"
-        "  revoked machines     are back: compare 'zester enroll list -s all' with your records,\n"
-        "                       and revoke them again before you start peels' work\n"
-        "  removed operators    are back: 'zester operator list'\n"
-        "  revoked join tokens  are back until they expire: 'zester-master token list'\n"
-        "  machines that joined must join again\n"
-        "  rollouts             go on from there: 'zester update status'\n",
+        "  revoked machines     are let in again: compare 'zester enroll list -s all' with your\n"
+        "                       records, and revoke them again\n"
+        "  removed operators    are let in again: 'zester operator list'\n"
+        "  revoked join tokens  are valid again until they expire: 'zester-master token list'\n"
+        "  new machines         are unknown, and must join again\n"
+        "  rollouts             continue from there: 'zester update rollouts'\n",
         made);
 }
 

@@ -1,14 +1,12 @@
 """A fleet from its backup, as docs/howto/back-up-a-fleet.md drills it: both disks are lost, and no machine enrolls again.
 
-Kills at random moments: a sample in `make test`, more in `make faults` (FAULTS=all).
+Kills at random moments are in test_backup_faults.py.
 """
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -16,10 +14,6 @@ from fleet import BUILD, SERVER, Fleet, read_marks
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
-
-ALL = os.environ.get("FAULTS") == "all"
-KILLS = int(os.environ.get("FAULTS_KILLS", "40" if ALL else "4"))
-SEED = int(os.environ.get("FAULTS_SEED", "1"))
 
 RULES = {"top.zy": "reactor:\n  - '_admin/deploy': [reactor.deploy]\n", "deploy.zy": """mark:
   dispatch.module:
@@ -206,42 +200,3 @@ def test_a_restore_refuses_a_fleet_that_works_and_files_that_differ(fleet):
     fleet.master.start()
     fleet.wait_ready(fleet.master)
     fleet.wait(lambda: fleet.zester("*", "test.ping", status=None).returncode == 0, "every peel answers")
-
-
-def kill_after(program, words, seconds):
-    """Status of a command that is killed after so long; None: it was."""
-    process = subprocess.Popen([f"{BUILD}/{program}", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return None
-
-
-def test_a_backup_and_a_restore_that_are_killed_leave_nothing_half_done(fleet):
-    chance = random.Random(SEED)
-    path = fleet.folder / "killed.zb"
-    began = time.monotonic()
-    backup(fleet, path)
-    takes = time.monotonic() - began
-    words = ["backup", path, "--key-file", fleet.key, "--config", fleet.master.conf_path, "--nats-conf", fleet.folder / "nats.conf"]
-    for _ in range(KILLS):
-        kill_after("zester-master", words, chance.uniform(0, takes))
-        verify(fleet, path)  # the old one, or a new one, whole
-    backup(fleet, path)
-    fleet.master.kill()
-    shutil.rmtree(fleet.folder / "auth")
-    shutil.rmtree(fleet.folder / "tree")
-    fleet.master.conf_path.unlink()
-    words = ["restore", path, "--key-file", fleet.key, "--force"]
-    began = time.monotonic()
-    fleet.run("zester-master", *words)
-    takes = time.monotonic() - began
-    for _ in range(KILLS):
-        kill_after("zester-master", words, chance.uniform(0, takes))
-    fleet.run("zester-master", *words)
-    fleet.master.start()
-    fleet.wait_ready(fleet.master)
-    fleet.wait(lambda: fleet.zester("*", "test.ping", status=None).returncode == 0, "every peel answers")
-    assert read_marks(fleet.marks) == ["before", "waiting", "after", "restored"]

@@ -19,7 +19,16 @@
 #define CYCLES_MAX  10
 #define MEMBERS_MAX 20
 
-static struct dag *make_state_dag(struct arena *arena, const struct plan *plan)
+/* Which implied requisites are edges? */
+typedef bool implied_fn(const struct plan_state *state);
+
+static bool is_any_state(const struct plan_state *state)
+{
+    (void)state;
+    return true;
+}
+
+static struct dag *make_state_dag(struct arena *arena, const struct plan *plan, implied_fn *has)
 {
     struct dag *dag = dag_new(arena, plan->count);
 
@@ -28,7 +37,8 @@ static struct dag *make_state_dag(struct arena *arena, const struct plan *plan)
             /* Targets that come later require the state, and that is the edge. */
             if (plan->states[i].requisites[kind].n == 0 ||
                 requisite_rule((enum requisite)kind)->later ||
-                requisite_rule((enum requisite)kind)->apart)
+                requisite_rule((enum requisite)kind)->apart ||
+                (kind == REQUISITE_IMPLIED && !has(&plan->states[i])))
                 continue;
             VEC_EACH (&plan->states[i].requisites[kind], target)
                 dag_edge(dag, *target, i, (uint8_t)kind);
@@ -129,9 +139,10 @@ static void find_starts(struct arena *arena, struct plan *plan)
 }
 
 /* The graph with implied requisites, except those that contradict explicit ones. */
-static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struct levels *levels)
+static struct dag *resolve_implied(struct arena *arena, struct plan *plan, implied_fn *has,
+                                   struct levels *levels)
 {
-    struct dag *dag = make_state_dag(arena, plan);
+    struct dag *dag = make_state_dag(arena, plan, has);
 
     while (!levels_build(arena, dag, levels)) {
         struct cycle cycles[CYCLES_MAX];
@@ -139,28 +150,39 @@ static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struc
 
         for (size_t i = 0; i < n; i++)
             (void)implied_drop(plan, &cycles[i]); /* without it there was no cycle */
-        dag = make_state_dag(arena, plan);
+        dag = make_state_dag(arena, plan, has);
     }
     return dag;
+}
+
+/* The written order comes from files and requisites; implied requisites only follow it. */
+static struct dag *resolve_written(struct arena *arena, struct plan *plan, struct levels *levels)
+{
+    struct dag *dag = resolve_implied(arena, plan, implied_places, levels);
+
+    written_number(arena, plan, dag);
+    implied_follow_written(plan);
+    written_order(arena, plan, resolve_implied(arena, plan, is_any_state, levels));
+    return resolve_implied(arena, plan, is_any_state, levels);
 }
 
 int arrange_plan(struct arena *arena, struct plan *plan, const struct state_host *host,
                  struct diags *diags)
 {
-    struct dag *dag = make_state_dag(arena, plan);
+    struct dag *dag = make_state_dag(arena, plan, is_any_state);
     struct levels levels;
     uint32_t *order;
+    bool implied;
 
     plan->dag = dag;
     if (!levels_build(arena, dag, &levels))
         return report_cycles(arena, plan, dag, levels.resolved, diags);
-    if (implied_add(arena, plan, host))
-        dag = resolve_implied(arena, plan, &levels);
+    implied = implied_add(arena, plan, host);
     if (written_is_needed(plan)) {
         stamps_doubt(host->stamps); /* it looks where paths lead, see states/compile/touch.h */
-        written_order(arena, plan, dag);
-        dag = make_state_dag(arena, plan);
-        (void)levels_build(arena, dag, &levels); /* the order has no cycle */
+        dag = resolve_written(arena, plan, &levels);
+    } else if (implied) {
+        dag = resolve_implied(arena, plan, is_any_state, &levels);
     }
     plan->dag = dag;
     plan->level_count = levels.count;

@@ -30,7 +30,7 @@ static const char *find_claimed_path(struct arena *arena, const struct plan_stat
 }
 
 /* Without content, file.managed leaves the content to others. */
-static bool claims_whole_path(const struct plan_state *state)
+bool contest_claims_whole(const struct plan_state *state)
 {
     static const char *const contents[] = { "content",         "contents",
                                             "contents_pillar", "contents_settings",
@@ -65,7 +65,7 @@ static void compare_path_claims(struct arena *arena, struct map *paths,
                                 const struct plan_state *state, struct diags *warnings)
 {
     const char *path = find_claimed_path(arena, state);
-    const bool whole = path && claims_whole_path(state);
+    const bool whole = path && contest_claims_whole(state);
     const struct plan_state *rival;
     struct rivals *rivals;
     void **place;

@@ -10,8 +10,14 @@
 #ifndef STATES_COMPILE_CONTEST_H
 #define STATES_COMPILE_CONTEST_H
 
+#include <stdbool.h>
+
 struct diags;
 struct plan;
+struct plan_state;
+
+/* Does the state decide the whole content of its path? */
+bool contest_claims_whole(const struct plan_state *state);
 
 /* Check an arranged plan. */
 void contest_tell(const struct plan *plan, struct diags *warnings);

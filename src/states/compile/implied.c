@@ -7,8 +7,10 @@
 #include "core/base/map.h"
 #include "core/base/vec.h"
 #include "states/compile/awaited.h"
+#include "states/compile/contest.h"
 #include "states/compile/plan.h"
 #include "states/compile/shipped.h"
+#include "states/compile/written.h"
 #include "core/data/params.h"
 #include "core/data/value.h"
 #include "core/graph/cycle.h"
@@ -62,10 +64,55 @@ static struct str find_state_subject(const struct plan_state *state)
     return str_from(state->id);
 }
 
+static bool is_of_family(const struct plan_state *state, const char *family)
+{
+    return str_starts(str_from(state->module->name), str_from(family));
+}
+
+/* Does it fill the folder at its path? */
+static bool fills_folder(const struct plan_state *state)
+{
+    return (state->module->flags & MODULE_TREE) && !is_state_of(state, "file.patch") &&
+           !is_state_of(state, "mount.mounted");
+}
+
 static bool is_folder_state(const struct plan_state *state)
 {
     return is_state_of(state, "file.directory") || is_state_of(state, "file.symlink") ||
-           is_state_of(state, "file.recurse") || is_state_of(state, "mount.mounted");
+           is_state_of(state, "mount.mounted") || fills_folder(state);
+}
+
+/* Its path on this machine: a checkout has a target. */
+static struct str find_state_path(const struct plan_state *state)
+{
+    const struct value *target =
+        is_of_family(state, "git.") ? value_get(&state->body, "target") : NULL;
+
+    return value_is(target, VALUE_STR) ? target->s : find_state_subject(state);
+}
+
+static bool has_setting(const struct plan_state *state, const char *key)
+{
+    const struct value *given = value_get(&state->body, key);
+
+    return given && !(given->kind == VALUE_BOOL && !given->b);
+}
+
+/* Does its result depend on what is at its path already? */
+static bool acts_on_existing(const struct plan_state *state)
+{
+    static const char *const keys[] = { "clean", "recurse", "merge_if_exists" };
+    const unsigned flags = state->module->flags;
+
+    if (!is_of_family(state, "file.") && !is_of_family(state, "ini."))
+        return false;
+    if ((flags & (MODULE_EDITS | MODULE_REMOVES)) ||
+        ((flags & MODULE_WHOLE) && !contest_claims_whole(state)))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (has_setting(state, keys[i]))
+            return true;
+    return false;
 }
 
 static bool installs_packages(const struct plan_state *state)
@@ -100,7 +147,8 @@ static void collect_providers(struct implying *w)
 {
     for (uint32_t i = 0; i < w->plan->count; i++) {
         const struct plan_state *state = &w->plan->states[i];
-        const struct str name = find_state_subject(state);
+        const struct str name =
+            is_folder_state(state) ? find_state_path(state) : find_state_subject(state);
 
         if (!state->listener && installs_packages(state))
             add_packages(w, state, i);
@@ -176,20 +224,86 @@ static void need_shipped(struct implying *w, const struct shipped_states *states
             VEC_PUSH_IN(w->arena, &w->needed.list, states->list.p[i]);
 }
 
-/* A state that does not make the folder of its file needs the package that has it. */
+/* A state needs the package that has a folder above its path, and one of a folder also that of the
+ * folder. A file below /etc does not if the state makes the folder: packages keep such files. */
 static void need_package_of_folder(struct implying *w, const struct plan_state *state,
                                    struct str path, uint32_t number)
 {
     const struct value *makedirs = value_get(&state->body, "makedirs");
     const char *up;
 
-    if (!str_starts(path, STR("/etc/")) || (value_is(makedirs, VALUE_BOOL) && makedirs->b))
+    if (path.n < 2 || path.p[0] != '/' || map_count(&w->shipped.packages) == 0 ||
+        (str_starts(path, STR("/etc/")) && value_is(makedirs, VALUE_BOOL) && makedirs->b))
         return;
-    up = path_dirname(w->arena, path_normalise(w->arena, path.p));
+    up = path_normalise(w->arena, path.p);
+    if (is_state_of(state, "file.directory") || fills_folder(state))
+        need_shipped(w, shipped_find_folder(&w->shipped, str_from(up)), number);
+    up = path_dirname(w->arena, up);
     if (map_find(&w->folders, str_from(up)))
         return;
-    for (; up[1] && strcmp(up, "/etc") != 0; up = path_dirname(w->arena, up))
+    for (; up[1]; up = path_dirname(w->arena, up))
         need_shipped(w, shipped_find_folder(&w->shipped, str_from(up)), number);
+}
+
+/* Package managers read it before they install anything. */
+static bool is_read_by_managers(struct str path)
+{
+    static const char *const starts[] = {
+        "/etc/apt/",       "/etc/dpkg/",          "/var/lib/apt/",     "/var/lib/dpkg/",
+        "/var/cache/apt/", "/usr/share/keyrings", "/etc/yum",          "/etc/dnf/",
+        "/etc/pki/",       "/etc/rpm/",           "/var/lib/rpm/",     "/var/cache/dnf/",
+        "/etc/zypp/",      "/etc/pacman.",        "/etc/apk/",         "/etc/hosts",
+        "/etc/resolv.",    "/etc/nsswitch.conf",  "/etc/environment",  "/etc/ssl/",
+        "/etc/hostname",   "/etc/gai.conf",       "/usr/sbin/policy-", "/usr/local/share/ca-",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+        if (str_starts(path, str_from(starts[i])))
+            return true;
+    return false;
+}
+
+/* What it removes or edits may come from a package that is not installed yet. */
+static void need_new_packages(struct implying *w, const struct plan_state *state, struct str path,
+                              uint32_t number)
+{
+    const struct shipped_states *new;
+
+    if (path.n < 2 || path.p[0] != '/' || is_read_by_managers(path))
+        return;
+    new = shipped_find_new(&w->shipped);
+    VEC_EACH (&new->list, package)
+        if (*package != number && state->order >= w->plan->states[*package].order)
+            VEC_PUSH_IN(w->arena, &w->needed.list, *package);
+}
+
+/* What fills the folder that it works through. */
+static void need_contents(struct implying *w, struct str path, uint32_t state)
+{
+    const struct numbers *numbers;
+
+    if (path.n < 2 || path.p[0] != '/' || map_count(&w->folders) == 0)
+        return;
+    numbers = map_find(&w->folders, str_from(path_normalise(w->arena, path.p)));
+    for (size_t i = 0; numbers && i < numbers->list.n; i++)
+        if (numbers->list.p[i] != state && fills_folder(&w->plan->states[numbers->list.p[i]]))
+            VEC_PUSH_IN(w->arena, &w->needed.list, numbers->list.p[i]);
+}
+
+/* What brings, or may bring, the files at its path. */
+static void need_path(struct implying *w, const struct plan_state *state, uint32_t number)
+{
+    const struct str path = find_state_path(state);
+    const struct value *source = value_get(&state->body, "source");
+
+    need_folders(w, path, number);
+    if (acts_on_existing(state)) {
+        need_new_packages(w, state, path, number);
+        if (!fills_folder(state))
+            need_contents(w, path, number);
+        if (value_is(source, VALUE_STR))
+            need_folders(w, source->s, number);
+    }
 }
 
 /* A condition is asked for when the turn of its dependents has come, but for the condition. */
@@ -208,7 +322,7 @@ static void need_what_dependents_need(struct implying *w, uint32_t number)
     }
 }
 
-/* A state that removes something does not need it first. */
+/* A state that removes something needs no accounts, services or repositories first. */
 static bool is_removal(const struct plan_state *state)
 {
     return (state->module->flags & MODULE_REMOVES) ||
@@ -222,8 +336,10 @@ static void find_needs(struct implying *w, uint32_t number)
     static const char *const users[] = { "user", "owner", "runas" };
     static const char *const groups[] = { "group", "groups", "gid", "optional_groups" };
     const struct plan_state *state = &w->plan->states[number];
-    const struct str descendants = str_from(state->module->name);
 
+    need_path(w, state, number);
+    if (is_removal(state))
+        return;
     for (size_t i = 0; i < ARRAY_LEN(users); i++)
         need_named(w, &w->users, value_get(&state->body, users[i]), number);
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)
@@ -233,12 +349,11 @@ static void find_needs(struct implying *w, uint32_t number)
 
         need_named(w, &w->users, &user, number);
     }
-    need_folders(w, find_state_subject(state), number);
-    if (str_starts(descendants, STR("service.")))
+    if (is_of_family(state, "service."))
         need_shipped(w, shipped_find_unit(&w->shipped, find_state_subject(state)), number);
-    else if (str_starts(descendants, STR("file.")) || str_starts(descendants, STR("ini.")))
-        need_package_of_folder(w, state, find_state_subject(state), number);
-    if (str_starts(descendants, STR("pkg.")))
+    else if (is_of_family(state, "file.") || is_of_family(state, "ini.") || fills_folder(state))
+        need_package_of_folder(w, state, find_state_path(state), number);
+    if (is_of_family(state, "pkg."))
         need_all(w, &w->repositories, number);
     if (is_state_of(state, AWAITED_MODULE))
         need_what_dependents_need(w, number);
@@ -283,7 +398,7 @@ bool implied_add(struct arena *arena, struct plan *plan, const struct state_host
         0)
         return false;
     for (uint32_t i = 0; i < plan->count; i++) {
-        if (plan->states[i].no_implied || plan->states[i].listener || is_removal(&plan->states[i]))
+        if (plan->states[i].no_implied || plan->states[i].listener)
             continue;
         w.needed.list.n = 0;
         find_needs(&w, i);
@@ -307,6 +422,30 @@ static bool drop_edge(struct plan *plan, uint32_t before, uint32_t after)
             return true;
         }
     return false;
+}
+
+bool implied_places(const struct plan_state *state)
+{
+    return is_state_of(state, AWAITED_MODULE);
+}
+
+void implied_follow_written(struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        struct plan_state *state = &plan->states[i];
+        struct plan_targets *targets = &state->requisites[REQUISITE_IMPLIED];
+        uint32_t *p = (uint32_t *)(uintptr_t)targets->p; /* made by keep_needed */
+        size_t kept = 0;
+
+        for (size_t k = 0; written_has(state) && k < targets->n; k++) {
+            const struct plan_state *target = &plan->states[p[k]];
+
+            if (!written_has(target) || target->position < state->position)
+                p[kept++] = p[k];
+        }
+        if (written_has(state))
+            targets->n = kept;
+    }
 }
 
 bool implied_drop(struct plan *plan, const struct cycle *cycle)

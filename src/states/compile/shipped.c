@@ -4,11 +4,25 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
+#include "core/base/mem.h"
 #include "states/compile/stamps.h"
 #include "core/sys/fs.h"
 
 /* Bytes of one list. */
 #define LIST_MAX ((size_t)8 << 20)
+
+/* Packages have folders of their own name there. */
+static const char *const named_roots[] = {
+    "/etc/", "/usr/share/", "/usr/lib/", "/var/lib/", "/var/log/", "/var/cache/", "/opt/",
+};
+
+static bool is_named_root(struct str folder)
+{
+    for (size_t i = 0; i < ARRAY_LEN(named_roots); i++)
+        if (str_starts(folder, str_from(named_roots[i])))
+            return true;
+    return false;
+}
 
 static void add_to(struct shipped *shipped, struct map *map, struct str name, uint32_t state)
 {
@@ -79,7 +93,7 @@ static void read_shipped_list(struct shipped *shipped, struct str text,
 }
 
 /* A list that cannot be read is one that is not known. */
-static void read_package(struct shipped *shipped, struct str name,
+static bool read_package(struct shipped *shipped, struct str name,
                          const struct shipped_states *states)
 {
     const char *path = arena_printf(shipped->arena, "%s/%.*s.list", shipped->lists, STR_ARG(name));
@@ -87,12 +101,39 @@ static void read_package(struct shipped *shipped, struct str name,
     struct err ignored;
 
     stamps_add(shipped->stamps, path);
-    if (fs_read(shipped->arena, path, LIST_MAX, &text, &ignored) == 0 && text.p)
-        read_shipped_list(shipped, text, states);
+    if (fs_read(shipped->arena, path, LIST_MAX, &text, &ignored) < 0 || !text.p)
+        return false;
+    read_shipped_list(shipped, text, states);
+    return true;
+}
+
+static void add_named_folders(struct shipped *shipped, struct str name,
+                              const struct shipped_states *states)
+{
+    for (size_t i = 0; i < ARRAY_LEN(named_roots); i++)
+        add_shipped_lines(
+            shipped, &shipped->folders,
+            str_from(arena_printf(shipped->arena, "%s%.*s", named_roots[i], STR_ARG(name))),
+            states);
+}
+
+static void add_new_states(struct shipped *shipped, struct map *seen,
+                           const struct shipped_states *states)
+{
+    VEC_EACH (&states->list, state) {
+        const struct str key = { (const char *)state, sizeof(*state) };
+
+        if (map_has(seen, key))
+            continue;
+        (void)map_set(seen, key, shipped);
+        VEC_PUSH_IN(shipped->arena, &shipped->new.list, *state);
+    }
 }
 
 static void read_shipped_tree(struct shipped *shipped)
 {
+    struct map seen = MAP_INIT_IN(shipped->arena);
+
     if (shipped->is_read)
         return;
     shipped->is_read = true;
@@ -100,11 +141,9 @@ static void read_shipped_tree(struct shipped *shipped)
         const struct shipped_states *states = entry->value;
 
         add_shipped_lines(shipped, &shipped->units, entry->key, states);
-        add_shipped_lines(shipped, &shipped->folders,
-                          str_from(arena_printf(shipped->arena, "/etc/%.*s", STR_ARG(entry->key))),
-                          states);
-        if (shipped->lists)
-            read_package(shipped, entry->key, states);
+        add_named_folders(shipped, entry->key, states);
+        if (!shipped->lists || !read_package(shipped, entry->key, states))
+            add_new_states(shipped, &seen, states);
     }
 }
 
@@ -122,8 +161,15 @@ const struct shipped_states *shipped_find_unit(struct shipped *shipped, struct s
 
 const struct shipped_states *shipped_find_folder(struct shipped *shipped, struct str folder)
 {
-    if (map_count(&shipped->packages) == 0 || !str_starts(folder, STR("/etc/")))
+    if (map_count(&shipped->packages) == 0 || !is_named_root(folder))
         return NULL;
     read_shipped_tree(shipped);
     return map_find(&shipped->folders, folder);
+}
+
+const struct shipped_states *shipped_find_new(struct shipped *shipped)
+{
+    if (map_count(&shipped->packages) > 0)
+        read_shipped_tree(shipped);
+    return &shipped->new;
 }

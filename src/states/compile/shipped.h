@@ -1,8 +1,9 @@
 /*
- * shipped - the service units and /etc folders that the packages of a run install.
+ * shipped - the service units and folders that the packages of a run install.
  *
  * Sources are dpkg's file lists of packages that are or were installed; and for every package,
- * installed or not, the unit and the folder of its name.
+ * installed or not, the unit and the folders of its name. Lists tell of folders below /etc; names
+ * also of those below /usr/share, /usr/lib, /var/lib, /var/log, /var/cache and /opt.
  *
  * Lists are read when the first question is asked. Memory: the arena. Threads: one at a time.
  */
@@ -27,6 +28,7 @@ struct shipped {
     const char *lists;                   /* the folder of dpkg's lists, or NULL */
     struct stamps *stamps;               /* records that they were read; or NULL */
     struct map packages, units, folders; /* by name: struct shipped_states */
+    struct shipped_states new;           /* of packages without a list */
     bool is_read;
 };
 
@@ -41,7 +43,10 @@ void shipped_add(struct shipped *shipped, struct str package, uint32_t state);
 
 /* The states whose packages have a unit of the service; NULL: none is known. */
 const struct shipped_states *shipped_find_unit(struct shipped *shipped, struct str service);
-/* The same for a folder; only those below /etc are known. */
+/* The same for a folder. */
 const struct shipped_states *shipped_find_folder(struct shipped *shipped, struct str folder);
+/* The states with a package that is not installed as far as known: what it brings is unknown. Each
+ * state is listed once. */
+const struct shipped_states *shipped_find_new(struct shipped *shipped);
 
 #endif

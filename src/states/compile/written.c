@@ -25,7 +25,7 @@ struct writing {
     uint8_t *seen; /* 0: not yet, 1: waits for requisites, 2: in the line */
 };
 
-static bool is_written(const struct plan_state *state)
+bool written_has(const struct plan_state *state)
 {
     return state->dialect->written_order && !state->listener;
 }
@@ -33,7 +33,7 @@ static bool is_written(const struct plan_state *state)
 bool written_is_needed(const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++)
-        if (is_written(&plan->states[i]))
+        if (written_has(&plan->states[i]))
             return true;
     return false;
 }
@@ -50,7 +50,7 @@ static double find_cap(const struct plan *plan)
         const double number =
             state->has_order ? (double)state->order : (double)FIRST_NUMBER + state->sequence;
 
-        if (is_written(state) && number != PLAN_ORDER_LAST && number > cap - 1)
+        if (written_has(state) && number != PLAN_ORDER_LAST && number > cap - 1)
             cap = number + NUMBER_MARGIN;
     }
     return cap;
@@ -58,7 +58,7 @@ static double find_cap(const struct plan *plan)
 
 double written_rank(const struct plan_state *state, double cap)
 {
-    if (!is_written(state))
+    if (!written_has(state))
         return 0;
     if (!state->has_order)
         return (double)FIRST_NUMBER + state->sequence;
@@ -89,7 +89,7 @@ static uint32_t *sort_written(struct writing *w, uint32_t *ret_count)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < w->plan->count; i++)
-        if (is_written(&w->plan->states[i]))
+        if (written_has(&w->plan->states[i]))
             sorted[count++] = i;
     qsort_r(sorted, count, sizeof(*sorted), compare_ranks, w);
     *ret_count = count;
@@ -137,7 +137,7 @@ static void place_state(struct writing *w, uint32_t state)
             continue;
         }
         w->stack.n--;
-        if (w->seen[top] == 1 && is_written(&w->plan->states[top]))
+        if (w->seen[top] == 1 && written_has(&w->plan->states[top]))
             VEC_PUSH_IN(w->arena, &w->line, top);
         w->seen[top] = 2;
     }
@@ -151,7 +151,7 @@ static bool waits_for_others(const struct writing *w, uint32_t state)
     const struct dag_links before = dag_before(w->dag, state);
 
     VEC_EACH (&before, link)
-        if (!is_written(&w->plan->states[link->node]))
+        if (!written_has(&w->plan->states[link->node]))
             return true;
     return false;
 }
@@ -161,7 +161,7 @@ static bool waits_for_window(const struct writing *w, uint32_t state, uint32_t s
     const struct dag_links before = dag_before(w->dag, state);
 
     VEC_EACH (&before, link)
-        if (is_written(&w->plan->states[link->node]) &&
+        if (written_has(&w->plan->states[link->node]) &&
             w->plan->states[link->node].position >= start)
             return true;
     return false;
@@ -184,10 +184,9 @@ static void cut_windows(struct writing *w)
     touch_init(&window);
     for (uint32_t i = 0; i < w->line.n; i++) {
         const uint32_t number = w->line.p[i];
-        struct plan_state *state = &w->plan->states[number];
+        const struct plan_state *state = &w->plan->states[number];
         const bool apart = waits_for_others(w, number);
 
-        state->position = i;
         if (alone || apart || waits_for_window(w, number, start) || !touch_joins(&window, state)) {
             touch_clear(&window);
             start = i;
@@ -200,7 +199,13 @@ static void cut_windows(struct writing *w)
     touch_done(&window);
 }
 
-void written_order(struct arena *arena, struct plan *plan, const struct dag *dag)
+static void number_line(struct writing *w)
+{
+    for (uint32_t i = 0; i < w->line.n; i++)
+        w->plan->states[w->line.p[i]].position = i;
+}
+
+void written_number(struct arena *arena, struct plan *plan, const struct dag *dag)
 {
     struct writing w = { .arena = arena, .plan = plan, .dag = dag };
     const double cap = find_cap(plan);
@@ -215,5 +220,20 @@ void written_order(struct arena *arena, struct plan *plan, const struct dag *dag
     for (uint32_t i = 0; i < count; i++)
         if (w.seen[sorted[i]] == 0)
             place_state(&w, sorted[i]);
+    number_line(&w);
+}
+
+void written_order(struct arena *arena, struct plan *plan, const struct dag *dag)
+{
+    struct writing w = { .arena = arena, .plan = plan, .dag = dag };
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < plan->count; i++)
+        count += written_has(&plan->states[i]);
+    w.line.p = ARENA_ARRAY(arena, uint32_t, count);
+    w.line.n = count;
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (written_has(&plan->states[i]))
+            w.line.p[plan->states[i].position] = i;
     cut_windows(&w);
 }

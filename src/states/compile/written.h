@@ -29,8 +29,13 @@ double written_rank(const struct plan_state *state, double cap);
 /* Is there a state with a written order? */
 bool written_is_needed(const struct plan *plan);
 
-/* Number the states and add the edges, after the requisites of a plan without cycles, whose
- * graph is `dag`. */
+/* Has the state a place in the written order? */
+bool written_has(const struct plan_state *state);
+
+/* Number the states (plan_state.position) of a plan without cycles, whose graph is `dag`. It has no
+ * implied requisites but those that give states a place (states/compile/implied.h). */
+void written_number(struct arena *arena, struct plan *plan, const struct dag *dag);
+/* Add the edges between numbered states; `dag` has all requisites. */
 void written_order(struct arena *arena, struct plan *plan, const struct dag *dag);
 
 #endif

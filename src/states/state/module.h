@@ -66,6 +66,7 @@ enum module_flag {
     MODULE_ASKS = 1 << 14,        /* its name is a question in Salt: called by name it answers, and
                                      state.single applies it */
     MODULE_DRY_REVERT = 1 << 15,  /* `revert` only says what it would do when `test` is set */
+    MODULE_EDITS = 1 << 16,       /* needs what is at a path already (states/compile/implied.h) */
 };
 
 struct module {

@@ -641,12 +641,14 @@ y: {file.managed: [{name: ROOT/y, contents: y, whom: me}]}
 
 # --- order that is implied, habits ---------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("write", ["sls", "state"])
-def test_a_first_run_succeeds_where_a_folder_is_written_after_what_is_in_it(machine, write):
-    getattr(machine, write)("web", """
+FOLDER_LAST = """
 conf: {file.managed: [{name: ROOT/app/conf, contents: x}]}
 app: {file.directory: [{name: ROOT/app}]}
-""")
+"""
+
+
+def test_a_first_run_succeeds_where_a_folder_is_written_after_what_is_in_it(machine):
+    machine.state("web", FOLDER_LAST)
     shown = json.loads(machine.run("state.show", "web", "--format", "json", status=0).stdout)
     assert [s["name"] for s in shown] == ["file.directory:app", "file.managed:conf"]
     assert shown[1]["implied order"] == ["file.directory:app"]
@@ -654,24 +656,37 @@ app: {file.directory: [{name: ROOT/app}]}
     assert machine.read("app/conf") == "x\n"
 
 
+def test_the_written_order_of_salt_files_is_never_changed_by_what_a_state_plainly_needs(machine):
+    machine.sls("web", FOLDER_LAST)
+    assert names(machine.record("state.apply", "web", status=2)) == ["conf", "app"]
+    machine.sls("keys", """
+keyring: {pkg.installed: []}
+extra: {pkgrepo.managed: [{name: deb http://x.y/ stable main, file: /etc/apt/sources.list.d/x.list}]}
+app: {pkg.installed: []}
+""")
+    shown = json.loads(machine.run("state.show", "keys", "--format", "json", status=0).stdout)
+    assert [s["name"] for s in shown] == ["pkg.installed:keyring", "pkgrepo.managed:extra", "pkg.installed:app"]
+
+
 def test_a_service_and_a_config_file_wait_for_their_package(machine):
-    machine.sls("web", """
+    machine.state("web", """
 /etc/zt-web/conf: {file.managed: [{contents: x}]}
 /etc/zt-web/made/conf: {file.managed: [{contents: x}, {makedirs: true}]}
 zt-web.service: {service.running: []}
 packages: {pkg.installed: [{pkgs: [zt-other, {zt-web: 1.0}]}]}
 """)
-    assert names(machine.record("state.apply", "web", "--test")) == ["packages", "/etc/zt-web/conf", "/etc/zt-web/made/conf", "zt-web.service"]
+    assert names(machine.record("state.apply", "web", "--test")) == ["/etc/zt-web/made/conf", "packages", "/etc/zt-web/conf", "zt-web.service"]
     graph = machine.run("state.graph", "web", status=0).stdout
     assert graph.count("implied order") == 2, graph
 
 
 def test_implied_order_can_be_switched_off(machine):
-    machine.sls("web", """
-conf: {file.managed: [{name: ROOT/app/conf, contents: x, implied_order: false}]}
+    for words, levels in (("", 2), (", implied_order: false", 1)):
+        machine.state("web", """
+conf: {file.managed: [{name: ROOT/app/conf, contents: x%s}]}
 app: {file.directory: [{name: ROOT/app}]}
-""")
-    assert names(machine.record("state.apply", "web", status=2)) == ["conf", "app"]
+""" % words)
+        assert machine.run("state.graph", "web", status=0).stdout.count("Level") == levels
 
 
 def test_grains_that_formulas_compare(machine):

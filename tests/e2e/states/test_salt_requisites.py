@@ -171,9 +171,8 @@ ops: {group.present: []}
 """
 
 
-@pytest.mark.parametrize("write", ["sls", "state"])
-def test_what_a_state_plainly_needs_comes_first_in_both_languages(machine, write):
-    getattr(machine, write)("c", NEEDS)
+def test_what_a_state_plainly_needs_comes_first(machine):
+    machine.state("c", NEEDS)
     shown = show(machine)
     needs = {state["name"]: state.get("implied order", []) for state in shown}
     assert needs == {

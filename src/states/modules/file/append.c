@@ -43,7 +43,7 @@ const struct module module_file_append = {
     .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
     .params = append_params,
     .args_size = sizeof(struct chunks_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = append_validate,
     EDITOR_STATE_FIELDS,
 };

@@ -212,7 +212,7 @@ const struct module module_file_blockreplace = {
     .example = "name: ROOT/hosts\ncontent: |\n  10.0.0.1 db\nappend_if_not_found: true\n",
     .params = blockreplace_params,
     .args_size = sizeof(struct block_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = blockreplace_validate,
     EDITOR_STATE_FIELDS,
 };

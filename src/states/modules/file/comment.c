@@ -42,7 +42,7 @@ const struct module module_file_comment = {
     .example = "name: ROOT/hosts.conf\nregex: ^setting\n",
     .params = comment_params,
     .args_size = sizeof(struct commenting_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = comment_validate,
     EDITOR_STATE_FIELDS,
 };

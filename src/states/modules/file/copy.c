@@ -348,7 +348,7 @@ const struct module module_file_copy = {
                "with everything in it; other files at the destination stay.",
     .example = "name: ROOT/copy\nsource: ROOT/present\n",
     .params = copy_params,
-    .flags = MODULE_TREE | MODULE_WHOLE,
+    .flags = MODULE_TREE | MODULE_WHOLE | MODULE_EDITS,
     .args_size = sizeof(struct copy_args),
     .validate = copy_validate,
     .check = copy_check,

@@ -41,7 +41,7 @@ const struct module module_file_exists = {
     .example = "name: /etc/passwd\n",
     .params = exists_params,
     .args_size = sizeof(struct exists_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .check = exists_check,
     .apply = exists_apply,
 };

@@ -117,6 +117,7 @@ const struct module module_file_hardlink = {
     .example = "name: ROOT/alias\ntarget: ROOT/present\n",
     .params = hardlink_params,
     .args_size = sizeof(struct hardlink_args),
+    .flags = MODULE_EDITS,
     .validate = hardlink_validate,
     .check = hardlink_check,
     .apply = hardlink_apply,

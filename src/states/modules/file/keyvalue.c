@@ -160,7 +160,7 @@ const struct module module_file_keyvalue = {
                "PASS_MAX_DAYS: \"90\"\n",
     .params = keyvalue_params,
     .args_size = sizeof(struct keyvalue_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = keyvalue_validate,
     EDITOR_STATE_FIELDS,
 };

@@ -396,7 +396,7 @@ const struct module module_file_patch = {
                "changed. A patch that is already applied is unchanged.",
     .example = "name: ROOT/present\nsource: ROOT/here.patch\n",
     .params = patch_params,
-    .flags = MODULE_TREE,
+    .flags = MODULE_TREE | MODULE_EDITS,
     .args_size = sizeof(struct patch_args),
     .validate = patch_validate,
     .check = patch_check,

@@ -45,7 +45,7 @@ const struct module module_file_prepend = {
     .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
     .params = prepend_params,
     .args_size = sizeof(struct chunks_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = prepend_validate,
     EDITOR_STATE_FIELDS,
 };

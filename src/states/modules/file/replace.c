@@ -129,7 +129,7 @@ const struct module module_file_replace = {
         "name: ROOT/app.conf\npattern: ^port=.*\nrepl: port=8080\nappend_if_not_found: true\n",
     .params = replace_params,
     .args_size = sizeof(struct replace_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = replace_validate,
     EDITOR_STATE_FIELDS,
 };

@@ -42,7 +42,7 @@ const struct module module_file_uncomment = {
     .example = "name: ROOT/hosts.conf\nregex: ^hidden\n",
     .params = uncomment_params,
     .args_size = sizeof(struct commenting_args),
-    .flags = MODULE_LOCAL,
+    .flags = MODULE_LOCAL | MODULE_EDITS,
     .validate = uncomment_validate,
     EDITOR_STATE_FIELDS,
 };

@@ -87,7 +87,7 @@ int inifile_plan(struct state_run *run, const struct inifile_goal *goal,
     }                                                                                              \
     EDITOR_STATE(editor_of)
 #define INIFILE_STATE_FIELDS                                                                       \
-    .args_size = sizeof(struct inifile_args), .flags = MODULE_LOCAL, .validate = state_validate,   \
-    EDITOR_STATE_FIELDS
+    .args_size = sizeof(struct inifile_args), .flags = MODULE_LOCAL | MODULE_EDITS,                \
+    .validate = state_validate, EDITOR_STATE_FIELDS
 
 #endif

@@ -48,6 +48,14 @@ static const struct param file_params[] = {
     NAMED("content", STR, content, "", .aliases = "contents"),
     NAMED("mode", MODE, mode, ""),
     NAMED("user", STR, user, ""),
+    NAMED("makedirs", BOOL, flag, ""),
+    NAMED("clean", BOOL, flag, ""),
+    NAMED("recurse", STRS, creates, ""),
+    { 0 },
+};
+static const struct param git_params[] = {
+    NAMED("name", STR, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED),
+    NAMED("target", PATH, content, ""),
     { 0 },
 };
 static const struct param pkg_params[] = {
@@ -85,15 +93,23 @@ static const struct param no_params[] = {
                                           .args_size = sizeof(struct any_args),                    \
                                           .apply = no_apply, __VA_ARGS__ }
 
+STATE(archive_extracted, "archive.extracted", file_params, .flags = MODULE_TREE);
 STATE(cmd_run, "cmd.run", cmd_params, .flags = 0);
+STATE(file_absent, "file.absent", file_params, .flags = MODULE_REMOVES | MODULE_LOCAL);
+STATE(file_append, "file.append", file_params, .flags = MODULE_LOCAL | MODULE_EDITS);
 STATE(file_directory, "file.directory", file_params, .flags = MODULE_LOCAL);
 STATE(file_managed, "file.managed", file_params, .flags = MODULE_LOCAL);
+STATE(file_recurse, "file.recurse", file_params, .flags = MODULE_TREE);
+STATE(file_rename, "file.rename", file_params, .flags = MODULE_WHOLE | MODULE_EDITS);
+STATE(file_replace, "file.replace", file_params, .flags = MODULE_LOCAL | MODULE_EDITS);
 STATE(file_touch, "file.touch", file_params, .flags = MODULE_LOCAL);
+STATE(git_latest, "git.latest", git_params, .flags = MODULE_TREE);
 STATE(kepler_condition, "kepler.condition", pkg_params, .flags = 0);
 STATE(kepler_running, "kepler.running", file_params, .flags = 0);
 STATE(module_run, "module.run", run_params, .flags = 0);
 STATE(pkg_installed, "pkg.installed", pkg_params, .lock = "pkg", .flags = MODULE_LOCAL);
 STATE(pkg_removed, "pkg.removed", pkg_params, .flags = 0);
+STATE(pkgrepo_managed, "pkgrepo.managed", pkg_params, .flags = 0);
 STATE(service_running, "service.running", service_params, .flags = 0);
 static const struct module test_echo = { .name = "test.echo", .params = echo_params,
                                          .args_size = sizeof(struct any_args), .call = echo_call };
@@ -102,9 +118,17 @@ STATE(user_present, "user.present", user_params, .flags = 0);
 /* clang-format on */
 
 const struct module *const module_table[] = {
-    &cmd_run,        &file_directory, &file_managed,  &file_touch,  &kepler_condition,
-    &kepler_running, &module_run,     &pkg_installed, &pkg_removed, &service_running,
-    &test_echo,      &test_nop,       &user_present,  NULL,
+    &archive_extracted, &cmd_run,
+    &file_absent,       &file_append,
+    &file_directory,    &file_managed,
+    &file_recurse,      &file_rename,
+    &file_replace,      &file_touch,
+    &git_latest,        &kepler_condition,
+    &kepler_running,    &module_run,
+    &pkg_installed,     &pkg_removed,
+    &pkgrepo_managed,   &service_running,
+    &test_echo,         &test_nop,
+    &user_present,      NULL,
 };
 const size_t module_count = ARRAY_LEN(module_table) - 1;
 

@@ -64,13 +64,19 @@ def expand(tree, name_of):
             for target in targets:
                 connect(word, by_id[decl["id"]], by_id[target])
     # "Without the requisite, it would still come after the folder that the same run makes" (docs/reference/requisites.md).
-    for folder in states.values():
-        for state in states.values():
-            if (folder.decl["module"] == "file.directory" and (state.path or "").startswith(folder.path + "/")
-                    and state.decl["module"] != "file.absent" and not reaches(states, folder.name, state.name)):
-                state.after.add(folder.name)
+    # "A state that removes or edits what is at its path comes after packages that are not installed yet": it is not known what they bring.
+    implied = [(first, state) for first in states.values() for state in states.values() if first is not state and (
+        first.decl["module"] == "file.directory" and (state.path or "").startswith(first.path + "/")
+        or first.decl["module"] == "pkg.installed" and acts_on_existing(state) and state.order >= first.order)]
+    for first, state in [(first, state) for first, state in implied if not reaches(states, first.name, state.name)]:
+        state.after.add(first.name)
     place(states)
     return states
+
+
+def acts_on_existing(state):
+    module = state.decl["module"]
+    return module in ("file.append", "file.absent") or module == "file.managed" and "contents" not in state.decl
 
 
 def connect(word, own, others):

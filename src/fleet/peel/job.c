@@ -179,14 +179,19 @@ static bool has_run(void *self, const char *jid)
     return ledger_has(self, jid);
 }
 
-/* For who reports the run to others. */
+/* For who reports the run to others. A single state or a revert makes the last run stale. */
 static void note_job_outcome(struct peel_job *job)
 {
     AUTO_BUF struct buf outcome = BUF_INIT(LASTRUN_MAX);
+    struct lastrun run;
+    struct err ignored;
 
-    if (!job->answer.last_run)
+    if (job->answer.last_run)
+        run = *job->answer.last_run;
+    else if (job->answer.result.changed == 0 ||
+             lastrun_read(&job->arena, job->options->data_dir, &run, &ignored) < 0)
         return;
-    lastrun_print_outcome(&outcome, job->answer.last_run);
+    lastrun_print_outcome(&outcome, &run);
     job->outcome = buf_copy(&outcome, &job->arena);
 }
 

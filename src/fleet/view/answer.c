@@ -141,6 +141,7 @@ static struct value result_value(struct arena *arena, const struct exec_result *
         value_map_set(arena, map, value_text("skipped"), value_bool(true));
     put_answer_text(arena, map, "skip_reason", result->skip_reason);
     put_answer_text(arena, map, "cause", result->cause);
+    put_answer_text(arena, map, "would_change_again", result->again);
     return value_map(map);
 }
 
@@ -156,6 +157,8 @@ struct value fleet_answer_value(struct arena *arena, const struct fleet_answer *
     value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
     value_map_set(arena, map, value_text("success"),
                   value_bool(!fleet_answer_is_silent(answer) && answer->success));
+    if (answer->response.looked && !answer->response.test)
+        value_map_set(arena, map, value_text("converged"), value_bool(answer->response.again == 0));
     value_map_set(arena, map, value_text("results"), value_list(results));
     put_answer_text(arena, map, "error", fleet_answer_error(answer));
     return value_map(map);

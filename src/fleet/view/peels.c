@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/utf8.h"
 #include "core/data/msgpack.h"
@@ -15,9 +14,6 @@
 #include "fleet/wire/liveness.h"
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/presence.h"
-
-/* How many states a line names. */
-#define NAMES_SHOWN 2
 
 /* --- reading ------------------------------------------------------------------------ */
 
@@ -126,8 +122,10 @@ bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry
         return false;
     lastrun_bound(&run, &scratch);
     if (peel->has_run && peel->run.time.seconds == run.time.seconds &&
-        peel->run.time.nanoseconds == run.time.nanoseconds)
+        peel->run.time.nanoseconds == run.time.nanoseconds) {
+        peel->run.stale = run.stale;
         return false;
+    }
     fleet_peels_keep_run(peels, peel, &run);
     return true;
 }
@@ -185,61 +183,19 @@ bool fleet_peel_is_online(const struct fleet_peel *peel, int64_t now)
     return peel->seen > 0 && now - peel->seen < FLEET_PEEL_ONLINE_NS;
 }
 
-enum fleet_drift fleet_peel_drift(const struct fleet_peel *peel)
+static const struct lastrun *find_peel_run(const struct fleet_peel *peel)
 {
-    if (!peel->has_run)
-        return FLEET_DRIFT_UNKNOWN;
-    if (!peel->run.success)
-        return FLEET_DRIFT_FAILED;
-    return lastrun_count_differs(&peel->run) > 0 ? FLEET_DRIFT_FOUND : FLEET_DRIFT_NONE;
+    return peel->has_run ? &peel->run : NULL;
 }
 
-static const char *const drift_names[] = {
-    [FLEET_DRIFT_UNKNOWN] = "unknown",
-    [FLEET_DRIFT_NONE] = "none",
-    [FLEET_DRIFT_FOUND] = "drifted",
-    [FLEET_DRIFT_FAILED] = "failed",
-};
-_Static_assert(ARRAY_LEN(drift_names) == FLEET_DRIFTS, "every kind has a name");
-
-const char *fleet_drift_name(enum fleet_drift drift)
+enum drift fleet_peel_drift(const struct fleet_peel *peel)
 {
-    return drift_names[drift];
-}
-
-/* One line: what a failure says begins with its first. */
-static void add_error(struct buf *out, const char *error)
-{
-    buf_add_str(out, str_line_at(str_from(error), 0));
-}
-
-static void add_differences(struct buf *out, const struct lastrun *run)
-{
-    const uint32_t count = lastrun_count_differs(run);
-
-    buf_printf(out, "%u %s", count, run->failed > 0 ? "failed" : count == 1 ? "differs" : "differ");
-    for (size_t i = 0; i < run->differs.n && i < NAMES_SHOWN; i++)
-        buf_printf(out, "%s %s", i == 0 ? ":" : ",", run->differs.p[i]);
-    if (count > NAMES_SHOWN)
-        buf_add_text(out, ", ...");
+    return drift_find(find_peel_run(peel));
 }
 
 const char *fleet_peel_describe_drift(struct arena *arena, const struct fleet_peel *peel)
 {
-    AUTO_BUF struct buf out = BUF_INIT(LASTRUN_MAX);
-    const enum fleet_drift drift = fleet_peel_drift(peel);
-
-    if (drift == FLEET_DRIFT_UNKNOWN || drift == FLEET_DRIFT_NONE)
-        return drift_names[drift];
-    if (lastrun_count_differs(&peel->run) > 0) {
-        add_differences(&out, &peel->run);
-    } else {
-        buf_add_text(&out, "failed");
-        if (peel->run.error[0])
-            buf_add_text(&out, ": ");
-        add_error(&out, peel->run.error);
-    }
-    return buf_copy(&out, arena).p;
+    return drift_describe(arena, find_peel_run(peel));
 }
 
 /* --- values ------------------------------------------------------------------------- */
@@ -278,6 +234,8 @@ static struct value describe_run(struct arena *arena, const struct lastrun *run)
     put_peel_value(arena, &map, "changed", value_int(run->changed));
     put_peel_value(arena, &map, "failed", value_int(run->failed));
     put_peel_value(arena, &map, "skipped", value_int(run->skipped));
+    put_peel_value(arena, &map, "would_change_again", value_int(run->again));
+    put_peel_value(arena, &map, "stale", value_bool(run->stale));
     put_peel_value(arena, &map, "duration", value_int(run->duration));
     if (run->error[0])
         put_peel_value(arena, &map, "error", value_text(run->error));
@@ -297,7 +255,7 @@ struct value fleet_peel_value(struct arena *arena, const struct fleet_peel *peel
     put_peel_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
     put_peel_value(arena, &map, "last_seen", time_or_null(arena, peel->last_seen / CLOCK_SECOND));
     put_peel_value(arena, &map, "converged", time_or_null(arena, run->converged.seconds));
-    put_peel_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
+    put_peel_value(arena, &map, "drift", value_text(drift_name(fleet_peel_drift(peel))));
     put_peel_value(arena, &map, "differs", list_peel_texts(arena, run->differs));
     put_peel_value(arena, &map, "differs_count", value_int(lastrun_count_differs(run)));
     put_peel_value(arena, &map, "last_run",

@@ -18,6 +18,7 @@
 #include "core/base/map.h"
 #include "core/base/str.h"
 #include "core/base/vec.h"
+#include "states/run/drift.h"
 #include "states/run/lastrun.h"
 
 struct arena;
@@ -75,19 +76,7 @@ void fleet_peels_end(struct fleet_peels *peels);
 
 bool fleet_peel_is_online(const struct fleet_peel *peel, int64_t now);
 
-/* Does the machine match its files, according to its last run? */
-enum fleet_drift {
-    FLEET_DRIFT_UNKNOWN, /* has not run states, or not known */
-    FLEET_DRIFT_NONE,
-    FLEET_DRIFT_FOUND,  /* a dry run has found differences */
-    FLEET_DRIFT_FAILED, /* the run failed */
-};
-#define FLEET_DRIFTS (FLEET_DRIFT_FAILED + 1)
-
-enum fleet_drift fleet_peel_drift(const struct fleet_peel *peel);
-/* "unknown", "none", "drifted", "failed". */
-const char *fleet_drift_name(enum fleet_drift drift);
-/* The differences for people: "2 failed: file.managed:/etc/motd, ...". */
+enum drift fleet_peel_drift(const struct fleet_peel *peel);
 const char *fleet_peel_describe_drift(struct arena *arena, const struct fleet_peel *peel);
 
 /* All details, for programs. `now` is wall time in nanoseconds. */

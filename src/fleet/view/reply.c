@@ -64,6 +64,7 @@ void reply_state(struct arena *arena, const struct state_result *state,
         .skip_reason =
             state->outcome == OUTCOME_SKIPPED ? skip_reason_text(state->skip_reason) : "",
         .cause = state->cause ? state->cause : "",
+        .again = state->again ? state->again : "",
     };
 }
 
@@ -102,6 +103,7 @@ static void measure_result(struct room *room, const struct exec_result *result)
 {
     measure_text(room, strlen(result->diff));
     measure_text(room, strlen(result->error));
+    measure_text(room, strlen(result->again));
     for (size_t i = 0; result->details.kind == VALUE_MAP && i < result->details.map->count; i++)
         measure_text(room, result->details.map->pairs[i].value.s.n);
 }
@@ -110,6 +112,7 @@ static void cut_result(struct arena *arena, struct exec_result *result, size_t m
 {
     result->diff = shorten_reply_text(arena, str_from(result->diff), max).p;
     result->error = shorten_reply_text(arena, str_from(result->error), max).p;
+    result->again = shorten_reply_text(arena, str_from(result->again), max).p;
     for (size_t i = 0; result->details.kind == VALUE_MAP && i < result->details.map->count; i++) {
         struct value *v = &result->details.map->pairs[i].value;
 
@@ -158,6 +161,8 @@ static struct exec_response make_response(struct arena *arena, const struct repl
         .jid = head->request->jid,
         .success = answer->success && !answer->error,
         .test = answer->test,
+        .looked = answer->result.looked > 0,
+        .again = answer->result.again,
         .error = answer->error              ? answer->error
                  : extent == EXTENT_NOTHING ? TOO_LARGE
                                             : "",
@@ -177,6 +182,8 @@ static struct exec_response make_response(struct arena *arena, const struct repl
         one.value = wrap_reply_value(arena, state, extent);
         if (extent == EXTENT_NAMES && one.diff[0])
             one.diff = TOO_LARGE;
+        if (extent == EXTENT_NAMES && one.again[0])
+            one.again = TOO_LARGE;
         VEC_PUSH_IN(arena, &response.results.list, one);
     }
     if (extent == EXTENT_ENDS)

@@ -61,6 +61,7 @@ struct exec_result {
     bool skipped;
     const char *skip_reason;
     const char *cause;  /* the deciding requisite, in words; "": none */
+    const char *again;  /* why it would change again; "": it would not */
     uint32_t level;     /* states of one level run in parallel */
     struct value needs; /* list: indexes of its requisites' results; null: none */
 };
@@ -74,6 +75,8 @@ struct exec_response {
     int32_t v;
     const char *peel_id, *jid;
     bool success, test;
+    bool looked;    /* results held at the end of the run (states/run/look.h) */
+    uint32_t again; /* states that would change again */
     struct exec_results results;
     const char *error;
 };

@@ -327,3 +327,17 @@ bool touch_joins(struct touch_window *window, const struct plan_state *state)
     window->count++;
     return true;
 }
+
+const char *touch_path(const struct plan_state *state)
+{
+    static const unsigned paths = MODULE_LOCAL | MODULE_TREE;
+    const struct value *target = value_get(&state->body, "target");
+
+    if (!(state->module->flags & paths) || state->module->lock || state->check_cmd.n > 0 ||
+        !state->args)
+        return NULL;
+    if (str_starts(str_from(state->module->name), STR("git.")) && value_is(target, VALUE_STR) &&
+        target->s.n > 0 && target->s.p[0] == '/')
+        return target->s.p;
+    return find_primary_path(state);
+}

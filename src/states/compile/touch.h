@@ -41,6 +41,10 @@ void touch_done(struct touch_window *window);
  * empty window always joins. */
 bool touch_joins(struct touch_window *window, const struct plan_state *state);
 
+/* The path that is all a state changes, with what is below it; NULL: it may change more, or its
+ * arguments are not known yet. */
+const char *touch_path(const struct plan_state *state);
+
 /* Start a new window. */
 void touch_clear(struct touch_window *window);
 

@@ -35,10 +35,13 @@ static const struct record_field lastrun_fields[] = {
     RECORD("converged", TIME,  ARGS, converged, RECORD_OMIT),
     RECORD("test",      BOOL,  ARGS, test, RECORD_OMIT),
     RECORD("success",   BOOL,  ARGS, success, 0),
+    RECORD("looked",    BOOL,  ARGS, looked, RECORD_OMIT),
+    RECORD("stale",     BOOL,  ARGS, stale, RECORD_OMIT),
     RECORD("states",    INT,   ARGS, states, 0),
     RECORD("changed",   INT,   ARGS, changed, RECORD_OMIT),
     RECORD("failed",    INT,   ARGS, failed, RECORD_OMIT),
     RECORD("skipped",   INT,   ARGS, skipped, RECORD_OMIT),
+    RECORD("would_change_again", INT, ARGS, again, RECORD_OMIT),
     RECORD("differs",   TEXTS, ARGS, differs, RECORD_OMIT),
     RECORD("error",     TEXT,  ARGS, error, RECORD_OMIT, .fallback_text = ""),
     RECORD("duration",  INT,   ARGS, duration, RECORD_OMIT),
@@ -56,6 +59,7 @@ static const struct record_field state_fields[] = {
     RECORD("error",    TEXT, ARGS, error, RECORD_OMIT, .fallback_text = ""),
     RECORD("reason",   TEXT, ARGS, reason, RECORD_OMIT, .fallback_text = ""),
     RECORD("cause",    TEXT, ARGS, cause, RECORD_OMIT, .fallback_text = ""),
+    RECORD("would_change_again", TEXT, ARGS, again, RECORD_OMIT, .fallback_text = ""),
     RECORD("diff",     TEXT, ARGS, diff, RECORD_OMIT, .fallback_text = ""),
     RECORD("needs",    ANY,  ARGS, needs, RECORD_OMIT),
     { 0 },
@@ -116,12 +120,12 @@ void lastrun_bound(struct lastrun *run, struct arena *arena)
 
 uint32_t lastrun_count_differs(const struct lastrun *run)
 {
-    return run->failed + (run->test ? run->changed : 0);
+    return run->failed + run->again + (run->test ? run->changed : 0);
 }
 
 static bool is_different(const struct run_result *result, const struct state_result *state)
 {
-    return (state->outcome == OUTCOME_FAILED && !state->handler) ||
+    return (state->outcome == OUTCOME_FAILED && !state->handler) || state->again ||
            (result->test && state->outcome == OUTCOME_CHANGED);
 }
 
@@ -133,6 +137,8 @@ static void count_states(struct arena *arena, const struct run_result *result, s
     run->changed = result->changed;
     run->failed = result->failed - result->handled;
     run->skipped = result->skipped;
+    run->again = result->again;
+    run->looked = result->looked > 0;
     run->duration = result->duration;
     run->differs.p = names;
     for (size_t i = 0; i < result->states.n && run->differs.n < LASTRUN_NAMES; i++)
@@ -171,6 +177,7 @@ describe_last_state(struct arena *arena, const struct state_result *state, struc
                   : state->cause                    ? state->cause
                                                     : skip_reason_text(state->skip_reason),
         .cause = state->outcome == OUTCOME_CHANGED && state->cause ? state->cause : "",
+        .again = state->again ? state->again : "",
         .diff = state->diff.n > 0 ? arena_str(arena, state->diff).p : "",
         .needs = report_needs(arena, state),
     };
@@ -179,6 +186,7 @@ describe_last_state(struct arena *arena, const struct state_result *state, struc
     stored.error = mask_result_text(secrets, arena, stored.error);
     stored.reason = mask_result_text(secrets, arena, stored.reason);
     stored.cause = mask_result_text(secrets, arena, stored.cause);
+    stored.again = mask_result_text(secrets, arena, stored.again);
     stored.diff = mask_result_text(secrets, arena, stored.diff);
     return stored;
 }
@@ -213,7 +221,7 @@ static int write_run(struct arena *arena, struct record_log_writer *writer,
     if (err->code != ERR_LIMIT)
         return -1;
     VEC_EACH (&states.list, state)
-        state->diff = "";
+        state->diff = state->again = "";
     return record_log_add(writer, parts, PARTS, err);
 }
 
@@ -297,17 +305,66 @@ static struct lastrun sum_up(struct arena *arena, const struct lastrun_request *
     return run;
 }
 
-/* A failed run keeps the time of the last success. */
+/* Without a match, the time of the last one stays. */
 static void find_converged(struct arena *arena, const char *data_dir, struct lastrun *run)
 {
     struct lastrun before = { 0 };
     struct err ignored;
 
-    if (run->success && !run->test)
+    if (run->success && !run->test && run->looked && run->again == 0)
         run->converged = run->time;
     else if (lastrun_read(arena, data_dir, &before, &ignored) == 0)
         run->converged = before.converged;
 }
+
+/* --- doubt -------------------------------------------------------------------------- */
+
+static const char *find_doubt_path(struct arena *arena, const char *data_dir)
+{
+    return path_join(arena, data_dir, LASTRUN_DOUBT_FILE);
+}
+
+/* Its time is that of the last change that began. */
+int lastrun_doubt(const char *data_dir, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = find_doubt_path(&arena, data_dir);
+    const int64_t now = clock_wall();
+    struct err ignored;
+
+    if (fs_utimens(path, now, now, &ignored) == 0)
+        return 0;
+    if (fs_mkdirs(data_dir, 0700, err) < 0)
+        return -1;
+    return fs_write(path, (struct str){ "", 0 }, 0600, err);
+}
+
+static bool is_doubted(struct arena *arena, const char *data_dir, int64_t *ret_time)
+{
+    struct fs_info info;
+    struct err ignored;
+
+    if (fs_lstat(find_doubt_path(arena, data_dir), &info, &ignored) < 0 || info.kind == FS_NONE)
+        return false;
+    *ret_time = info.mtime;
+    return true;
+}
+
+/* The results of the run hold for all changes that began before. */
+static void settle_doubt(struct arena *arena, const char *data_dir, const struct run_result *result,
+                         struct lastrun *run)
+{
+    struct err ignored; /* then the doubt remains */
+    int64_t time;
+
+    if (!is_doubted(arena, data_dir, &time))
+        return;
+    if (result && run->success && run->looked && time <= result->looked)
+        (void)fs_unlink(find_doubt_path(arena, data_dir), &ignored);
+    run->stale = is_doubted(arena, data_dir, &time);
+}
+
+/* --- keeping ------------------------------------------------------------------------ */
 
 /* False with no error: a dry run makes no folder. */
 static int open_lastrun_log(struct record_log_writer *writer, const struct record_log *log,
@@ -342,6 +399,8 @@ int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun
         status = keep_standing(arena, data_dir, ret_run, result, request->secrets, err);
     if (status == 0)
         status = write_run(arena, &writer, ret_run, result, request->secrets, err);
+    if (status == 0)
+        settle_doubt(arena, data_dir, result, ret_run);
     record_log_close(&writer);
     return status;
 }
@@ -361,10 +420,12 @@ int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_
                  struct err *err)
 {
     const struct record_log log = make_record_log(arena, data_dir);
+    int64_t ignored;
 
     if (record_log_read_first(arena, &log, &lastrun_type, LASTRUN_MAX, ret_run, err) < 0)
         return -1;
     lastrun_bound(ret_run, arena);
+    ret_run->stale = is_doubted(arena, data_dir, &ignored);
     return 0;
 }
 

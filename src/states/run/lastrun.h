@@ -8,6 +8,9 @@
  *
  *     lastrun_keep after a run -> lastrun_read, lastrun_read_states
  *
+ * What changes the machine says so first, with LASTRUN_DOUBT_FILE: a run that is killed, a single
+ * state or a revert makes the last run stale. A run of references that ends later removes the file.
+ *
  * core/runs/standing.h keeps the last outcome of each state beyond the last run.
  *
  * Memory: the arena. Threads: any.
@@ -28,7 +31,8 @@ struct err;
 struct run_result;
 struct secrets;
 
-#define LASTRUN_FILE "last-run"
+#define LASTRUN_FILE       "last-run"
+#define LASTRUN_DOUBT_FILE "changing"
 /* Names of states in a summary, and bytes of each of its texts. */
 #define LASTRUN_NAMES    8
 #define LASTRUN_TEXT_MAX 256
@@ -41,9 +45,12 @@ struct lastrun {
     const char *function;
     struct param_strs refs;
     struct value_time time;      /* end time */
-    struct value_time converged; /* last successful real run; 0: never */
+    struct value_time converged; /* last successful real run after which all matched; 0: never */
     bool test, success;
+    bool looked; /* its results held at its end (states/run/look.h) */
+    bool stale;  /* something has changed since; set when it is read */
     uint32_t states, changed, failed, skipped; /* in a dry run, `changed` would change */
+    uint32_t again;                            /* states that would change again */
     struct param_strs differs;                 /* the first states that failed or would change */
     const char *error;                         /* why it did not start or was canceled; "" */
     int64_t duration;                          /* nanoseconds */
@@ -63,6 +70,7 @@ struct lastrun_state {
     int64_t duration;
     const char *error, *reason; /* error of a failure; reason of a skip; "": none */
     const char *cause;          /* the requisite that decided a change, in words; "": none */
+    const char *again;          /* why it would change again; "": it would not */
     const char *diff;
     struct value needs; /* positions of the states that its requisites name; null: none */
 };
@@ -72,6 +80,10 @@ struct lastrun_states {
     VEC(struct lastrun_state) list;
 };
 extern const struct record_type lastrun_states_type;
+
+/* A run, or a revert, is about to change something: until a run of references, real or dry, has
+ * ended later, the last one is stale. On disk before this returns. */
+int lastrun_doubt(const char *data_dir, struct err *err);
 
 /* How a run was requested. */
 struct lastrun_request {

@@ -13,6 +13,7 @@
 #include "states/state/outcome.h"
 #include "states/state/pause.h"
 #include "states/compile/plan.h"
+#include "states/run/lastrun.h"
 #include "states/run/recorded.h"
 #include "states/run/run.h"
 #include "states/run/runlock.h"
@@ -641,8 +642,10 @@ static int revert_states(struct reverting *r, struct err *err)
 
 static int revert_one(struct reverting *r, struct undo_run *run, struct err *err)
 {
+    struct err ignored; /* a full disk must not stop a revert */
     int rc;
 
+    (void)lastrun_doubt(r->host->data_dir, &ignored);
     r->run = run;
     r->complete = true;
     r->unmarked = false;

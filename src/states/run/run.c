@@ -7,6 +7,8 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "states/state/host.h"
+#include "states/run/lastrun.h"
+#include "states/run/look.h"
 #include "states/compile/output.h"
 #include "states/run/run_id.h"
 #include "states/compile/plan.h"
@@ -102,10 +104,25 @@ static struct state_group *on_group(void *user, uint32_t state)
     return lock ? map_find(&runner->groups, str_from(lock)) : NULL;
 }
 
+/* The result of the last run no longer holds from here on. */
+static int doubt_last_run(struct runner *runner, struct err *err)
+{
+    int rc = 0;
+
+    (void)pthread_mutex_lock(&runner->mutex);
+    if (!runner->doubted)
+        rc = lastrun_doubt(runner->host->data_dir, err);
+    runner->doubted |= rc == 0;
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return rc;
+}
+
 static int on_apply(void *user, uint32_t state, struct err *err)
 {
     struct runner *runner = user;
 
+    if (doubt_last_run(runner, err) < 0)
+        return -1;
     return reactions_expect(&runner->reactions, state, err);
 }
 
@@ -483,7 +500,8 @@ static void list_needs(struct runner *runner, uint32_t number)
     result->needs = needs;
 }
 
-static void fill_result(struct runner *runner, int64_t began, struct run_result *ret)
+static void fill_result(struct runner *runner, int64_t began, int64_t looked,
+                        struct run_result *ret)
 {
     const uint32_t shown = count_shown(runner);
 
@@ -495,6 +513,7 @@ static void fill_result(struct runner *runner, int64_t began, struct run_result 
         .test = runner->test,
         .canceled = runner->canceled,
         .duration = clock_real() - began,
+        .looked = looked,
         .states = { runner->results, shown, shown },
     };
     run_result_count(ret);
@@ -502,9 +521,10 @@ static void fill_result(struct runner *runner, int64_t began, struct run_result 
 
 static int run_plan_levels(struct runner *runner, struct run_result *ret, struct err *err)
 {
-    int64_t began = clock_real();
+    int64_t began = clock_real(), looked;
     struct err ignored;
 
+    runner->began = clock_wall();
     if (open_runner(runner, err) < 0)
         return -1;
     emit_run_event(runner, (struct run_event){ .kind = RUN_STARTED });
@@ -516,7 +536,8 @@ static int run_plan_levels(struct runner *runner, struct run_result *ret, struct
         (void)undo_prune(runner->host->data_dir, runner->run_id, undo_is_heavy(runner->undo),
                          &ignored);
     find_handlers(runner);
-    fill_result(runner, began, ret);
+    looked = look_again(runner);
+    fill_result(runner, began, looked, ret);
     emit_run_event(runner, (struct run_event){ .kind = RUN_FINISHED, .run = ret });
     return 0;
 }

@@ -11,6 +11,9 @@
  *     check     find differences; none: done. Not when forced by watch or prereq
  *     apply     after the before-images are safe; then check_cmd
  *
+ * A run that changed something ends with a look at states that it may have affected
+ * (states/run/look.h).
+ *
  * A failed state starts again at the guards while `retry` allows. A dry run ends after check;
  * later states treat a state that would change as changed.
  *

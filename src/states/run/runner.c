@@ -286,3 +286,35 @@ void runner_execute(struct runner *runner, struct runner_task *task)
     get_state_result(runner, task->state)->duration = clock_real() - began;
     give_spare(runner, spare);
 }
+
+/* --- the look at the end ---------------------------------------------------------------- */
+
+static const char *describe_again(struct runner *runner, struct attempt *attempt,
+                                  const struct err *err)
+{
+    struct secrets *secrets = runner->host->secrets;
+
+    if (err)
+        return arena_printf(runner->arena, "would fail: %s",
+                            secrets_masked(secrets, runner->arena, str_from(err->text)).p);
+    return arena_str(runner->arena, str_trim_right(make_shown_diff(runner, &attempt->run))).p;
+}
+
+void runner_check_again(struct runner *runner, uint32_t state)
+{
+    struct runner_spare *spare;
+    struct err err;
+    int rc;
+
+    if (cancel_is_raised(runner->host->cancel))
+        return;
+    spare = take_spare(runner);
+    rc = attempt_run(&spare->attempt, &runner->ahead, state, false, &err);
+    if ((rc < 0 && err.code != ERR_CANCELED) || (rc == 0 && spare->attempt.changed)) {
+        (void)pthread_mutex_lock(&runner->mutex);
+        get_state_result(runner, state)->again =
+            describe_again(runner, &spare->attempt, rc < 0 ? &err : NULL);
+        (void)pthread_mutex_unlock(&runner->mutex);
+    }
+    give_spare(runner, spare);
+}

@@ -48,16 +48,20 @@ struct runner {
     const struct value **details; /* by state, unmasked; NULL: not read by any state */
     struct value no_details;      /* details of a state that set none */
     uint32_t level;               /* the current level */
+    int64_t began;                /* wall time */
     struct map groups;            /* of that level: lock name to struct state_group */
 
     pthread_mutex_t mutex;
     struct arena *arena;         /* for results; under the mutex while a level runs */
     struct runner_spare *spares; /* attempts for reuse */
+    bool doubted;                /* the last run is stale; under the mutex */
     bool canceled;
 };
 
 /* Run one state in a worker and write its result. */
 void runner_execute(struct runner *runner, struct runner_task *task);
+/* Check a state that has run; its result gets `again` if it would change or fail. For look.c. */
+void runner_check_again(struct runner *runner, uint32_t state);
 /* Write the result of a skipped state. */
 void runner_skip(struct runner *runner, uint32_t state, const struct state_gate *state_gate);
 void runner_free_spares(struct runner *runner);

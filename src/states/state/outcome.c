@@ -46,13 +46,14 @@ enum state_outcome outcome_merge(enum state_outcome a, enum state_outcome b)
 void run_result_count(struct run_result *result)
 {
     result->changed = result->failed = result->skipped = result->would_change = 0;
-    result->handled = 0;
+    result->handled = result->again = 0;
     VEC_EACH (&result->states, state) {
         result->changed += state->outcome == OUTCOME_CHANGED;
         result->failed += state->outcome == OUTCOME_FAILED;
         result->handled += state->outcome == OUTCOME_FAILED && state->handler;
         result->skipped += state->outcome == OUTCOME_SKIPPED;
         result->would_change += state->would_change;
+        result->again += state->again != NULL;
         result->canceled |= state->skip_reason == SKIP_CANCELED;
     }
 }
@@ -60,4 +61,9 @@ void run_result_count(struct run_result *result)
 bool run_result_is_success(const struct run_result *result)
 {
     return result->failed == result->handled && !result->canceled;
+}
+
+bool run_result_is_converged(const struct run_result *result)
+{
+    return result->looked > 0 && result->again == 0;
 }

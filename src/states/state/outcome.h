@@ -51,6 +51,7 @@ struct state_result {
     struct place at;     /* the declaration; no file: unknown */
     const char *handler; /* the state that handled the failure (onfail_stop: false), or NULL */
     const char *cause;   /* the deciding requisite, in words; or NULL */
+    const char *again;   /* why it would change again (states/run/look.h), or NULL */
     struct value_map *details; /* map with text keys, or NULL */
     const struct value *value; /* what it returned, if `details` have that as a text; or NULL */
     const uint32_t *needs;     /* positions of the states that its requisites name */
@@ -81,12 +82,17 @@ struct run_result {
     uint32_t changed, failed, skipped;
     uint32_t handled;      /* failures that do not fail the run */
     uint32_t would_change; /* states with test: true */
+    int64_t looked;        /* wall time for which results hold (states/run/look.h); 0: none */
+    uint32_t again;        /* states that would change again */
     int64_t duration;
     VEC(struct state_result) states; /* in execution order: level, order, name */
 };
 
 /* Count the results in `states`. */
 void run_result_count(struct run_result *result);
+
+/* Does the machine match the states, as far as they can be checked? */
+bool run_result_is_converged(const struct run_result *result);
 
 /* No unhandled failure, and not canceled. */
 bool run_result_is_success(const struct run_result *result);

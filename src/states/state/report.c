@@ -82,6 +82,8 @@ struct value report_state(struct arena *arena, const struct state_result *result
         put_report_value(arena, map, "handled_by", value_text(result->handler));
     if (result->cause)
         put_report_value(arena, map, "cause", value_text(result->cause));
+    if (result->again)
+        put_report_value(arena, map, "would_change_again", value_text(result->again));
     return value_map(map);
 }
 
@@ -107,6 +109,8 @@ static struct value make_report_summary(struct arena *arena, const struct run_re
     put_report_value(arena, map, "skipped", value_int(result->skipped));
     if (result->would_change > 0)
         put_report_value(arena, map, "would_change", value_int(result->would_change));
+    if (result->again > 0)
+        put_report_value(arena, map, "would_change_again", value_int(result->again));
     put_report_value(arena, map, "duration", value_int(result->duration));
     put_report_value(arena, map, "canceled", value_bool(result->canceled));
     if (result->run_id)
@@ -138,6 +142,8 @@ struct value report_run(struct arena *arena, const char *peel_id, const struct r
 
     if (result->test)
         put_report_value(arena, map, "test", value_bool(true));
+    else if (result->looked > 0)
+        put_report_value(arena, map, "converged", value_bool(run_result_is_converged(result)));
     VEC_EACH (&result->states, state)
         value_list_push(arena, list, report_state(arena, state));
     put_report_value(arena, map, "results", value_list(list));

@@ -1,10 +1,11 @@
 /*
  * report - the result of a run as a value, for JSON, YAML and the wire.
  *
- *     { peel_id, status, success, test?, results: [...], summary: {...}, error? }
+ *     { peel_id, status, success, test?, converged?, results: [...], summary: {...}, error? }
  *
  * A result has name, level, changed, duration (nanoseconds), and optionally diff, details, value,
- * error, place, skipped, skip_reason, handled_by and cause. All texts are already masked.
+ * error, place, skipped, skip_reason, handled_by, cause and would_change_again. All texts are
+ * already masked.
  *
  * Memory: the arena; shares texts with the result. Threads: any.
  */

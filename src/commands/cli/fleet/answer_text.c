@@ -151,6 +151,7 @@ static void add_result_block(const struct answer_printer *printer, const struct 
     add_answer_field(out, would ? "would change" : "changed", result->changed ? "true" : "false");
     add_answer_field(out, "duration", buf_text(&duration));
     add_diff(out, str_from(result->diff), is_brief);
+    add_answer_field(out, "would change again", result->again);
     add_details(out, &result->details, is_brief);
 }
 
@@ -178,7 +179,7 @@ static enum extent find_result_extent(const struct answer_printer *printer,
     case REPORT_MIXED: return failed ? EXTENT_BLOCK : EXTENT_LINE;
     case REPORT_CHANGES: break;
     }
-    if (printer->answer->response.results.list.n == 1 || failed)
+    if (printer->answer->response.results.list.n == 1 || failed || result->again[0])
         return EXTENT_BLOCK;
     if (!result->changed)
         return EXTENT_COUNT;
@@ -212,6 +213,9 @@ static void add_results(const struct answer_printer *printer)
         }
     }
     add_result_counts(printer->out, unchanged, skipped);
+    if (printer->answer->response.again > 0)
+        buf_printf(printer->out, "    not converged: %u would change again\n",
+                   printer->answer->response.again);
 }
 
 /* --- the whole answer ----------------------------------------------------------------- */

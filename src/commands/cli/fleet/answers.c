@@ -154,6 +154,7 @@ static void print_each(const struct fleet_answers *answers, const struct fleet_a
 /* Peels by what became of them. */
 struct answer_counts {
     size_t changed, failed, unchanged, queued, silent;
+    size_t again; /* of those that succeeded: not converged */
 };
 
 static bool has_answer_changed(const struct fleet_answer *answer)
@@ -180,6 +181,7 @@ static void count_answers(const struct fleet_answers *answers, struct answer_cou
             ret->changed++;
         else
             ret->unchanged++;
+        ret->again += answer->success && answer->response.again > 0;
     }
 }
 
@@ -212,6 +214,8 @@ static void print_totals(const struct fleet_answers *answers,
     buf_printf(out, ", %zu without answer", counts->silent);
     if (counts->queued > 0)
         buf_printf(out, ", %zu queued", counts->queued);
+    if (counts->again > 0)
+        buf_printf(out, ", %zu not converged", counts->again);
     color_end(out, shade, style->color);
     if (style->took > 0) {
         buf_add_text(out, "; took ");

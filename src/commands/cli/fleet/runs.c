@@ -85,6 +85,8 @@ static void count_run_results(struct arena *arena, const struct exec_response *r
     const char **names = ARENA_ARRAY(arena, const char *, LASTRUN_NAMES);
 
     run->states = (uint32_t)response->results.list.n;
+    run->again = response->again;
+    run->looked = response->looked;
     run->differs.p = names;
     VEC_EACH (&response->results.list, result) {
         /* in a run that succeeded another state has handled it */
@@ -93,7 +95,8 @@ static void count_run_results(struct arena *arena, const struct exec_response *r
         run->failed += failed;
         run->changed += result->changed && !failed;
         run->skipped += result->skipped;
-        if ((failed || (response->test && result->changed)) && run->differs.n < LASTRUN_NAMES)
+        if ((failed || result->again[0] || (response->test && result->changed)) &&
+            run->differs.n < LASTRUN_NAMES)
             names[run->differs.n++] = result->name;
     }
 }
@@ -118,7 +121,7 @@ bool fleet_runs_summarize(struct arena *arena, const struct exec_return *ret, co
         .duration = ret->duration,
     };
     count_run_results(arena, &ret_run->response, run);
-    if (run->success && !run->test)
+    if (run->success && !run->test && run->looked && run->again == 0)
         run->converged = run->time;
     lastrun_bound(run, arena);
     return true;

@@ -8,24 +8,9 @@
 #include "commands/cli/shared/report/file.h"
 #include "commands/cli/shared/report/machine.h"
 #include "commands/cli/shared/report/page.h"
+#include "states/run/drift.h"
 #include "states/run/lastrun.h"
 #include "core/sys/clock.h"
-
-static const char *find_drift(const struct lastrun *run)
-{
-    if (!run->success)
-        return "failed";
-    return lastrun_count_differs(run) > 0 ? "drifted" : "none";
-}
-
-static const char *describe_drift(struct arena *arena, const struct lastrun *run)
-{
-    const uint32_t count = lastrun_count_differs(run);
-
-    if (count > 0)
-        return arena_printf(arena, "%u %s", count, run->failed > 0 ? "failed" : "would change");
-    return run->success ? "none" : "failed";
-}
 
 static enum report_form find_report_form(int format)
 {
@@ -41,8 +26,8 @@ static int write_local_report(struct local *local, const struct lastrun *run,
         .name = local->session.host.peel_id,
         .os = "",
         .is_online = true,
-        .drift = find_drift(run),
-        .drift_text = describe_drift(arena, run),
+        .drift = drift_name(drift_find(run)),
+        .drift_text = drift_describe(arena, run),
         .run = run,
         .shown = run,
         .note = "",

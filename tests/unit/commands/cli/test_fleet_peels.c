@@ -32,28 +32,48 @@ static void beat(struct fleet_peels *peels, const struct lastrun *run)
 static const struct {
     const char *about;
     struct lastrun run;
-    enum fleet_drift drift;
+    enum drift drift;
     const char *text;
 } cases[] = {
-    { "a good run", { .success = true, .changed = 3 }, FLEET_DRIFT_NONE, "none" },
+    { "a good run", { .success = true, .looked = true, .changed = 3 }, DRIFT_NONE, "none" },
+    { "a dry run that would change nothing",
+      { .success = true, .test = true },
+      DRIFT_NONE,
+      "none" },
+    { "a run without a look at its end",
+      { .success = true, .changed = 3 },
+      DRIFT_UNKNOWN,
+      "unknown: the last run was not checked" },
+    { "a good run, and a change since",
+      { .success = true, .looked = true, .stale = true },
+      DRIFT_UNKNOWN,
+      "unknown: changed since the last run" },
+    { "a run that has not converged",
+      { .success = true,
+        .looked = true,
+        .stale = true,
+        .again = 3,
+        .differs = { 3, (const char *[]){ "a:b", "c:d", "e:f" } } },
+      DRIFT_FOUND,
+      "3 would change again: a:b, c:d, ..." },
     { "a dry run that would change one",
       { .success = true, .test = true, .changed = 1, .differs = { 1, (const char *[]){ "a:b" } } },
-      FLEET_DRIFT_FOUND,
+      DRIFT_FOUND,
       "1 differs: a:b" },
     { "a dry run that would change many",
       { .success = true,
         .test = true,
         .changed = 5,
         .differs = { 3, (const char *[]){ "a:b", "c:d", "e:f" } } },
-      FLEET_DRIFT_FOUND,
+      DRIFT_FOUND,
       "5 differ: a:b, c:d, ..." },
     { "a run that failed",
       { .failed = 1, .differs = { 1, (const char *[]){ "a:b" } } },
-      FLEET_DRIFT_FAILED,
+      DRIFT_FAILED,
       "1 failed: a:b" },
     { "a run that did not begin",
       { .error = "top.zy:1:1: wrong\nmore" },
-      FLEET_DRIFT_FAILED,
+      DRIFT_FAILED,
       "failed: top.zy:1:1: wrong" },
 };
 
@@ -82,13 +102,13 @@ TEST(without_a_run_the_drift_is_unknown_and_a_strange_heartbeat_is_no_run)
 
     fleet_peels_take_facts(&peels, &facts);
     beat(&peels, NULL);
-    CHECK_INT(fleet_peel_drift(peels.list.p[0]), FLEET_DRIFT_UNKNOWN);
+    CHECK_INT(fleet_peel_drift(peels.list.p[0]), DRIFT_UNKNOWN);
     /* {ts: 0, run: {failed: "x"}} */
     fleet_peels_take_beat(&peels, &(struct nats_kv_entry){ .key = facts.key,
                                                            .value = STR("\x81\xa3run\x81\xa6"
                                                                         "failed\xa1x"),
                                                            .time = 7 });
-    CHECK_INT(fleet_peel_drift(peels.list.p[0]), FLEET_DRIFT_UNKNOWN);
+    CHECK_INT(fleet_peel_drift(peels.list.p[0]), DRIFT_UNKNOWN);
     CHECK(!fleet_peel_is_online(peels.list.p[0], 7 + FLEET_PEEL_ONLINE_NS));
 }
 
@@ -151,7 +171,7 @@ TEST(a_return_that_is_newer_than_the_heartbeat_counts_and_an_older_one_only_says
 
 static struct value response(struct arena *arena, bool test, const char *error)
 {
-    struct exec_response all = { .success = !error, .test = test, .error = "" };
+    struct exec_response all = { .success = !error, .test = test, .looked = true, .error = "" };
 
     VEC_PUSH_IN(arena, &all.results.list, ((struct exec_result){ .name = "a:b", .changed = true }));
     VEC_PUSH_IN(arena, &all.results.list,

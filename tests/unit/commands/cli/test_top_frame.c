@@ -68,6 +68,7 @@ static struct top_model *make_fleet(void)
 {
     struct top_model *model = top_model_new();
     const struct lastrun good = { .success = true,
+                                  .looked = true,
                                   .time = { 5, 0 },
                                   .converged = { NOW / CLOCK_SECOND - 300, 0 } };
     const struct lastrun bad = { .failed = 1,

@@ -44,6 +44,29 @@ TEST(a_successful_run_converges_and_a_later_dry_run_reports_differences)
     scene_done(&scene);
 }
 
+TEST(a_change_since_the_last_run_makes_it_stale_until_a_run_has_looked)
+{
+    struct scene scene;
+    struct err err;
+
+    scene_init(&scene);
+    scene_load(&scene, "conf: {file.managed: [{path: ROOT/conf}, {content: '1'}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    CHECK(!keep(&scene, false, NULL).stale);
+    CHECK_INT(lastrun_doubt(scene.host.data_dir, &err), 0);
+    CHECK(keep(&scene, false, NULL).stale); /* that run ended before */
+    scene_run(&scene, RUN_TEST);
+    CHECK(!keep(&scene, true, NULL).stale);
+    CHECK_INT(lastrun_doubt(scene.host.data_dir, &err), 0);
+    scene_run(&scene, RUN_APPLY);
+    CHECK(!keep(&scene, false, NULL).stale);
+    scene_write(&scene, "conf", "2");
+    scene_run(&scene, RUN_APPLY); /* as a single state: nobody keeps it */
+    CHECK_INT(scene.result.changed, 1);
+    CHECK(keep(&scene, false, "nothing ran").stale);
+    scene_done(&scene);
+}
+
 TEST(a_failed_run_keeps_the_time_of_the_last_success)
 {
     struct scene scene;

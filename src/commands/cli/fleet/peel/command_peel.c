@@ -88,11 +88,14 @@ static const struct command peel_commands[] = {
       .operands = "",
       .summary = "list the peels, whether they are connected, and whether they have drifted",
       .details =
-          "CONVERGED is when a run of states last succeeded, of whatever kind: a job, the "
-          "schedule,\n"
-          "'zester --local' on the machine itself. DRIFT says what the last run found: 'none', "
-          "the\n"
-          "states that failed, or those that a dry run would change. A dry run on all machines\n"
+          "CONVERGED is when a run of states last succeeded with nothing left to change, of "
+          "whatever\n"
+          "kind: a job, the schedule, 'zester --local' on the machine itself. DRIFT says what the "
+          "last\n"
+          "run found: 'none', the states that failed, those that a dry run would change, or those "
+          "that\n"
+          "would change again after the run. It is 'unknown' once something else has changed the\n"
+          "machine: a single state, a revert, a run that was killed. A dry run on all machines\n"
           "('zester \'*\' state.highstate --test') brings it up to date. Peels report it with "
           "their\n"
           "heartbeat; of those that are down, the jobs of the last seven days tell.\n",

@@ -47,6 +47,7 @@ static struct report_state read_state(struct arena *arena, const struct exec_res
         .duration = result->duration > 0 ? result->duration : 0,
         .error = result->skipped ? "" : result->error,
         .reason = result->skipped ? result->skip_reason : "",
+        .again = result->again,
         .diff = result->diff,
     };
 
@@ -92,7 +93,7 @@ static struct report_machine describe_fleet_machine(struct arena *arena,
         .name = peel->name,
         .os = peel->os,
         .is_online = fleet_peel_is_online(peel, bus_time()),
-        .drift = fleet_drift_name(fleet_peel_drift(peel)),
+        .drift = drift_name(fleet_peel_drift(peel)),
         .drift_text = fleet_peel_describe_drift(arena, peel),
         .run = peel->has_run ? &peel->run : NULL,
         .note = "",

@@ -80,9 +80,9 @@ static size_t count_machines(const struct top_table *table)
 
 static enum color fill_machine(const struct top_table *table, size_t row, const char **cells)
 {
-    static const enum color colors[FLEET_DRIFTS] = {
-        [FLEET_DRIFT_FAILED] = COLOR_RED,
-        [FLEET_DRIFT_FOUND] = COLOR_YELLOW,
+    static const enum color colors[DRIFTS] = {
+        [DRIFT_FAILED] = COLOR_RED,
+        [DRIFT_FOUND] = COLOR_YELLOW,
     };
     const struct fleet_peel *peel = table->peels[row];
     const bool online = fleet_peel_is_online(peel, table->now);
@@ -301,7 +301,7 @@ static void add_machine_counts(struct top_line *line, const struct top_table *ta
 {
     const char *gap = table->is_narrow ? " " : ", ";
     const size_t all = table->model->peels.list.n;
-    size_t online = 0, counts[FLEET_DRIFTS] = { 0 };
+    size_t online = 0, counts[DRIFTS] = { 0 };
 
     VEC_EACH (&table->model->peels.list, peel) {
         online += fleet_peel_is_online(*peel, table->now);
@@ -312,9 +312,9 @@ static void add_machine_counts(struct top_line *line, const struct top_table *ta
     add_count(line, table, online, table->is_narrow ? "up" : "online",
               online == all ? COLOR_GREEN : COLOR_YELLOW);
     add_part(line, COLOR_NONE, gap);
-    add_count(line, table, counts[FLEET_DRIFT_FAILED], "failed", COLOR_RED);
+    add_count(line, table, counts[DRIFT_FAILED], "failed", COLOR_RED);
     add_part(line, COLOR_NONE, gap);
-    add_count(line, table, counts[FLEET_DRIFT_FOUND], "drifted", COLOR_YELLOW);
+    add_count(line, table, counts[DRIFT_FOUND], "drifted", COLOR_YELLOW);
 }
 
 static void print_fleet_summary(const struct top_table *table, const struct top_view *view,
@@ -596,7 +596,7 @@ static struct value list_machines(struct arena *arena, const struct top_model *m
         put_frame_value(
             arena, &map, "converged",
             make_time_value(arena, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0));
-        put_frame_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
+        put_frame_value(arena, &map, "drift", value_text(drift_name(fleet_peel_drift(peel))));
         value_list_push(arena, list.list, map);
     }
     return list;

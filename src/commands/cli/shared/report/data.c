@@ -64,6 +64,7 @@ static struct value describe_report_state(struct arena *arena, const struct repo
     put_report_value(&fields, "duration", value_int(state->duration));
     put_report_text(&fields, "error", state->error);
     put_report_text(&fields, "reason", state->reason);
+    put_report_text(&fields, "would_change_again", state->again ? state->again : "");
     put_report_text(&fields, "diff", state->diff);
     return value_map(fields.map);
 }

@@ -25,6 +25,7 @@ struct report_state {
     enum state_outcome outcome;
     int64_t duration;           /* nanoseconds */
     const char *error, *reason; /* of a failure; of a skip. "": none */
+    const char *again;          /* why it would change again. NULL, "": it would not */
     const char *diff;
     const uint32_t *needs; /* places of the states that its requisites name */
     size_t need_count;

@@ -33,6 +33,7 @@ void report_machine_add_stored(struct arena *arena, const struct lastrun_states 
             .duration = stored->duration > 0 ? stored->duration : 0,
             .error = stored->error,
             .reason = stored->reason,
+            .again = stored->again,
             .diff = stored->diff,
         };
 

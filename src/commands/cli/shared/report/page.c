@@ -479,6 +479,8 @@ static void print_page_state(struct printer *printer, const struct report_state 
     buf_add_text(out, "</code>");
     print_page_block(out, state->error, "failed");
     print_page_block(out, state->reason, "dim");
+    print_page_block(out, state->again && state->again[0] ? "would change again:" : "", "drifted");
+    print_page_block(out, state->again ? state->again : "", "drifted");
     print_page_block(out, state->diff, "diff");
     buf_printf(out, "</td><td class=\"%s\">%s</td><td class=\"n\">", outcome_names[state->outcome],
                word);

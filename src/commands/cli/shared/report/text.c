@@ -155,6 +155,19 @@ static void print_skipped(struct printer *printer, const struct state_result *st
                state->cause ? ": " : "", state->cause ? state->cause : "");
 }
 
+/* What the look at the end of the run has found. */
+static void print_again(struct printer *printer, const struct state_result *state)
+{
+    if (!state->again)
+        return;
+    color_begin(printer->out, COLOR_YELLOW, printer->color);
+    buf_add_text(printer->out, "not converged");
+    color_end(printer->out, COLOR_YELLOW, printer->color);
+    buf_printf(printer->out, " %s\n", state->name);
+    if (!is_short(printer))
+        print_indented_text(printer, str_from(state->again), true);
+}
+
 static void print_all(struct printer *printer, const struct run_result *result,
                       enum state_outcome outcome,
                       void (*print)(struct printer *printer, const struct state_result *state))
@@ -229,6 +242,8 @@ static void print_run_summary(struct printer *printer, const struct run_result *
     if (result->would_change > 0)
         buf_printf(printer->out, ", %u would change without test: true", result->would_change);
     color_end(printer->out, color, printer->color);
+    if (result->again > 0)
+        buf_printf(printer->out, "; not converged: %u would change again", result->again);
     buf_add_text(printer->out, "; took ");
     number_print_duration(result->duration, printer->out);
     buf_add_text(printer->out, result->canceled ? "; canceled\n" : "\n");
@@ -244,6 +259,8 @@ void report_text(const struct run_result *result, enum report_detail detail, boo
     print_all(&printer, result, OUTCOME_CHANGED, print_changed);
     print_all(&printer, result, OUTCOME_UNCHANGED, print_would_change);
     print_all(&printer, result, OUTCOME_SKIPPED, print_skipped);
+    VEC_EACH (&result->states, state)
+        print_again(&printer, state);
     if (detail != REPORT_CHANGES)
         print_all(&printer, result, OUTCOME_UNCHANGED, print_unchanged);
     else if (result->states.n == 1)

@@ -36,19 +36,6 @@ keeper_conf:
     - defaults:
         interval: 1
 
-keeper_options:
-  file.serialize:
-    - name: {{ keeper.state_dir }}/options.yaml
-    - formatter: yaml
-    - user: keeper
-    - dataset: {{ keeper.settings.options | tojson }}
-
-keeper_state_dir:
-  file.directory:
-    - name: {{ keeper.state_dir }}
-    - user: keeper
-    - mode: 2750
-
 keeper_account:
   user.present:
     - name: keeper
@@ -56,6 +43,19 @@ keeper_account:
     - home: {{ keeper.state_dir }}
     - createhome: false
     - shell: /usr/sbin/nologin
+
+keeper_state_dir:
+  file.directory:
+    - name: {{ keeper.state_dir }}
+    - user: keeper
+    - mode: 2750
+
+keeper_options:
+  file.serialize:
+    - name: {{ keeper.state_dir }}/options.yaml
+    - formatter: yaml
+    - user: keeper
+    - dataset: {{ keeper.settings.options | tojson }}
 
 {{ sls_block('keeper_note', '/etc/keeper.d', {
      'note': 'interval ' ~ keeper.settings.interval,

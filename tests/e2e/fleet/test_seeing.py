@@ -28,10 +28,12 @@ def fleet(tmp_path_factory):
         site = (f"{fleet.work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: hello\n"
                 f"check:\n  cmd.run:\n    - name: test ! -e {fleet.work}/broken\n"
                 f"    - onlyif: test -e {fleet.work}/broken\n    - require: [file: '{fleet.work}/{{{{ facts.id }}}}']\n")
+        late = (f"early: {{file.absent: [{{name: {fleet.work}/late}}]}}\n"
+                f"late: {{cmd.run: [{{name: touch {fleet.work}/late, require: [{{file: early}}]}}]}}\n")
         (fleet.folder / "rules").mkdir()
         (fleet.folder / "rules/top.zy").write_text("reactor:\n  - '_admin/*': [reactor.apply]\n")
         (fleet.folder / "rules/apply.zy").write_text("site:\n  dispatch.state: { target: web-01, sls: site, wait: true }\n")
-        start_with_tree(fleet, NAMES, {"top": "base:\n  '*': [site]\n", "site": site}, reactor={"dir": str(fleet.folder / "rules")})
+        start_with_tree(fleet, NAMES, {"top": "base:\n  '*': [site]\n", "site": site, "late": late}, reactor={"dir": str(fleet.folder / "rules")})
         yield fleet
 
 
@@ -82,6 +84,30 @@ def test_the_list_says_when_machines_converged_and_what_differs_since(fleet):
     fleet.zester("web-01", "state.highstate")
     assert wait_drift(fleet, "none")["converged"] >= converged
     assert own.read_text() == "hello\n"
+
+
+def test_a_run_that_has_not_converged_is_drift_and_a_change_since_makes_it_unknown(fleet):
+    answer, = fleet.zester_json("web-01", "state.apply", "late")
+    assert (answer["status"], answer["converged"]) == ("success", False)
+    assert {result["name"]: result.get("would_change_again") for result in answer["results"]} == {
+        "file.absent:early": f"{fleet.work}/late exists and should be absent", "cmd.run:late": None}
+    row = wait_drift(fleet, "drifted")
+    assert row["differs"] == ["file.absent:early"] and row["last_run"]["would_change_again"] == 1
+    assert "1 would change again: file.absent:early" in fleet.zester("peel", "list").stdout
+    text = fleet.zester("web-01", "state.apply", "late").stdout
+    assert "would change again: " in text and "    not converged: 1 would change again\n" in text and "1 not converged" in text
+    report = json.loads(fleet.zester("report", "web-01", "--format", "json").stdout)
+    assert report["summary"]["drifted"] == 1
+    assert [state.get("would_change_again") for state in report["machines"][0]["states"] if state["name"] == "file.absent:early"] == [
+        f"{fleet.work}/late exists and should be absent"]
+
+    assert fleet.zester_json("web-01", "state.highstate")[0]["converged"] is True
+    assert wait_drift(fleet, "none")["last_run"]["stale"] is False
+    fleet.zester("web-01", "file.absent", f"{fleet.work}/late")
+    assert wait_drift(fleet, "unknown")["last_run"]["stale"] is True
+    assert "unknown: changed since the last run" in fleet.zester("peel", "list").stdout
+    fleet.zester("web-01", "state.highstate")
+    wait_drift(fleet, "none")
 
 
 def test_of_a_machine_that_is_down_the_jobs_tell(fleet):

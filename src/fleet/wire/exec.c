@@ -31,11 +31,11 @@ static const struct record_field result_fields[] = {
     RECORD("skipped",     BOOL, struct exec_result, skipped, RECORD_OMIT),
     RECORD("skip_reason", TEXT, struct exec_result, skip_reason, RECORD_OMIT, .fallback_text = ""),
     RECORD("cause",       TEXT, struct exec_result, cause, RECORD_OMIT, .fallback_text = ""),
-    RECORD("would_change_again", TEXT, struct exec_result, again, RECORD_OMIT, .fallback_text = ""),
     RECORD("level",       INT,  struct exec_result, level, RECORD_OMIT),
     RECORD("needs",       ANY,  struct exec_result, needs, RECORD_OMIT),
     RECORD("place",       TEXT, struct exec_result, place, RECORD_OMIT, .fallback_text = ""),
     RECORD("value",       ANY,  struct exec_result, value, RECORD_OMIT),
+    RECORD("would_change_again", TEXT, struct exec_result, again, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 
@@ -98,10 +98,10 @@ static const struct record_field response_fields[] = {
     RECORD("jid",     TEXT, struct exec_response, jid, 0, .fallback_text = ""),
     RECORD("success", BOOL, struct exec_response, success, 0),
     RECORD("test",    BOOL, struct exec_response, test, RECORD_OMIT),
-    RECORD("looked",  BOOL, struct exec_response, looked, RECORD_OMIT),
-    RECORD("would_change_again", INT, struct exec_response, again, RECORD_OMIT),
     RECORD("results", LIST, struct exec_response, results, 0, .inner = &exec_result_type),
     RECORD("error",   TEXT, struct exec_response, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("looked",  BOOL, struct exec_response, looked, RECORD_OMIT),
+    RECORD("would_change_again", INT, struct exec_response, again, RECORD_OMIT),
     { 0 },
 };
 

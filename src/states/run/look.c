@@ -174,7 +174,8 @@ static bool is_affected(struct look *look, const struct plan_state *state)
         return true;
     if (level > look->somewhere)
         return false;
-    if (!path || (value_is(source, VALUE_STR) && source->s.n > 0 && source->s.p[0] == '/'))
+    if (!path || (value_is(source, VALUE_STR) && source->s.n > 0 && source->s.p[0] == '/' &&
+                  has_near_change(look, source->s.p, state)))
         return true;
     return has_near_change(look, path, state);
 }

@@ -133,9 +133,10 @@ static const struct {
     { &event_type, "id tag data? ts v? origin? depth?" },
     { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout? window? user? "
                           "secret_args?" },
-    { &exec_response_type, "v? peel_id jid success test? results error?" },
+    { &exec_response_type, "v? peel_id jid success test? results error? looked? "
+                           "would_change_again?" },
     { &exec_result_type, "name changed diff duration details error? skipped? skip_reason? cause? "
-                         "level? needs? place? value?" },
+                         "level? needs? place? value? would_change_again?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
                          "queued? overdue?" },
     { &exec_answer_type, "jid peel_id success return_data error? duration timestamp" },

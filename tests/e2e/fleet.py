@@ -181,8 +181,10 @@ class Fleet:
             f"{result.stdout}{result.stderr}\n{self.logs()}"
         return result
 
-    def zester(self, *words, **more):
-        """A command of the operator, with the credentials of this fleet."""
+    def zester(self, *words, waits=False, **more):
+        """A command of the operator, with the credentials of this fleet. What publishes does not wait for peels, unless `waits`."""
+        if not waits and words[:1] == ("fileserver",) and words[1] in ("update", "rollback", "canary", "promote"):
+            words = (*words, "--no-wait")
         return self.run("zester", *words, "--config", self.write_cli_conf(), **more)
 
     def zester_json(self, *words, **more):

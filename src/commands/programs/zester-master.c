@@ -43,6 +43,7 @@ static const struct master_service *const services[] = {
     &master_presence_service,
     &master_export_service,
     &master_usage_service,
+    &master_peel_trees_service,
     NULL,
 };
 /* clang-format on */

@@ -20,6 +20,7 @@
 #include "core/sys/tree.h"
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
+#include "fleet/wire/liveness.h"
 
 #define FOLDER_MODE 0755
 #define FILE_MODE   0644
@@ -41,6 +42,7 @@ struct mirror {
     struct tree_fetch *fetch;
     int64_t retry;
     char problem[ERR_TEXT_SIZE]; /* that was logged */
+    char tree[LIVENESS_TREE_SIZE];
     bool is_asked_again, has_synced;
     bool is_canary; /* what the last fetch fetches */
 };
@@ -193,6 +195,8 @@ static void end_mirror_fetch(struct mirror *mirror, const char *problem,
         mirror->retry = MIRROR_RETRY;
         mirror->problem[0] = '\0';
         mirror->has_synced = true;
+        if (files)
+            liveness_name_tree(files->manifest, mirror->tree);
         mirror->options.synced(
             mirror->options.self,
             &(struct mirror_sync){ .bucket = mirror->options.bucket,
@@ -351,6 +355,11 @@ bool mirror_is_busy(const struct mirror *mirror)
 const char *mirror_problem(const struct mirror *mirror)
 {
     return mirror->problem;
+}
+
+const char *mirror_tree(const struct mirror *mirror)
+{
+    return mirror->tree;
 }
 
 bool mirror_has_synced(const struct mirror *mirror)

@@ -74,6 +74,8 @@ void mirror_refresh(struct mirror *mirror);
 bool mirror_is_busy(const struct mirror *mirror);
 /* Why it is out of sync with the masters; "": in sync, or not known yet. */
 const char *mirror_problem(const struct mirror *mirror);
+/* The name of the tree that the folder has (fleet/wire/liveness.h); "": none, or not known yet. */
+const char *mirror_tree(const struct mirror *mirror);
 /* Has it been in sync since the start? */
 bool mirror_has_synced(const struct mirror *mirror);
 

@@ -87,7 +87,7 @@ static const struct nats_kv_config buckets[] = {
     [STORE_JOBS]              = { "jobs", "Job specs and status tracking", .history = 10, .ttl = WEEK, .max_bytes = 64, .discard_old = true },
     [STORE_JOB_RETURNS]       = { "job-returns", "Per-peel job execution results", .history = 1, .ttl = WEEK, .max_bytes = 128, .discard_old = true },
     [STORE_MASTER_HEARTBEAT]  = { "master-heartbeat", "Master instance heartbeats for liveness detection", .history = 1, .ttl = 15 * SECOND, .max_bytes = 1 },
-    [STORE_PEEL_HEARTBEAT]    = { "peel-heartbeat", "Peel liveness heartbeats", .history = 1, .ttl = 30 * SECOND, .max_bytes = 4, .max_value_size = 4 * KIB },
+    [STORE_PEEL_HEARTBEAT]    = { "peel-heartbeat", "Peel liveness heartbeats", .history = 1, .ttl = 30 * SECOND, .max_bytes = 4, .max_value_size = STORE_HEARTBEAT_MAX + HEADER_ROOM },
     [STORE_PEEL_PRESENCE]     = { "peel-presence", "When peels came and went", .history = 1, .max_bytes = 4 },
     [STORE_LEASES]            = { "leases", "Advisory leader leases for single-publisher work", .history = 1, .ttl = 15 * SECOND, .max_bytes = 1 },
     [STORE_ENROLLMENTS]       = { "enrollments", "Peel enrollment records and state", .history = 10, .max_bytes = 16 },

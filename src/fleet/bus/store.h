@@ -81,6 +81,7 @@ enum store_bucket {
 #define STORE_BYTES_DEFAULT ((int64_t)16 << 30)
 #define STORE_BYTES_MIN     ((int64_t)256 << 20)
 /* Bytes of a peel's facts, and of one basket value. */
+#define STORE_HEARTBEAT_MAX    ((int64_t)3 << 10)
 #define STORE_FACTS_MAX        ((int64_t)256 << 10)
 #define STORE_BASKET_VALUE_MAX ((int64_t)64 << 10)
 

@@ -36,6 +36,7 @@
 #include "fleet/master/bus_probe.h"
 #include "fleet/master/conf.h"
 #include "fleet/master/metric.h"
+#include "fleet/master/tree_board.h"
 #include "fleet/master/jobs/workroom.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/error.h"
@@ -86,6 +87,7 @@ struct master {
     struct nats_publisher *events; /* for fleet/master/announce.h */
     struct master_conf conf;
     struct workroom workroom;
+    struct tree_board trees;
 
     /* for master.c */
     struct arena line_arena; /* the command line, and the first configuration */

@@ -42,5 +42,7 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_PEEL_OVERUSE] = { "zester_peel_overuse_total", METRIC_COUNTER, "minutes in which a peel wrote more than its share to a stream or bucket", { "peel", "place" }, NULL },
     [MASTER_PEEL_DROPPED] = { "zester_peel_dropped_total", METRIC_COUNTER, "peel data refused as too large or too much", { "peel", "what" }, NULL },
     [MASTER_QUESTIONS_REFUSED] = { "zester_target_questions_refused_total", METRIC_COUNTER, "target questions refused: the asker has used its share, or it took too long", { "reason" }, NULL },
+    [MASTER_PEELS_OLD] = { "zester_peels_old", METRIC_GAUGE, "connected peels that use older states or settings because they cannot use the published ones", { NULL }, NULL },
+    [MASTER_TREE_REFUSED] = { "zester_tree_refused", METRIC_GAUGE, "1 while a folder of this master is not published because it has mistakes", { "tree" }, NULL },
 };
 /* clang-format on */

@@ -26,6 +26,9 @@ extern const struct master_service master_presence_service; /* events when peels
 extern const struct master_service master_export_service;   /* export of events and results */
 extern const struct master_service master_usage_service;    /* peels that write too much */
 
+extern const struct master_service
+    master_peel_trees_service; /* peels that cannot use what is published */
+
 /* Objects that services share; NULL before their start. */
 struct roster *master_roster(const struct master *master);
 struct settings_cache *master_settings_cache(const struct master *master);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/log.h"
 #include "core/data/value.h"
 #include "fleet/enroll/certificate.h"
 #include "states/facts/facts.h"
@@ -139,3 +140,33 @@ const struct daemon_conf peel_conf_daemon = {
     .size = sizeof(struct peel_conf),
     .check = check_peel_conf,
 };
+
+static bool is_same_or_null(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+bool peel_conf_has_same_bus(const struct peel_conf *before, const struct peel_conf *now)
+{
+    return is_same_or_null(before->nats_url, now->nats_url) &&
+           is_same_or_null(before->nats_ca, now->nats_ca);
+}
+
+void peel_conf_warn_fixed(const struct peel_conf *before, const struct peel_conf *now)
+{
+    const struct {
+        const char *key, *before, *now;
+    } fixed[] = {
+        { "id", before->id, now->id },
+        { "auth_dir", before->auth_dir, now->auth_dir },
+        { "data_dir", before->data_dir, now->data_dir },
+        { "states_cache", before->states_cache, now->states_cache },
+        { "facts_file", before->facts_file, now->facts_file },
+        { "environment", before->environment, now->environment },
+        { "health_addr", before->health_addr, now->health_addr },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        if (!is_same_or_null(fixed[i].before, fixed[i].now))
+            log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
+}

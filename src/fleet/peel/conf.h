@@ -43,4 +43,9 @@ struct peel_conf {
 
 extern const struct daemon_conf peel_conf_daemon;
 
+/* After a reload: does it name the same servers? */
+bool peel_conf_has_same_bus(const struct peel_conf *before, const struct peel_conf *now);
+/* Log changed keys that take effect after a restart. */
+void peel_conf_warn_fixed(const struct peel_conf *before, const struct peel_conf *now);
+
 #endif

@@ -19,5 +19,6 @@ const struct metric peel_metrics[PEEL_METRICS] = {
     [PEEL_METRIC_BEACONS]       = { "zester_peel_beacon_events_total", METRIC_COUNTER, "events of beacons that are stored in the bus", { "beacon" }, NULL },
     [PEEL_METRIC_BEACONS_LOST]  = { "zester_peel_beacon_events_lost_total", METRIC_COUNTER, "events of beacons that had no room while there was no bus", { "beacon" }, NULL },
     [PEEL_METRIC_BEACONS_WAITING] = { "zester_peel_beacon_waiting", METRIC_GAUGE, "events of beacons that wait for a connection", { 0 }, NULL },
+    [PEEL_METRIC_TREES_OLD] = { "zester_peel_trees_old", METRIC_GAUGE, "1 while older states or settings are in use because published ones cannot be", { 0 }, NULL },
 };
 /* clang-format on */

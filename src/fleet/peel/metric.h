@@ -22,8 +22,9 @@ enum peel_metric {
     PEEL_METRIC_BEACONS,
     PEEL_METRIC_BEACONS_LOST,
     PEEL_METRIC_BEACONS_WAITING,
+    PEEL_METRIC_TREES_OLD,
 };
-#define PEEL_METRICS (PEEL_METRIC_BEACONS_WAITING + 1)
+#define PEEL_METRICS (PEEL_METRIC_TREES_OLD + 1)
 
 extern const struct metric peel_metrics[PEEL_METRICS];
 

@@ -281,8 +281,10 @@ static void on_tree_fetched(void *self)
 {
     struct peel *peel = self;
 
-    if (!peel->is_closing)
-        catchup_check(&peel->catchup);
+    if (peel->is_closing)
+        return;
+    heartbeat_tell_trees(&peel->heartbeat);
+    catchup_check(&peel->catchup);
 }
 
 static int ask_peel_basket(void *self, const struct basket_question *question, struct arena *arena,
@@ -407,6 +409,11 @@ static const struct nats_xkey *find_sealer(void *self)
     return account->has_curve ? &account->curve : NULL;
 }
 
+static const char *name_settings_tree(void *self)
+{
+    return mirror_tree(((const struct peel *)self)->settings_files);
+}
+
 static int open_peel_files(struct peel *peel, struct err *err)
 {
     const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
@@ -443,12 +450,16 @@ static int open_peel_files(struct peel *peel, struct err *err)
                                                            .folder = folder,
                                                            .key = &peel->identity.key,
                                                            .facts = hold_facts,
+                                                           .tree = name_settings_tree,
                                                            .sealer = find_sealer,
                                                            .ask = ask_peel_basket,
                                                            .changed = on_settings_changed,
                                                            .ended = on_tree_fetched,
                                                            .self = peel },
                           err);
+    heartbeat_show_trees(
+        &peel->heartbeat,
+        &(struct heartbeat_trees){ peel->states, peel->settings_files, peel->peel_settings });
     peel->catchup = (struct catchup){ .loop = peel->options.loop,
                                       .states = peel->states,
                                       .settings = peel->settings_files,
@@ -637,8 +648,6 @@ static int open_health(struct peel *peel, struct err *err)
                                                        .outbox = peel->data_store.outbox,
                                                        .event_socket = peel->event_socket,
                                                        .beacon_runner = peel->beacon_runner,
-                                                       .states = peel->states,
-                                                       .settings = peel->settings_files,
                                                        .began = peel->began },
                         err);
     return peel->peel_health ? 0 : -1;
@@ -766,31 +775,12 @@ void peel_free(struct peel *peel)
     free(peel);
 }
 
-static bool is_same_or_null(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 void peel_reload(struct peel *peel, const struct peel_conf *before)
 {
     const struct peel_conf *now = peel->conf;
-    const struct {
-        const char *key, *before, *now;
-    } fixed[] = {
-        { "id", before->id, now->id },
-        { "auth_dir", before->auth_dir, now->auth_dir },
-        { "data_dir", before->data_dir, now->data_dir },
-        { "states_cache", before->states_cache, now->states_cache },
-        { "facts_file", before->facts_file, now->facts_file },
-        { "environment", before->environment, now->environment },
-        { "health_addr", before->health_addr, now->health_addr },
-    };
 
-    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-        if (!is_same_or_null(fixed[i].before, fixed[i].now))
-            log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
-    if (!is_same_or_null(before->nats_url, now->nats_url) ||
-        !is_same_or_null(before->nats_ca, now->nats_ca))
+    peel_conf_warn_fixed(before, now);
+    if (!peel_conf_has_same_bus(before, now))
         uplink_restart(peel->uplink);
     uplink_look(peel->uplink);
     peel->trust.mode = now->signed_trees;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "core/base/log.h"
+#include "core/base/arena.h"
 #include "core/base/mem.h"
-#include "fleet/bus/mirror.h"
 #include "core/http/health.h"
 #include "fleet/peel/event_socket.h"
 #include "fleet/peel/heartbeat.h"
@@ -21,13 +21,13 @@ struct peel_health {
     struct health_server *health;
 };
 
-/* Published files that are torn, or that masters have not signed: those of before are in use. */
+/* Published files that are torn, that masters have not signed, or that make no settings: those of
+ * before are in use. */
 static void report_files(const struct peel_health_options *options, struct health_report *report)
 {
-    const char *problem = mirror_problem(options->states);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *problem = heartbeat_problem(&options->heartbeat->trees, &arena);
 
-    if (!problem[0])
-        problem = mirror_problem(options->settings);
     health_report_add(report, "files", problem[0] ? HEALTH_DEGRADED : HEALTH_OK,
                       problem[0] ? problem : NULL);
 }
@@ -51,7 +51,10 @@ static void report_peel_checks(void *self, struct health_report *report)
 static void measure_peel(void *self, struct metrics *metrics)
 {
     const struct peel_health_options *options = &((const struct peel_health *)self)->options;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
 
+    metrics_set(metrics, PEEL_METRIC_TREES_OLD,
+                heartbeat_problem(&options->heartbeat->trees, &arena)[0] != '\0', NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_CONNECTED, uplink_is_connected(options->uplink), NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_UPTIME, (double)(clock_now() - options->began) / CLOCK_SECOND,
                 NULL, NULL);

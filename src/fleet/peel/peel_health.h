@@ -14,7 +14,6 @@ struct heartbeat;
 struct beacon_runner;
 struct loop;
 struct metrics;
-struct mirror;
 struct outbox;
 struct uplink;
 struct peel_health;
@@ -28,7 +27,6 @@ struct peel_health_options {
     const struct outbox *outbox;
     const struct event_socket *event_socket;
     const struct beacon_runner *beacon_runner;
-    const struct mirror *states, *settings;
     int64_t began; /* of the agent */
 };
 

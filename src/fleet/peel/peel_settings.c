@@ -1,5 +1,6 @@
 #include "fleet/peel/peel_settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
+#include "fleet/wire/liveness.h"
 
 #define SNAPSHOT_VERSION 1
 #define SNAPSHOT_MODE    0600
@@ -50,6 +52,7 @@ struct round {
     bool has_sender, lacks_secret;
     bool has_asked; /* what other machines share */
     char *problem;
+    char tree[LIVENESS_TREE_SIZE]; /* the files */
 };
 
 struct peel_settings {
@@ -64,6 +67,7 @@ struct peel_settings {
     struct timer retry, again;
     struct cancel cancel; /* of what the worker asks */
     char *problem;        /* that was logged */
+    char tree[LIVENESS_TREE_SIZE];
     bool is_busy, is_asked_again, may_resolve;
 };
 
@@ -152,6 +156,11 @@ static int ask_settings_basket(void *user, const struct settings_shared *questio
                                       arena, ret, err);
 }
 
+static void hide_marked(void *user, const struct value *doc)
+{
+    secrets_add_marked(((struct round *)user)->opened, doc);
+}
+
 static void resolve_settings(struct round *round)
 {
     const struct peel_settings_options *options = &round->peel_settings->options;
@@ -164,6 +173,8 @@ static void resolve_settings(struct round *round)
         .environment = facts_environment(&round->facts->value),
         .open_secret = open_sealed_value,
         .secret_user = round,
+        .read = hide_marked,
+        .read_user = round,
         .basket = options->ask ? ask_settings_basket : NULL,
         .basket_user = round,
         .strict_templates = true,
@@ -308,6 +319,7 @@ static void on_settings_done(struct background_task *background_task)
                   !value_equal(&peel_settings->current->value, &round->result->value);
         snapshot_drop(peel_settings->current);
         peel_settings->current = round->result;
+        memcpy(peel_settings->tree, round->tree, sizeof(round->tree));
     }
     snapshot_drop(round->facts);
     arena_done(&round->arena);
@@ -341,6 +353,8 @@ static void begin_settings_round(struct peel_settings *peel_settings)
     round = mem_zalloc(sizeof(*round));
     round->peel_settings = peel_settings;
     round->facts = peel_settings->options.facts(peel_settings->options.self);
+    (void)snprintf(round->tree, sizeof(round->tree), "%s",
+                   peel_settings->options.tree(peel_settings->options.self));
     choose_sender(round);
     for (size_t i = 0; i < SECRET_KEYS; i++)
         round->secrets[i] = arena_str(&round->arena, buf_view(&peel_settings->secrets[i]));
@@ -510,4 +524,14 @@ void peel_settings_free(struct peel_settings *peel_settings)
 struct snapshot *peel_settings_hold(const struct peel_settings *peel_settings)
 {
     return peel_settings->current ? snapshot_hold(peel_settings->current) : NULL;
+}
+
+const char *peel_settings_tree(const struct peel_settings *peel_settings)
+{
+    return peel_settings->tree;
+}
+
+const char *peel_settings_problem(const struct peel_settings *peel_settings)
+{
+    return peel_settings->problem ? peel_settings->problem : "";
 }

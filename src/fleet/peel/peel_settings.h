@@ -43,6 +43,7 @@ struct peel_settings_options {
     const char *peel_id, *data_dir, *folder;
     const struct nats_nkey *key;
     struct snapshot *(*facts)(void *self); /* held */
+    const char *(*tree)(void *self);       /* the name of the tree in the folder */
     /* The key that secrets must be sealed with; NULL: not known, use the one in the bucket. */
     const struct nats_xkey *(*sealer)(void *self);
     /* Reads baskets of other peels for templates; called in the worker. NULL: none. */
@@ -69,6 +70,11 @@ void peel_settings_refresh(struct peel_settings *peel_settings);
 
 /* Are they being resolved? Then `ended` follows. */
 bool peel_settings_is_busy(const struct peel_settings *peel_settings);
+
+/* The name of the tree that the settings are from; "": not known, or of an earlier start. */
+const char *peel_settings_tree(const struct peel_settings *peel_settings);
+/* Why newer settings are not in use, without secrets; "": none. */
+const char *peel_settings_problem(const struct peel_settings *peel_settings);
 
 /* The caller holds a reference; NULL: not known. */
 struct snapshot *peel_settings_hold(const struct peel_settings *peel_settings);

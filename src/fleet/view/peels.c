@@ -11,6 +11,7 @@
 #include "core/data/value.h"
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
+#include "fleet/view/trees.h"
 #include "fleet/wire/liveness.h"
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/presence.h"
@@ -104,11 +105,25 @@ void fleet_peels_offer_run(struct fleet_peels *peels, struct fleet_peel *peel,
         peel->run.converged = converged;
 }
 
+/* Lists that live long copy them only when they differ. */
+static void note_peel_trees(struct fleet_peels *peels, struct fleet_peel *peel,
+                            const struct liveness_trees *trees)
+{
+    const struct str problem = liveness_problem(str_from(trees->problem));
+
+    if (peel->has_trees && strcmp(peel->trees.states, trees->states) == 0 &&
+        strcmp(peel->trees.settings, trees->settings) == 0 && str_is(problem, peel->trees.problem))
+        return;
+    peel->has_trees = trees->states[0] || trees->settings[0] || trees->problem[0];
+    peel->trees = fleet_trees_copy(peels->arena, trees);
+}
+
 bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct fleet_peel *peel = map_find(&peels->by_id, entry->key);
     struct liveness_peel beat;
+    struct liveness_trees trees;
     struct lastrun run;
     struct err err;
 
@@ -117,6 +132,8 @@ bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry
     peel->seen = entry->time;
     if (strcmp(peel->version, beat.version) != 0)
         peel->version = copy_peel_text(peels->arena, beat.version, "");
+    liveness_read_trees(&scratch, &beat.trees, &trees);
+    note_peel_trees(peels, peel, &trees);
     if (beat.run.kind != VALUE_MAP ||
         record_read(&scratch, &lastrun_type, 1, &beat.run, &run, &err) < 0)
         return false;
@@ -140,6 +157,8 @@ void fleet_peels_copy(struct fleet_peels *peels, const struct fleet_peel *from)
     peel->seen = from->seen;
     if (from->has_run)
         fleet_peels_keep_run(peels, peel, &from->run);
+    if (from->has_trees)
+        note_peel_trees(peels, peel, &from->trees);
 }
 
 static int compare_peel_ids(const void *a, const void *b)

@@ -19,6 +19,7 @@
 #include "core/base/str.h"
 #include "core/base/vec.h"
 #include "states/run/drift.h"
+#include "fleet/wire/liveness.h"
 #include "states/run/lastrun.h"
 
 struct arena;
@@ -38,6 +39,8 @@ struct fleet_peel {
     int64_t last_seen;     /* the same, even long ago; 0: not known */
     bool has_run;          /* `run` is known */
     struct lastrun run;
+    bool has_trees; /* `trees` is known */
+    struct liveness_trees trees;
 };
 
 struct fleet_peels {

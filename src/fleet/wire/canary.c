@@ -52,6 +52,7 @@ static const struct record_field reply_fields[] = {
     RECORD("published",  INT,  struct canary_reply, published, RECORD_OMIT),
     RECORD("files",      INT,  struct canary_reply, files, RECORD_OMIT),
     RECORD("err",        TEXT, struct canary_reply, err, RECORD_OMIT, .fallback_text = ""),
+    RECORD("trees",      MAP,  struct canary_reply, trees, RECORD_OMIT),
     { 0 },
 };
 /* clang-format on */

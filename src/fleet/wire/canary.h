@@ -78,6 +78,7 @@ struct canary_reply {
     uint64_t published;        /* the revision of its promotion */
     uint64_t files;            /* in the folder, changed by an abort */
     const char *err;
+    struct value trees; /* what is published now: a map (fleet/wire/liveness.h); null: not known */
 };
 extern const struct record_type canary_reply_type;
 

@@ -58,6 +58,7 @@ const struct record_type fileset_outcome_type = RECORD_TYPE("set", struct filese
 static const struct record_field update_reply_fields[] = {
     RECORD("master", TEXT, struct fileset_update_reply, master, 0, .fallback_text = ""),
     RECORD("sets",   LIST, struct fileset_update_reply, sets, 0, .inner = &fileset_outcome_type),
+    RECORD("trees",  MAP,  struct fileset_update_reply, trees, RECORD_OMIT),
     { 0 },
 };
 
@@ -114,6 +115,7 @@ static const struct record_field rollback_reply_fields[] = {
     RECORD("revision", INT,  struct fileset_rollback_reply, revision, 0),
     RECORD("files",    INT,  struct fileset_rollback_reply, files, 0),
     RECORD("err",      TEXT, struct fileset_rollback_reply, err, RECORD_OMIT, .fallback_text = ""),
+    RECORD("trees",    MAP,  struct fileset_rollback_reply, trees, RECORD_OMIT),
     { 0 },
 };
 

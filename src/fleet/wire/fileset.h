@@ -75,6 +75,7 @@ struct fileset_outcomes {
 struct fileset_update_reply {
     const char *master;
     struct fileset_outcomes sets;
+    struct value trees; /* what is published now: a map (fleet/wire/liveness.h); null: not known */
 };
 extern const struct record_type fileset_update_reply_type;
 
@@ -133,6 +134,7 @@ struct fileset_rollback_reply {
     uint64_t restored, revision; /* the requested revision, and the new one */
     uint64_t files;              /* in the folder, written or removed */
     const char *err;
+    struct value trees; /* what is published now, as above */
 };
 extern const struct record_type fileset_rollback_reply_type;
 

@@ -176,6 +176,8 @@ static int read_settings_document(struct loader *loader, const char *path, struc
         result = seal_mark(loader->arena, ret, loader->diags);
     if (result == 0)
         result = open_secrets(loader, ret);
+    if (result == 0 && loader->options->read)
+        loader->options->read(loader->options->read_user, ret);
     if (result < 0)
         placeholder_show(&loader->marks, loader->diags, before);
     return result;

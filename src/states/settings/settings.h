@@ -61,6 +61,10 @@ struct settings_options {
     void *basket_user;
     placeholder_fn *open_secret; /* NULL: placeholders stay as they are */
     void *secret_user;
+    /* Called with the document of each file: its marked values are secrets, which a mistake of a
+     * later file may quote. NULL: not called. */
+    void (*read)(void *user, const struct value *doc);
+    void *read_user;
     bool strict_templates; /* an undefined name is an error, not empty */
 };
 

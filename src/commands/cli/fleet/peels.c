@@ -2,6 +2,7 @@
 
 #include "core/base/err.h"
 #include "commands/cli/fleet/bucket.h"
+#include "fleet/view/trees.h"
 #include "fleet/wire/peel_id.h"
 
 static void on_peel_facts(void *self, const struct nats_kv_entry *entry)
@@ -30,6 +31,17 @@ int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err 
     fleet_learn_time(fleet); /* heartbeats are compared with it */
     fleet_peels_end(peels);
     return 0;
+}
+
+static void on_master_entry(void *self, const struct nats_kv_entry *entry)
+{
+    fleet_trees_take_master(self, entry);
+}
+
+int fleet_peels_read_trees(struct fleet *fleet, struct fleet_trees *ret, struct err *err)
+{
+    *ret = (struct fleet_trees){ .arena = fleet->arena };
+    return fleet_bucket_each(fleet, STORE_MASTER_HEARTBEAT, NULL, on_master_entry, ret, err);
 }
 
 int fleet_peels_find(struct fleet *fleet, const char *name, struct fleet_peels *all,

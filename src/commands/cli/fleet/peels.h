@@ -14,6 +14,10 @@ struct fleet;
 /* Read all peels that have published facts, sorted. `peels` is empty before. */
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err);
 
+/* What is published, from the heartbeats of masters. */
+struct fleet_trees;
+int fleet_peels_read_trees(struct fleet *fleet, struct fleet_trees *ret, struct err *err);
+
 /* The machine of this name alone, for those who read the runs of several. Both lists are empty
  * before. Fails with ERR_NOT_FOUND. */
 int fleet_peels_find(struct fleet *fleet, const char *name, struct fleet_peels *all,

@@ -115,12 +115,14 @@ static void audit_act(enum canary_act act, const char *by, const char *target, c
 static void answer_act(struct files_service_act *act, const char *error)
 {
     struct files_service *service = act->files_service;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
 
     audit_act(act->act, act->operator, act->next.target, error);
     if (!act->subject.n)
         return;
     act->reply.err = error;
     fill_reply(service, &act->reply);
+    act->reply.trees = files_service_show_trees(service, &arena);
     master_answer(service->master, act->subject, &canary_reply_type, &act->reply);
 }
 

@@ -64,6 +64,7 @@ static void end_rollback(struct files_service_rollback *rollback)
 
     rollback->branch->rollback = NULL;
     audit_rollback(rollback);
+    rollback->reply.trees = files_service_show_trees(files_service, &rollback->arena);
     if (rollback->subject.n)
         master_answer(files_service->master, rollback->subject, &fileset_rollback_reply_type,
                       &rollback->reply);

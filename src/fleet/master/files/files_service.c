@@ -392,6 +392,39 @@ static int start_standby(struct files_service *service, size_t kind, struct err 
     return branch->standby ? 0 : -1;
 }
 
+static void on_tree_published(void *self, bool of_canary)
+{
+    static const enum tree_board_row rows[FILES_SERVICE_KINDS] = {
+        [FILES_SERVICE_SETTINGS] = TREE_BOARD_SETTINGS,
+        [FILES_SERVICE_STATES] = TREE_BOARD_STATES,
+        [FILES_SERVICE_REACTOR] = TREE_BOARD_REACTOR,
+    };
+    const struct files_service_branch *branch = self;
+    struct files_service *service = branch->files_service;
+
+    if (branch != &service->branches[FILES_SERVICE_SEALED] && branch->publisher)
+        tree_board_name(&service->master->trees,
+                        of_canary ? TREE_BOARD_CANARY : rows[branch - service->branches],
+                        publisher_tree(branch->publisher, of_canary));
+}
+
+struct value files_service_show_trees(const struct files_service *service, struct arena *arena)
+{
+    const struct files_service_branch *branches = service->branches;
+    const struct publisher *states = branches[FILES_SERVICE_STATES].publisher;
+
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        if (!branches[i].publisher)
+            return value_null(); /* the master is shutting down */
+    return liveness_show_trees(
+        arena, &(struct liveness_trees){
+                   .states = publisher_tree(states, false),
+                   .canary = publisher_tree(states, true),
+                   .settings = publisher_tree(branches[FILES_SERVICE_SETTINGS].publisher, false),
+                   .reactor = publisher_tree(branches[FILES_SERVICE_REACTOR].publisher, false),
+                   .problem = "" });
+}
+
 static int start_tree_branch(struct files_service *service, size_t kind, struct err *err)
 {
     struct files_service_branch *branch = &service->branches[kind];
@@ -407,6 +440,7 @@ static int start_tree_branch(struct files_service *service, size_t kind, struct 
             .folder = get_tree_folder(service, kind),
             .secret = get_tree_secrets(service, kind),
             .news = on_tree_news,
+            .tree = on_tree_published,
             .canary = kind == FILES_SERVICE_STATES ? files_service_note_canary : NULL,
             .self = branch,
             .background_tasks = &service->background_tasks,

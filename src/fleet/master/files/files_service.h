@@ -109,6 +109,8 @@ bool files_service_is_in_step(struct files_service_branch *branch);
 /* Notes the result of a round. */
 void files_service_note_round(struct files_service_branch *branch,
                               const struct publisher_outcome *outcome);
+/* For answers to operators: the published trees (struct liveness_trees). */
+struct value files_service_show_trees(const struct files_service *service, struct arena *arena);
 /* Sync or publish the folders, depending on the lease. */
 void files_service_advance(struct files_service *service);
 

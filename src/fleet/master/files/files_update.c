@@ -86,6 +86,7 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     if (--update->waiting > 0)
         return;
     sort_outcomes(update);
+    update->reply.trees = files_service_show_trees(update->files_service, &update->arena);
     audit_log(&(struct audit){ .action = "fileserver.update",
                                .by = update->operator,
                                .error = update->error });

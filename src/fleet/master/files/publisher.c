@@ -25,6 +25,7 @@
 #include "core/sys/background_task.h"
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
+#include "fleet/wire/liveness.h"
 
 /* Maximum concurrent writes. */
 #define WINDOW 32
@@ -49,9 +50,10 @@ struct publisher {
     unsigned pauses;
     struct tree_keys keys;
     struct tree_signer signer;
-    uint64_t number;            /* of the last change */
-    uint64_t canary;            /* the revision of its set */
-    struct str manifest, plain; /* of the round, as published now, and for all */
+    uint64_t number;                   /* of the last change */
+    uint64_t canary;                   /* the revision of its set */
+    char trees[2][LIVENESS_TREE_SIZE]; /* names of what is published: for all, and the canary */
+    struct str manifest, plain;        /* of the round, as published now, and for all */
 
     /* last sum recorded during the current lease */
     char recorded[SHA256_HEX_SIZE];
@@ -80,29 +82,33 @@ static void begin_folder_reading(struct publisher *publisher);
 
 /* --- the bucket --------------------------------------------------------------------- */
 
-/* Decimal digits; anything else ends them. */
-static uint64_t read_tree_number(struct str text)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < text.n && i < 18 && text.p[i] >= '0' && text.p[i] <= '9'; i++)
-        number = number * 10 + (uint64_t)(text.p[i] - '0');
-    return number;
-}
-
 static void report_tree_news(const struct publisher *publisher)
 {
     if (publisher->options.news)
         publisher->options.news(publisher->options.self);
 }
 
-static void note_canary(struct publisher *publisher, const struct nats_kv_entry *entry)
+static void name_tree(struct publisher *publisher, struct str manifest, bool of_canary)
+{
+    const struct publisher_options *options = &publisher->options;
+
+    publisher->trees[of_canary][0] = '\0';
+    if (manifest.p)
+        liveness_name_tree(manifest, publisher->trees[of_canary]);
+    if (options->tree)
+        options->tree(options->self, of_canary);
+}
+
+static void note_special(struct publisher *publisher, const struct nats_kv_entry *entry)
 {
     const struct publisher_options *options = &publisher->options;
     const bool is_there = entry->change == NATS_KV_PUT;
 
     if (str_is(entry->key, CANARY_MANIFEST))
         publisher->canary = is_there ? tree_canary_revision(entry->value) : 0;
+    if (str_is(entry->key, CANARY_MANIFEST) || str_is(entry->key, FILESET_MANIFEST))
+        name_tree(publisher, is_there ? entry->value : (struct str){ NULL, 0 },
+                  str_is(entry->key, CANARY_MANIFEST));
     if (str_is(entry->key, CANARY_RECORD) && options->canary)
         options->canary(options->self, is_there ? entry->value : (struct str){ NULL, 0 },
                         entry->revision);
@@ -112,7 +118,7 @@ static void on_published_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct publisher *publisher = self;
 
-    note_canary(publisher, entry);
+    note_special(publisher, entry);
     if (entry->change != NATS_KV_PUT) {
         tree_keys_remove(&publisher->keys, entry->key, entry->revision);
         tree_signer_note(&publisher->signer, entry->key, (struct str){ NULL, 0 }, entry->revision);
@@ -122,7 +128,7 @@ static void on_published_entry(void *self, const struct nats_kv_entry *entry)
     tree_signer_note(&publisher->signer, entry->key, entry->value, entry->revision);
     if (!str_eq(entry->key, STR(FILESET_REVISION)))
         return;
-    publisher->number = read_tree_number(entry->value);
+    publisher->number = tree_keys_read_number(entry->value);
     if (publisher->is_caught_up)
         report_tree_news(publisher);
 }
@@ -175,6 +181,7 @@ static void finish_publisher_round(struct publisher *publisher)
     char sum[SHA256_HEX_SIZE];
 
     if (outcome.manifest.n) {
+        name_tree(publisher, publisher->manifest, publisher->is_canary);
         sha256_hex(publisher->plain.p, publisher->plain.n, sum);
         outcome.sum = sum;
     }
@@ -643,24 +650,6 @@ static void begin_telling(struct publisher *publisher)
     advance_publisher(publisher);
 }
 
-static void drop_cause(struct publisher *publisher)
-{
-    free((void *)(uintptr_t)publisher->cause.by);
-    free((void *)(uintptr_t)publisher->cause.note);
-}
-
-static void copy_cause(struct publisher *publisher)
-{
-    const struct publisher_cause *cause = publisher->wishes.cause;
-
-    drop_cause(publisher);
-    publisher->cause = (struct publisher_cause){ .by = mem_strdup(cause ? cause->by : ""),
-                                                 .restored = cause ? cause->restored : 0,
-                                                 .note = mem_strdup(cause ? cause->note : "") };
-    if (cause)
-        publisher->wishes.cause = &publisher->cause;
-}
-
 static void begin_publisher_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
@@ -672,7 +661,9 @@ static void begin_publisher_round(struct publisher *publisher)
     publisher->has_failed = publisher->has_written = publisher->is_new = false;
     publisher->is_canary = publisher->is_diverted;
     publisher->wishes = round_queue_read(&publisher->queue);
-    copy_cause(publisher);
+    round_cause_copy(&publisher->cause, publisher->wishes.cause);
+    if (publisher->wishes.cause)
+        publisher->wishes.cause = &publisher->cause;
     publisher->manifest = publisher->plain = STR("");
     publisher->step = publisher->wishes.only_tells ? STEP_REVISION : STEP_READING;
     if (publisher->wishes.only_tells)
@@ -704,6 +695,11 @@ void publisher_tell(struct publisher *publisher, publisher_fn *fn, void *self)
 void publisher_divert(struct publisher *publisher, bool to_canary)
 {
     publisher->is_diverted = to_canary;
+}
+
+const char *publisher_tree(const struct publisher *publisher, bool of_canary)
+{
+    return publisher->trees[of_canary];
 }
 
 uint64_t publisher_canary(const struct publisher *publisher)
@@ -786,6 +782,6 @@ void publisher_free(struct publisher *publisher)
     arena_done(&publisher->arena);
     tree_sums_done(&publisher->sums);
     free(publisher->folder);
-    drop_cause(publisher);
+    round_cause_drop(&publisher->cause);
     free(publisher);
 }

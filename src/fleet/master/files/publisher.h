@@ -58,6 +58,8 @@ struct publisher_options {
     void (*news)(void *self);
     /* The canary record; a NULL view: it was removed. May be NULL. */
     void (*canary)(void *self, struct str record, uint64_t revision);
+    /* publisher_tree has changed. May be NULL. */
+    void (*tree)(void *self, bool of_canary);
     void *self;
     struct background_tasks *background_tasks; /* must outlive it */
     const struct lease *lease;                 /* the same */
@@ -115,6 +117,10 @@ void publisher_divert(struct publisher *publisher, bool to_canary);
 void publisher_tell(struct publisher *publisher, publisher_fn *fn, void *self);
 /* The revision of the canary's set; 0: none, or not known yet. */
 uint64_t publisher_canary(const struct publisher *publisher);
+
+/* The name of the published tree (fleet/wire/liveness.h), for all or of the canary; "": none, or
+ * not known yet. */
+const char *publisher_tree(const struct publisher *publisher, bool of_canary);
 
 /* The number of the last publication; 0: none, or not known yet. */
 uint64_t publisher_number(const struct publisher *publisher);

@@ -2,6 +2,22 @@
 
 #include <stdlib.h>
 
+#include "core/base/mem.h"
+
+void round_cause_drop(struct publisher_cause *cause)
+{
+    free((void *)(uintptr_t)cause->by);
+    free((void *)(uintptr_t)cause->note);
+}
+
+void round_cause_copy(struct publisher_cause *cause, const struct publisher_cause *from)
+{
+    round_cause_drop(cause);
+    *cause = (struct publisher_cause){ .by = mem_strdup(from ? from->by : ""),
+                                       .restored = from ? from->restored : 0,
+                                       .note = mem_strdup(from ? from->note : "") };
+}
+
 void round_queue_add(struct round_queue *queue, const struct round_waiter *waiter, bool is_late)
 {
     if (is_late)

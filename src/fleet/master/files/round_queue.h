@@ -36,6 +36,10 @@ struct round_wishes {
     const struct publisher_cause *cause; /* the first one given; NULL: none */
 };
 
+/* Set to a copy; `from` may be NULL. */
+void round_cause_copy(struct publisher_cause *cause, const struct publisher_cause *from);
+void round_cause_drop(struct publisher_cause *cause);
+
 /* `is_late`: a round is under way. */
 void round_queue_add(struct round_queue *queue, const struct round_waiter *waiter, bool is_late);
 struct round_wishes round_queue_read(const struct round_queue *queue);

@@ -56,6 +56,15 @@ bool tree_keys_has(const struct tree_keys *keys, const char *name, const char *s
     return key && key->sha256[0] && (!sha256 || strcmp(key->sha256, sha256) == 0);
 }
 
+uint64_t tree_keys_read_number(struct str text)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < text.n && i < 18 && text.p[i] >= '0' && text.p[i] <= '9'; i++)
+        number = number * 10 + (uint64_t)(text.p[i] - '0');
+    return number;
+}
+
 uint64_t tree_keys_revision(const struct tree_keys *keys, const char *name)
 {
     const struct tree_key *key = map_find(&keys->map, str_from(name));

@@ -33,6 +33,8 @@ void tree_keys_forget_removed(struct tree_keys *keys);
 
 /* Has it a value with this sum? NULL: any. */
 bool tree_keys_has(const struct tree_keys *keys, const char *name, const char *sha256);
+/* Decimal digits; anything else ends them. */
+uint64_t tree_keys_read_number(struct str text);
 /* 0: no such key. */
 uint64_t tree_keys_revision(const struct tree_keys *keys, const char *name);
 /* Iterates over existing keys; NULL begins and ends. */

@@ -31,6 +31,7 @@
 #define BEAT_NS (5 * CLOCK_SECOND)
 /* Retry after a failed heartbeat: other masters rely on it as soon as the bucket has a leader
  * again. */
+#define BEAT_SOON_NS  (200 * CLOCK_MS)
 #define BEAT_AGAIN_NS (1 * CLOCK_SECOND)
 #define SCAN_NS       (5 * CLOCK_SECOND)
 /* Consecutive scans in which an owner must be missing. */
@@ -211,14 +212,28 @@ static void write_heartbeat(struct timer *timer)
         .version = ZESTER_VERSION,
         .since = { since / CLOCK_SECOND, (uint32_t)(since % CLOCK_SECOND) },
     };
+    struct liveness_trees used, published;
     struct err err;
 
     dispatcher_list(service->dispatcher, &arena, &sign.active_jobs);
+    used = tree_board_used(&service->master->trees);
+    published = tree_board_published(&service->master->trees);
+    sign.trees = liveness_show_trees(&arena, &used);
+    sign.published = liveness_show_trees(&arena, &published);
     if (record_encode(&bytes, &liveness_master_type, &sign, &err) < 0 ||
         nats_kv_put(&kv, service->master->id, buf_view(&bytes), on_beaten, service, &err) < 0)
         log_warning("heartbeat: %s", err.text);
     timer_set(loop_timers(service->master->loop), &service->beat, clock_after(clock_now(), BEAT_NS),
               write_heartbeat);
+}
+
+/* Trees change one after the other. */
+static void on_trees_changed(void *self)
+{
+    struct dispatch_service *service = self;
+
+    timer_set(loop_timers(service->master->loop), &service->beat,
+              clock_after(clock_now(), BEAT_SOON_NS), write_heartbeat);
 }
 
 /* --- jobs of dead masters ----------------------------------------------------------- */
@@ -457,6 +472,8 @@ static int start_dispatch_service(void *self, struct err *err)
     }
     service->facts.changed = on_dispatch_facts_changed;
     master_roster_listen(service->master, &service->facts);
+    service->master->trees.changed = on_trees_changed;
+    service->master->trees.self = service;
     write_heartbeat(&service->beat);
     scan_active_jobs(&service->scan);
     return 0;
@@ -469,6 +486,7 @@ static void stop_dispatch_service(void *self)
     const struct nats_kv kv = get_heartbeat_bucket(service);
     struct err err;
 
+    service->master->trees.changed = NULL;
     timer_clear(loop_timers(service->master->loop), &service->beat);
     timer_clear(loop_timers(service->master->loop), &service->scan);
     close_dispatch_service(service);

@@ -29,6 +29,7 @@ struct known {
     struct arena arena; /* of its facts */
     struct value facts; /* null: none yet */
     int64_t seen;       /* clock_now of the last heartbeat; 0: none */
+    char *problem;      /* in it, of trees; NULL: none */
     char id[];
 };
 
@@ -66,6 +67,7 @@ static struct known *get_known(struct map *map, struct str id)
 static void free_known(struct known *known)
 {
     arena_done(&known->arena);
+    free(known->problem);
     free(known);
 }
 
@@ -175,6 +177,28 @@ static int64_t find_entry_time(const struct nats_kv_entry *entry)
     return age > 0 && age < now ? now - age : now;
 }
 
+/* The peel may claim anything, of itself alone. */
+static void note_problem(struct known *known, struct str bytes)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct liveness_trees trees = { .problem = "" };
+    struct liveness_peel beat;
+    struct str problem;
+    struct err err;
+
+    if (record_decode(&arena, &liveness_peel_type, 1, bytes, &beat, &err) == 0)
+        liveness_read_trees(&arena, &beat.trees, &trees);
+    problem = liveness_problem(str_from(trees.problem));
+    if (str_eq(problem, str_from(known->problem ? known->problem : "")))
+        return;
+    free(known->problem);
+    known->problem = problem.n ? mem_strdup(arena_str(&arena, problem).p) : NULL;
+    if (known->problem)
+        log_warning("a peel runs on older trees peel=%s error=%s", known->id, known->problem);
+    else
+        log_info("a peel has the published trees again peel=%s", known->id);
+}
+
 static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
@@ -183,7 +207,9 @@ static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
     if (!peel_id_is_valid(entry->key))
         return;
     if (entry->change == NATS_KV_PUT) {
-        get_known(&source->roster->peels, entry->key)->seen = find_entry_time(entry);
+        known = get_known(&source->roster->peels, entry->key);
+        known->seen = find_entry_time(entry);
+        note_problem(known, entry->value);
         return;
     }
     known = map_find(&source->roster->peels, entry->key);
@@ -326,6 +352,21 @@ void roster_each(const struct roster *roster, void (*fn)(void *self, struct str 
         if (known->facts.kind == VALUE_MAP)
             fn(self, entry->key, known->seen);
     }
+}
+
+size_t roster_problems(const struct roster *roster, struct roster_problem *ret_first)
+{
+    size_t count = 0;
+
+    MAP_EACH (&roster->peels, entry) {
+        const struct known *known = entry->value;
+
+        if (!known->problem || !was_peel_seen(known, ROSTER_PEEL_SILENCE_NS))
+            continue;
+        if (count++ == 0 || strcmp(known->id, ret_first->peel) < 0)
+            *ret_first = (struct roster_problem){ known->id, known->problem };
+    }
+    return count;
 }
 
 bool roster_master_lives(const struct roster *roster, struct str master_id)

@@ -60,6 +60,12 @@ int64_t roster_seen(const struct roster *roster, struct str peel);
 /* Each peel with facts, and when it was last seen (clock_now; 0: never). */
 void roster_each(const struct roster *roster, void (*fn)(void *self, struct str peel, int64_t seen),
                  void *self);
+/* A peel that cannot use published trees, and why. */
+struct roster_problem {
+    const char *peel, *text;
+};
+/* How many online peels say so, and the first of them by name. */
+size_t roster_problems(const struct roster *roster, struct roster_problem *ret_first);
 /* Is another master alive, by fleet/jobs/heartbeat_monitor.h? True until all heartbeats were read.
  */
 bool roster_master_lives(const struct roster *roster, struct str master_id);

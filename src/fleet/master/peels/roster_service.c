@@ -26,7 +26,7 @@
 #include "fleet/wire/question.h"
 #include "fleet/wire/subject.h"
 
-#define GAUGE_NS (15 * CLOCK_SECOND)
+#define GAUGE_NS (5 * CLOCK_SECOND)
 /* Much less than the asker's own timeout; it asks again. */
 #define SETTINGS_NS (2 * CLOCK_SECOND)
 
@@ -310,7 +310,10 @@ static void sweep_basket_cache(const struct roster_service *service)
 static void on_roster_gauge_timer(struct timer *timer)
 {
     struct roster_service *service = container_of(timer, struct roster_service, gauge);
+    struct roster_problem first;
 
+    metrics_set(service->master->metrics, MASTER_PEELS_OLD,
+                (double)roster_problems(service->roster, &first), NULL, NULL);
     sweep_basket_cache(service);
     metrics_set(service->master->metrics, MASTER_CONNECTED_PEELS,
                 (double)roster_online_count(service->roster), NULL, NULL);

@@ -399,6 +399,8 @@ static void on_rules(void *self, struct rule_set *rules, const struct diags *lin
     engine->slow.n = 0;
     engine->has_rules = true;
     engine->problem[0] = '\0';
+    tree_board_note(&engine->master->trees, TREE_BOARD_LOADER, "");
+    tree_board_put(&engine->master->trees, TREE_BOARD_RULES, rule_watch_manifest(engine->rules));
     metrics_set(engine->master->metrics, MASTER_REACTOR_RULES, (double)rules->rules.n, NULL, NULL);
     log_info("rules loaded rules=%zu entries=%zu", rules->rules.n, rules->entries.n);
     VEC_EACH (&lints->list, lint)
@@ -417,6 +419,7 @@ static void on_rules_failed(void *self, const char *text)
     struct reactor_engine *engine = self;
 
     (void)snprintf(engine->problem, sizeof(engine->problem), "rules were not loaded: %s", text);
+    tree_board_note(&engine->master->trees, TREE_BOARD_LOADER, engine->problem);
     metrics_add(engine->master->metrics, MASTER_REACTOR_RULE_ERRORS, 1, NULL, NULL);
     log_error("rules were not loaded, keeping the old ones: %s", text);
 }
@@ -564,6 +567,8 @@ static int start_engine(void *self, struct err *err)
     struct reactor_engine *engine = self;
 
     engine->is_on = engine->master->conf.reactor_enabled;
+    tree_board_name(&engine->master->trees, TREE_BOARD_RULES,
+                    engine->is_on ? "" : LIVENESS_RULES_OFF);
     if (!engine->is_on)
         return 0;
     if (background_tasks_open_workers(&engine->background_tasks, engine->master->loop,

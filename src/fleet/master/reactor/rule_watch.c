@@ -177,6 +177,11 @@ struct rule_watch *rule_watch_new(const struct rule_watch_options *options, stru
     return NULL;
 }
 
+struct str rule_watch_manifest(const struct rule_watch *watch)
+{
+    return published_find(&watch->published, FILESET_MANIFEST);
+}
+
 void rule_watch_free(struct rule_watch *watch)
 {
     if (!watch)

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "core/base/str.h"
 #include "fleet/bus/tree_trust.h"
 #include "fleet/nats/js.h"
 
@@ -43,6 +44,8 @@ struct rule_watch_options {
 struct rule_watch *rule_watch_new(const struct rule_watch_options *options, struct err *err);
 /* The publisher has no rules: do not wait for a first revision. NULL is fine. */
 void rule_watch_expect_none(struct rule_watch *watch);
+/* The manifest of the published rules; a NULL view: none. */
+struct str rule_watch_manifest(const struct rule_watch *watch);
 /* NULL is fine. */
 void rule_watch_free(struct rule_watch *watch);
 

@@ -187,12 +187,18 @@ struct loading {
     void *self;
 };
 
+static void hide_marked(void *user, const struct value *doc)
+{
+    secrets_add_marked(user, doc);
+}
+
 static int load_peel_settings(const struct settings_tree *tree, struct arena *arena,
                               const struct loading *loading, const struct value **ret,
                               struct err *err)
 {
     const struct settings_recipient *who = loading->who;
     struct diags diags = DIAGS_INIT(arena);
+    struct secrets *secrets = secrets_new();
     const struct settings_options options = {
         .folder = tree->folder,
         .files = &tree->files,
@@ -201,10 +207,16 @@ static int load_peel_settings(const struct settings_tree *tree, struct arena *ar
         .environment = facts_environment(who->facts),
         .open_secret = loading->open,
         .secret_user = loading->self,
+        .read = hide_marked,
+        .read_user = secrets,
         .strict_templates = true,
     };
+    const int result = settings_load(arena, &options, ret, &diags);
 
-    return settings_load(arena, &options, ret, &diags) < 0 ? diags_to_err(&diags, err) : 0;
+    VEC_EACH (&diags.list, diag) /* a mistake may quote one */
+        diag->text = arena_str(arena, secrets_masked(secrets, arena, str_from(diag->text))).p;
+    secrets_free(secrets);
+    return result < 0 ? diags_to_err(&diags, err) : 0;
 }
 
 int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,

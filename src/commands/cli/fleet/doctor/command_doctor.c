@@ -429,6 +429,7 @@ static void check_fleet(struct doctor *doctor)
     check_streams(doctor);
     doctor_check_room(doctor);
     doctor_check_presence(doctor);
+    doctor_check_trees(doctor);
 }
 
 /* --- all of it ---------------------------------------------------------------------- */

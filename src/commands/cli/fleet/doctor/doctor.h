@@ -3,8 +3,8 @@
  *
  * Each step adds findings, in the order in which they are shown: doctor_add and its short forms.
  * Steps that are larger than a function have a file each: reach.c (names, ports and what servers
- * present there), presence.c (who runs), room.c (what is full),
- * own_peel.c (the agent of this machine).
+ * present there), presence.c (who runs), trees.c (who uses what is published), room.c (what is
+ * full), own_peel.c (the agent of this machine).
  *
  * Memory: the arena. Threads: one.
  */
@@ -59,6 +59,9 @@ void doctor_add_term(struct doctor *doctor, const struct doctor_term *term);
 void doctor_check_reach(struct doctor *doctor);
 /* Masters and peels that run, and their versions. Connected only. */
 void doctor_check_presence(struct doctor *doctor);
+
+/* Masters and peels that do not use what is published. Connected only. */
+void doctor_check_trees(struct doctor *doctor);
 
 /* Streams that are nearly full, and peels that masters cut off for it. Connected only. */
 void doctor_check_room(struct doctor *doctor);

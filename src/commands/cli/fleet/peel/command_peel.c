@@ -15,6 +15,7 @@
 #include "core/data/msgpack.h"
 #include "core/data/value.h"
 #include "core/sys/clock.h"
+#include "fleet/view/trees.h"
 #include "fleet/wire/peel_id.h"
 
 struct peel_args {
@@ -50,9 +51,27 @@ static const struct param init_options[] = {
 };
 /* clang-format on */
 
+/* A line of the list. */
+struct listed_peel {
+    const struct fleet_peel *peel;
+    enum fleet_trees_use use; /* of the published trees */
+    const char *why;
+};
+
 static const char *print_drift(struct arena *arena, const void *record)
 {
-    return fleet_peel_describe_drift(arena, record);
+    return fleet_peel_describe_drift(arena, ((const struct listed_peel *)record)->peel);
+}
+
+static const char *print_trees(struct arena *arena, const void *record)
+{
+    const struct listed_peel *listed = record;
+
+    if (listed->use == FLEET_TREES_UNKNOWN)
+        return "-";
+    return listed->use == FLEET_TREES_CURRENT
+               ? fleet_trees_use_name(listed->use)
+               : arena_printf(arena, "%s: %s", fleet_trees_use_name(listed->use), listed->why);
 }
 
 static const struct fleet_column list_columns[] = {
@@ -62,24 +81,42 @@ static const struct fleet_column list_columns[] = {
     FLEET_COLUMN("ONLINE", "online"),
     FLEET_COLUMN("LAST-SEEN", "last_seen", .empty = "-"),
     FLEET_COLUMN("CONVERGED", "converged", .empty = "-"),
+    FLEET_COLUMN("TREES", NULL, .cell = print_trees),
     FLEET_COLUMN("DRIFT", NULL, .cell = print_drift),
 };
+
+static void add_listed_peel(struct fleet_list *list, const struct fleet_peel *peel,
+                            const struct fleet_trees *trees, int64_t now)
+{
+    struct listed_peel *listed = ARENA_NEW(list->arena, struct listed_peel);
+    struct value v = fleet_peel_value(list->arena, peel, now);
+
+    listed->peel = peel;
+    listed->use = fleet_trees_describe(list->arena, trees, peel, now, &listed->why);
+    value_map_set(list->arena, v.map, value_text("trees"),
+                  value_text(fleet_trees_use_name(listed->use)));
+    value_map_set(list->arena, v.map, value_text("trees_problem"),
+                  listed->why[0] ? value_text(listed->why) : value_null());
+    fleet_list_add(list, v, listed);
+}
 
 static int run_peel_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct peel_args *want = args;
     struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
     struct fleet_list list = FLEET_LIST_INIT(cli->arena, list_columns);
+    struct fleet_trees trees;
     int64_t now;
     struct err err;
 
     (void)operands;
-    if (fleet_peels_read(cli->fleet, &peels, &err) < 0 ||
+    if (fleet_peels_read_trees(cli->fleet, &trees, &err) < 0 ||
+        fleet_peels_read(cli->fleet, &peels, &err) < 0 ||
         fleet_runs_fill(cli->fleet, &peels, &err) < 0)
         return cli_err(cli, &err);
     now = bus_time();
     VEC_EACH (&peels.list, peel)
-        fleet_list_add(&list, fleet_peel_value(cli->arena, *peel, now), *peel);
+        add_listed_peel(&list, *peel, &trees, now);
     return fleet_list_print(cli, want->fleet.format, &list);
 }
 
@@ -98,7 +135,8 @@ static const struct command peel_commands[] = {
           "machine: a single state, a revert, a run that was killed. A dry run on all machines\n"
           "('zester \'*\' state.highstate --test') brings it up to date. Peels report it with "
           "their\n"
-          "heartbeat; of those that are down, the jobs of the last seven days tell.\n",
+          "heartbeat; of those that are down, the jobs of the last seven days tell. TREES says\n"
+          "whether the machine uses the published states and settings, or why not.\n",
       .examples =
           "  zester peel list --format json\n"
           "  zester peel list --format json | jq -r '.[] | select(.drift != \"none\").peel_id'\n",

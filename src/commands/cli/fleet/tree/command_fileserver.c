@@ -11,6 +11,7 @@
 #include "commands/cli/fleet/list.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/tree/fileserver_canary.h"
+#include "commands/cli/fleet/tree/reach.h"
 #include "commands/cli/fleet/bucket.h"
 #include "commands/cli/fleet/link.h"
 #include "core/data/time_text.h"
@@ -25,7 +26,7 @@
 
 struct fileserver_args {
     struct fleet_options fleet;
-    bool force;
+    bool force, no_wait;
 };
 
 #define ARGS struct fileserver_args
@@ -33,6 +34,13 @@ struct fileserver_args {
 /* clang-format off */
 static const struct param update_options[] = {
     PARAM("force", BOOL, ARGS, force, "write all files again, even unchanged ones"),
+    FILESERVER_NO_WAIT(ARGS),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param rollback_options[] = {
+    FILESERVER_NO_WAIT(ARGS),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -74,13 +82,37 @@ static int print_outcomes(struct cli *cli, const struct fileset_update_reply *re
     return status;
 }
 
+static bool has_failed_set(const struct fileset_update_reply *reply)
+{
+    VEC_EACH (&reply->sets.list, set)
+        if (set->err[0])
+            return true;
+    return false;
+}
+
+/* The table first, so that it is there while the command waits. */
+static int print_update(struct cli *cli, const struct fileserver_args *want,
+                        const struct fileset_update_reply *reply)
+{
+    const bool is_text = want->fleet.format == FLEET_TEXT;
+    const struct reach_options reach = { &want->fleet, want->no_wait };
+    struct value v = record_value(cli->arena, &fileset_update_reply_type, reply);
+    int status = is_text ? print_outcomes(cli, reply) : CLI_OK, printed = CLI_OK, reached;
+
+    (void)fflush(stdout);
+    reached = has_failed_set(reply) ? CLI_OK
+                                    : reach_await(cli, &reach, &reply->trees, is_text ? NULL : &v);
+    if (!is_text)
+        printed = fleet_print(cli, want->fleet.format, &v);
+    return status != CLI_OK ? status : printed != CLI_OK ? printed : reached;
+}
+
 static int run_update(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct fileserver_args *want = args;
     const struct fileset_update question = { want->force, fleet_user(cli->arena) };
     AUTO_BUF struct buf bytes = BUF_INIT(256);
     struct fileset_update_reply reply;
-    struct value v;
     struct str answer;
     struct err err;
     int status;
@@ -94,10 +126,7 @@ static int run_update(struct cli *cli, const void *args, struct param_strs opera
         return status;
     if (record_decode(cli->arena, &fileset_update_reply_type, 1, answer, &reply, &err) < 0)
         return cli_err(cli, &err);
-    if (want->fleet.format == FLEET_TEXT)
-        return print_outcomes(cli, &reply);
-    v = record_value(cli->arena, &fileset_update_reply_type, &reply);
-    return fleet_print(cli, want->fleet.format, &v);
+    return print_update(cli, want, &reply);
 }
 
 static int run_status(struct cli *cli, const void *args, struct param_strs operands)
@@ -306,11 +335,13 @@ static int ask_rollback(struct cli *cli, const struct fileserver_args *want,
                         const struct fileset_rollback *question)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(1024);
+    const struct reach_options reach = { &want->fleet, want->no_wait };
+    const bool is_text = want->fleet.format == FLEET_TEXT;
     struct fileset_rollback_reply reply;
     struct value v;
     struct str answer;
     struct err err;
-    int status;
+    int status, reached = CLI_OK;
 
     if (record_encode(&bytes, &fileset_rollback_type, question, &err) < 0)
         return cli_err(cli, &err);
@@ -320,11 +351,17 @@ static int ask_rollback(struct cli *cli, const struct fileserver_args *want,
         return status;
     if (record_decode(cli->arena, &fileset_rollback_reply_type, 1, answer, &reply, &err) < 0)
         return cli_err(cli, &err);
-    if (want->fleet.format == FLEET_TEXT)
-        return print_rollback(cli, &reply);
     v = record_value(cli->arena, &fileset_rollback_reply_type, &reply);
-    status = fleet_print(cli, want->fleet.format, &v);
-    return status == CLI_OK && reply.err[0] ? CLI_ERROR : status;
+    if (is_text)
+        status = print_rollback(cli, &reply);
+    (void)fflush(stdout);
+    if (!reply.err[0])
+        reached = reach_await(cli, &reach, &reply.trees, is_text ? NULL : &v);
+    if (!is_text)
+        status = fleet_print(cli, want->fleet.format, &v);
+    if (status != CLI_OK)
+        return status;
+    return reply.err[0] ? CLI_ERROR : reached;
 }
 
 static int run_rollback(struct cli *cli, const void *args, struct param_strs operands)
@@ -341,6 +378,9 @@ static const struct command fileserver_commands[] = {
     { .name = "update",
       .operands = "",
       .summary = "publish changes of states, settings and rules now",
+      .details = "Returns when masters and online peels have them, or names those that do not.\n",
+      .statuses = "0 published, and all online have it; 1 wrong usage, or not published;\n"
+                  "2 published, but some do not have it in time",
       .examples = "  zester fileserver update\n",
       .options = update_options,
       .args_size = sizeof(ARGS),
@@ -373,7 +413,7 @@ static const struct command fileserver_commands[] = {
                  "what is there now is a revision, too, and can be brought back. A folder\n"
                  "that is a git checkout, or that the master cannot write, is refused.\n",
       .examples = "  zester fileserver rollback states 12\n",
-      .options = status_options,
+      .options = rollback_options,
       .args_size = sizeof(ARGS),
       .least = 2,
       .most = 2,

@@ -11,6 +11,7 @@
 #include "core/base/map.h"
 #include "fleet/bus/tree_fetch.h"
 #include "commands/cli/fleet/bucket.h"
+#include "commands/cli/fleet/tree/reach.h"
 #include "core/data/time_text.h"
 #include "fleet/nats/conn.h"
 #include "fleet/wire/canary.h"
@@ -25,11 +26,13 @@
 /* clang-format off */
 const struct param fileserver_canary_options[] = {
     PARAM("abort", BOOL, ARGS, abort, "end the canary, and restore the states that all other peels have"),
+    FILESERVER_NO_WAIT(ARGS),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
 
 const struct param fileserver_canary_promote_options[] = {
+    FILESERVER_NO_WAIT(ARGS),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -212,12 +215,14 @@ static int show_canary(struct cli *cli, const struct fleet_options *options,
     return fleet_print(cli, options->format, &v);
 }
 
-static int do_request(struct cli *cli, const struct fleet_options *options,
+static int do_request(struct cli *cli, const struct fileserver_canary_args *want,
                       const struct canary_request *request)
 {
+    const struct fleet_options *options = &want->fleet;
+    const struct reach_options reach = { options, want->no_wait };
     struct canary_reply reply = { .err = "" };
     struct value v;
-    int status = ask_for_canary(cli, options, request, &reply);
+    int reached = CLI_OK, status = ask_for_canary(cli, options, request, &reply);
 
     if (status != CLI_OK)
         return status;
@@ -227,11 +232,16 @@ static int do_request(struct cli *cli, const struct fleet_options *options,
         return show_canary(cli, options, &reply);
     if (options->format == FLEET_TEXT) {
         print_canary_done(request, &reply);
-        return CLI_OK;
+        (void)fflush(stdout);
+        return reach_await(cli, &reach, &reply.trees, NULL);
     }
     v = record_value(cli->arena, &canary_reply_type, &reply);
+    if (!reply.err[0])
+        reached = reach_await(cli, &reach, &reply.trees, &v);
     status = fleet_print(cli, options->format, &v);
-    return status == CLI_OK && reply.err[0] ? CLI_ERROR : status;
+    if (status != CLI_OK)
+        return status;
+    return reply.err[0] ? CLI_ERROR : reached;
 }
 
 int fileserver_canary_run(struct cli *cli, const void *args, struct param_strs operands)
@@ -249,7 +259,7 @@ int fileserver_canary_run(struct cli *cli, const void *args, struct param_strs o
         request.act = CANARY_ABORT;
     else if (operands.n)
         request.act = CANARY_BEGIN;
-    return do_request(cli, &want->fleet, &request);
+    return do_request(cli, want, &request);
 }
 
 int fileserver_canary_promote(struct cli *cli, const void *args, struct param_strs operands)
@@ -260,5 +270,5 @@ int fileserver_canary_promote(struct cli *cli, const void *args, struct param_st
                                             .operator= fleet_user(cli->arena) };
 
     (void)operands;
-    return do_request(cli, &want->fleet, &request);
+    return do_request(cli, want, &request);
 }

@@ -12,8 +12,11 @@
 
 struct fileserver_canary_args {
     struct fleet_options fleet;
-    bool abort;
+    bool abort, no_wait;
 };
+
+#define FILESERVER_NO_WAIT(type)                                                                   \
+    PARAM("no-wait", BOOL, type, no_wait, "do not wait until masters and online peels have it")
 
 extern const struct param fileserver_canary_options[];
 extern const struct param fileserver_canary_promote_options[];

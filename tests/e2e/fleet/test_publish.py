@@ -1,0 +1,117 @@
+"""Publishing that is finished when it says so: who has a tree, and who cannot use it."""
+import re
+import signal
+
+import pytest
+
+from fleet import Fleet
+
+TOP = "base:\n  '*': [web]\n"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """Two masters and two peels."""
+    with Fleet(tmp_path_factory.mktemp("publish")) as fleet:
+        fleet.start_server()
+        folder = fleet.folder / "one"
+        write(folder / "states/top.zy", TOP)
+        write(folder / "states/web.zy", "note:\n  test.nop: []\n")
+        write(folder / "settings/top.zy", "base:\n  '*': [common]\n")
+        write(folder / "settings/common.zy", "port: 80\n")
+        write(folder / "reactor/top.zy", "reactor:\n  - 'web-01/first': [reactor.go]\n")
+        write(folder / "reactor/go.zy", "go:\n  event.send:\n    - tag: done\n")
+        fleet.one = fleet.start_ready_master("one")
+        fleet.wait(lambda: leads(fleet.one), "the first master publishes")
+        fleet.two = fleet.start_ready_master("two", files_mirror=False)
+        fleet.peels = [fleet.start_ready_peel(name) for name in ("web-01", "web-02")]
+        yield fleet
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def leads(master):
+    return master.metric("zester_master_publisher_leader") == 1
+
+
+def publish(fleet, *words, **more):
+    return fleet.zester("fileserver", "update", *words, waits=True, **more)
+
+
+def listed(fleet):
+    return {row["peel_id"]: row for row in fleet.zester_json("peel", "list")}
+
+
+def test_an_update_returns_when_masters_and_peels_have_it(fleet):
+    write(fleet.folder / "one/states/web.zy", "changed:\n  test.nop: []\n")
+    answer = publish(fleet).stdout
+    assert "2 masters and 2 online peels have what is published" in answer, answer
+    for peel in fleet.peels:
+        assert (peel.folder / "states/web.zy").read_text().startswith("changed"), "the command returned before the peel had it"
+    assert {row["trees"] for row in listed(fleet).values()} == {"current"}
+    again = fleet.zester_json("fileserver", "update", waits=True)
+    assert again["reach"] == {"masters": 2, "masters_with": 2, "peels": 2, "peels_with": 2, "missing": []}
+
+
+def test_rules_are_in_use_on_every_master_after_an_update(fleet):
+    write(fleet.folder / "one/reactor/top.zy", "reactor:\n  - 'web-01/second': [reactor.go]\n")
+    publish(fleet)
+    for _ in range(4):
+        assert "reactor.go" in fleet.zester("reactor", "test", "web-01/second").stdout
+
+
+def test_a_silent_peel_is_named_and_the_command_ends(fleet):
+    slow = fleet.peels[1]
+    slow.send(signal.SIGSTOP)
+    try:
+        write(fleet.folder / "one/states/web.zy", "other:\n  test.nop: []\n")
+        answer = publish(fleet, "--timeout", "12s", status=2).stdout
+        assert "2 masters and 1 of 2 online peels have what is published; missing: web-02 (" in answer, answer
+        assert re.search(r"web-02 \((still has states [0-9a-f]{12}|no answer for \d+ s)\)", answer), answer
+    finally:
+        slow.send(signal.SIGCONT)
+    assert "2 masters and 2 online peels" in publish(fleet).stdout
+
+
+def doctor_line(fleet):
+    return next(line for line in fleet.zester("doctor", status=None).stdout.splitlines() if " trees " in f" {line} ")
+
+
+def test_settings_that_a_peel_cannot_render_are_shown_until_they_are_mended(fleet):
+    peel = fleet.peels[0]
+    write(fleet.folder / "one/settings/common.zy", "port: 80\nsize: {{ facts.nothing.at_all }}\n")
+    answer = publish(fleet, "--force", "--timeout", "14s", status=2)
+    assert "2 masters and 0 of 2 online peels" in answer.stdout, answer.stdout
+    assert "web-01 (settings: common.zy:2:16: " in answer.stdout, answer.stdout
+    row = listed(fleet)["web-01"]
+    assert row["trees"] == "old" and row["trees_problem"].startswith("settings: common.zy:2:16: ")
+    assert "old: settings: common.zy:2:16: " in fleet.zester("peel", "list").stdout
+    assert "web-01 (settings: common.zy:2:16" in doctor_line(fleet)
+    assert peel.checks()["files"] == "degraded" and peel.metric("zester_peel_trees_old") == 1
+    for master in (fleet.one, fleet.two):
+        assert master.checks()["peel-trees"] == "degraded" and master.get("/readyz")[0] == 200
+        fleet.wait(lambda master=master: master.metric("zester_peels_old") == 2, "the metric counts them")
+    write(fleet.folder / "one/settings/common.zy", "port: 81\n")
+    assert "2 masters and 2 online peels have" in publish(fleet).stdout
+    assert {row["trees"] for row in listed(fleet).values()} == {"current"}
+    assert peel.checks()["files"] == "ok" and peel.metric("zester_peel_trees_old") == 0
+    assert fleet.two.checks()["peel-trees"] == "ok"
+    assert "2 masters and 2 online peels use what is published" in doctor_line(fleet)
+
+
+def test_a_secret_is_not_shown_in_a_problem(fleet):
+    write(fleet.folder / "one/settings/common.zy", "port: 81\nkey: !secret hush-hush-hush\n")
+    publish(fleet)
+    write(fleet.folder / "one/settings/more.zy", "{{ raise(settings.key) }}\nlist: {{ settings.key }}: x: y\n")
+    write(fleet.folder / "one/settings/top.zy", "base:\n  '*': [common, more]\n")
+    publish(fleet, "--force", "--timeout", "12s", status=2)
+    rows = listed(fleet)
+    assert rows["web-01"]["trees"] == "old" and "more.zy:" in rows["web-01"]["trees_problem"]
+    assert "hush-hush" not in str(rows)
+    assert not any(daemon.has_logged("hush-hush") for daemon in fleet.daemons)
+    write(fleet.folder / "one/settings/top.zy", "base:\n  '*': [common]\n")
+    (fleet.folder / "one/settings/more.zy").unlink()
+    publish(fleet)

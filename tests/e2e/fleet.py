@@ -262,6 +262,7 @@ class Fleet:
         conf = {"nats_url": self.url, "auth_dir": str(self.auth), "health_addr": f"127.0.0.1:{free_port()}",
                 "states_dir": f"{folder}/states", "settings_dir": f"{folder}/settings",
                 "orchestrate_dir": f"{folder}/orchestrations", "publisher_status_file": f"{folder}/publisher-status"}
+        conf["files_check"] = "dir" not in keys.get("reactor", {})  # tests of reactions publish rules with mistakes on purpose
         conf.update(keys)
         conf = {key: value for key, value in conf.items() if value is not None}
         conf["reactor"] = {"dir": f"{folder}/reactor", **conf.get("reactor", {})}

@@ -74,6 +74,7 @@ static const struct param rows[] = {
     PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
     PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for copies of published states and settings, for orchestrations of reactions and for targets, and for records of runs (" KEPT_DIR "; with another auth_dir, orchestrations in that)", .kind_text = "DIR"),
     PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
+    PARAM("files_check",  BOOL, ARGS, files_check, "check trees before they are published, and keep the published ones when there are mistakes", .default_text = "true"),
     PARAM("files_mirror", BOOL, ARGS, files_mirror, "a master that does not publish keeps its folders in step with what is published", .default_text = "true"),
     PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "how often trees are compared with what is published; 0: never", .default_text = "30s"),

@@ -24,7 +24,7 @@ enum peel_flood { PEEL_FLOOD_REVOKE, PEEL_FLOOD_REPORT };
 struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
     const char *states_dir, *settings_dir, *reactor_dir, *orchestrate_dir;
-    bool files_watch, files_mirror;
+    bool files_watch, files_check, files_mirror;
     int64_t files_mirror_after;        /* nanoseconds */
     int64_t files_republish_interval;  /* nanoseconds; 0: never */
     int64_t files_history;             /* revisions kept per tree */

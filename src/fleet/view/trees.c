@@ -59,6 +59,11 @@ static bool has_tree(const char *has, const char *wanted)
     return !wanted[0] || strcmp(has, wanted) == 0;
 }
 
+static bool has_rules(const struct liveness_trees *has, const struct liveness_trees *wanted)
+{
+    return has_tree(has->reactor, wanted->reactor) || strcmp(has->reactor, LIVENESS_RULES_OFF) == 0;
+}
+
 /* NULL: it has what is wanted; where there is a canary, the states of it or those for all. */
 static const char *explain_lack(struct arena *arena, const struct liveness_trees *has,
                                 const struct liveness_trees *wanted)
@@ -66,8 +71,7 @@ static const char *explain_lack(struct arena *arena, const struct liveness_trees
     const bool has_states = has_tree(has->states, wanted->states) ||
                             (wanted->canary[0] && strcmp(has->states, wanted->canary) == 0);
 
-    if (has_states && has_tree(has->settings, wanted->settings) &&
-        (has_tree(has->reactor, wanted->reactor) || strcmp(has->reactor, LIVENESS_RULES_OFF) == 0))
+    if (has_states && has_tree(has->settings, wanted->settings) && has_rules(has, wanted))
         return has->problem[0] ? has->problem : NULL;
     if (has->problem[0])
         return has->problem;
@@ -194,7 +198,7 @@ static const char *explain_missing(const struct fleet_reach *reach,
 
     if (is_master) {
         wanted = (struct liveness_trees){ "", "", reach->wanted.reactor, "", "" };
-        has.problem = has_tree(has.reactor, wanted.reactor) ? "" : has.problem;
+        has.problem = has_rules(&has, &wanted) ? "" : has.problem;
     }
     if (!one->has_trees && (wanted.states[0] || wanted.settings[0] || wanted.reactor[0]))
         why = "does not say which trees it has";

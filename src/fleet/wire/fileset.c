@@ -55,10 +55,33 @@ const struct record_type fileset_manifest_type = RECORD_TYPE("manifest", struct 
 const struct record_type fileset_update_type = RECORD_TYPE("update request", struct fileset_update, update_fields, RECORD_LENIENT);
 const struct record_type fileset_outcome_type = RECORD_TYPE("set", struct fileset_outcome, outcome_fields, RECORD_LENIENT);
 
+static const struct record_field mistake_fields[] = {
+    RECORD("tree",  TEXT, struct fileset_mistake, tree, 0, .fallback_text = ""),
+    RECORD("text",  TEXT, struct fileset_mistake, text, 0, .fallback_text = ""),
+    RECORD("hint",  TEXT, struct fileset_mistake, hint, RECORD_OMIT, .fallback_text = ""),
+    RECORD("peel",  TEXT, struct fileset_mistake, peel, RECORD_OMIT, .fallback_text = ""),
+    RECORD("peels", INT,  struct fileset_mistake, peels, 0),
+    { 0 },
+};
+
+const struct record_type fileset_mistake_type = RECORD_TYPE("mistake", struct fileset_mistake, mistake_fields, RECORD_LENIENT);
+
+static const struct record_field check_fields[] = {
+    RECORD("machines", INT,  struct fileset_check, machines, 0),
+    RECORD("checked",  INT,  struct fileset_check, checked, 0),
+    RECORD("unknown",  INT,  struct fileset_check, unknown, 0),
+    RECORD("total",    INT,  struct fileset_check, total, 0),
+    RECORD("mistakes", LIST, struct fileset_check, mistakes, 0, .inner = &fileset_mistake_type),
+    { 0 },
+};
+
+const struct record_type fileset_check_type = RECORD_TYPE("check", struct fileset_check, check_fields, RECORD_LENIENT);
+
 static const struct record_field update_reply_fields[] = {
     RECORD("master", TEXT, struct fileset_update_reply, master, 0, .fallback_text = ""),
     RECORD("sets",   LIST, struct fileset_update_reply, sets, 0, .inner = &fileset_outcome_type),
     RECORD("trees",  MAP,  struct fileset_update_reply, trees, RECORD_OMIT),
+    RECORD("check",  MAP,  struct fileset_update_reply, check, RECORD_OMIT),
     { 0 },
 };
 

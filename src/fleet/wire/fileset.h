@@ -72,10 +72,33 @@ struct fileset_outcomes {
     VEC(struct fileset_outcome) list;
 };
 
+/* A mistake in a folder, found before it is published. */
+struct fileset_mistake {
+    const char *tree, *text; /* "web.zy:3:5: ..." */
+    const char *hint;        /* "": none */
+    const char *peel;        /* the first machine that it concerns; "": all */
+    int64_t peels;           /* how many */
+};
+extern const struct record_type fileset_mistake_type;
+
+struct fileset_mistakes {
+    VEC(struct fileset_mistake) list;
+};
+
+/* What a check of the folders has found. */
+struct fileset_check {
+    int64_t machines, checked; /* known, and checked in time */
+    int64_t unknown;           /* where a part can be answered by the machine only */
+    int64_t total;             /* mistakes; the list has the first ones */
+    struct fileset_mistakes mistakes;
+};
+extern const struct record_type fileset_check_type;
+
 struct fileset_update_reply {
     const char *master;
     struct fileset_outcomes sets;
     struct value trees; /* what is published now: a map (fleet/wire/liveness.h); null: not known */
+    struct value check; /* a map, fileset_check; null: nothing was checked */
 };
 extern const struct record_type fileset_update_reply_type;
 

@@ -24,8 +24,8 @@ int function_call(struct render *render, const struct function *function, void *
 
     if (signature_bind(signature, render, function->name, NULL, call, args) < 0)
         return -1;
-    if (user)
-        render_ask_host(render, function->name);
+    if (user && render_ask_host(render, function->name) < 0)
+        return -1;
 
     const struct bound_args bound = {
         .args = args,

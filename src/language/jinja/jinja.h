@@ -68,11 +68,14 @@ struct jinja_options {
     bool (*is_stopped)(void *user); /* whether to end now, with an error; NULL: never */
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
     uint64_t (*random)(void *user); /* for `random` and `shuffle`; NULL: they are errors */
-    /* Called before a host function, or a built-in one that reads the machine, is called; NULL: no
-     * callback. */
-    void (*asked)(void *user, const char *function);
+    /* Called before a host function, or a built-in one that reads the machine, is called; -1
+     * refuses it, and the rendering fails with JINJA_ASKS_MACHINE. NULL: no callback. */
+    int (*asked)(void *user, const char *function);
     void *user;
 };
+
+/* The end of the message about a function that was refused. */
+#define JINJA_ASKS_MACHINE "only the machine itself can answer it"
 
 /* Is the text its own result, except for its last newline? It has no tag, and no line end that
  * would be changed. */

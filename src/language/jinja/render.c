@@ -35,10 +35,11 @@ struct place render_place(const struct render *render)
     return template_place(render->template, render->at);
 }
 
-void render_ask_host(const struct render *render, const char *function)
+int render_ask_host(struct render *render, const char *function)
 {
-    if (render->options->asked)
-        render->options->asked(render->options->user, function);
+    if (!render->options->asked || render->options->asked(render->options->user, function) == 0)
+        return 0;
+    return render_fail(render, RENDER_HOST, "%s(): " JINJA_ASKS_MACHINE, function);
 }
 
 int render_fail(struct render *render, enum render_error error, const char *fmt, ...)

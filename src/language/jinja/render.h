@@ -60,8 +60,8 @@ void render_init(struct render *render, struct jinja *jinja, const struct jinja_
                  struct arena *arena);
 
 /* Keep the first error; returns -1. */
-/* The function reads more than its arguments: notify the host. */
-void render_ask_host(const struct render *render, const char *function);
+/* The function reads more than its arguments: ask the host, which may refuse it (-1). */
+int render_ask_host(struct render *render, const char *function);
 
 int render_fail(struct render *render, enum render_error error, const char *fmt, ...)
     PRINTF_LIKE(3, 4);

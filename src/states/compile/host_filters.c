@@ -36,7 +36,8 @@ static int read_filter_path(struct render *render, const struct bound_args *boun
 {
     struct str text;
 
-    render_ask_host(render, bound->name);
+    if (render_ask_host(render, bound->name) < 0)
+        return -1;
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
     *ret = arena_strndup(render->arena, text.p, text.n);
@@ -296,7 +297,8 @@ static int filter_host_strftime(struct render *render, const struct bound_args *
     int64_t moment;
 
     if (read_moment(&args[0], &moment)) {
-        render_ask_host(render, bound->name);
+        if (render_ask_host(render, bound->name) < 0)
+            return -1;
         args[0] = value_int(moment);
     }
     with.args = args;

@@ -128,19 +128,21 @@ static bool is_stopped(void *user)
 }
 
 /* The result may be another text next time. */
-static void note_question(void *user, const char *function)
+static int note_question(void *user, const char *function)
 {
     const struct renderer *renderer = user;
 
-    if (!steady_has(function))
-        stamps_doubt(renderer->host->stamps);
+    if (steady_has(function))
+        return 0;
+    stamps_doubt(renderer->host->stamps);
+    return renderer->host->is_elsewhere ? -1 : 0;
 }
 
 static uint64_t read_host_random(void *user)
 {
     uint64_t number = 0;
 
-    note_question(user, "random");
+    (void)note_question(user, "random");
     arc4random_buf(&number, sizeof(number));
     return number;
 }

@@ -91,7 +91,8 @@ static int call_function_module(struct render *render, struct builtin_context *c
     struct value given;
     struct err err;
 
-    render_ask_host(render, module->name);
+    if (render_ask_host(render, module->name) < 0)
+        return -1;
     if (make_module_arguments(render, module, call, &given) < 0)
         return -1;
     if (call_function(render->arena, context->host, module, &given, NULL, ret, &diags) == 0)

@@ -310,6 +310,7 @@ static void fill_session(struct session *session, const struct session_options *
         .strict_params = !options->loose,
         .strict_templates = !options->lenient,
         .test = options->test,
+        .is_elsewhere = options->is_elsewhere,
         .parallel = (unsigned)options->parallel,
         .set_fact = set_fact,
         .log = options->log,

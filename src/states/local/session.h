@@ -52,6 +52,7 @@ struct session_options {
     bool steps_only;           /* with a fleet: see states/state/host.h */
     int64_t parallel;
     bool test, lenient, loose;
+    bool is_elsewhere; /* see states/state/host.h */
 };
 
 struct session {

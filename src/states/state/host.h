@@ -69,9 +69,10 @@ struct state_host {
     bool strict_params;                /* unknown parameters are errors, not warnings */
     bool strict_templates;             /* an undefined template value is an error, not empty */
     bool test;                         /* dry run */
-    unsigned parallel;                 /* states that run at once; 0: the whole level */
-    const char *package_lists;         /* folder of dpkg's file lists; NULL: unknown */
-    const char *facts_file;            /* where set_fact writes; NULL: the default file */
+    bool is_elsewhere;         /* the machine is another one: templates must not ask this one */
+    unsigned parallel;         /* states that run at once; 0: the whole level */
+    const char *package_lists; /* folder of dpkg's file lists; NULL: unknown */
+    const char *facts_file;    /* where set_fact writes; NULL: the default file */
     /* NULL: not supported. */
     int (*set_fact)(const struct state_host *host, const char *key, const struct value *v,
                     struct err *err);

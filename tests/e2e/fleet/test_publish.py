@@ -115,3 +115,99 @@ def test_a_secret_is_not_shown_in_a_problem(fleet):
     write(fleet.folder / "one/settings/top.zy", "base:\n  '*': [common]\n")
     (fleet.folder / "one/settings/more.zy").unlink()
     publish(fleet)
+
+
+# --- checked before it is published ---------------------------------------------------------
+
+
+BROKEN = "note:\n  file.managed:\n    - nmae: /tmp/x\n    - require:\n      - test: nothing\n"
+
+
+def revision(fleet, tree="states"):
+    return fleet.zester_json("fileserver", "history", tree)[0]["revision"]
+
+
+def test_mistakes_in_all_trees_are_reported_at_once_and_nothing_is_published(fleet):
+    before = [revision(fleet, tree) for tree in ("states", "settings", "reactor")]
+    write(fleet.folder / "one/states/web.zy", BROKEN)
+    write(fleet.folder / "one/reactor/top.zy", "reactor:\n  - 'web-01/third': [reactor.missing]\n")
+    write(fleet.folder / "one/settings/more.zy", "new: true\n")
+    for _ in range(2):  # a repeated command says the same
+        answer = publish(fleet, status=1)
+        assert "states: web.zy:3:7: file.managed has no parameter 'nmae' (web-01 and 1 more)" in answer.stderr, answer.stderr
+        assert "= did you mean 'name'?" in answer.stderr
+        assert 'states: web.zy:5:9: dag: state "file.managed:note" requires unknown state "test:nothing"' in answer.stderr
+        assert "reactor: top.zy:2:22: no file 'missing.zy' for 'reactor.missing'" in answer.stderr
+        assert "nothing was published: 4 mistakes; --force publishes all the same" in answer.stderr
+    assert [revision(fleet, tree) for tree in ("states", "settings", "reactor")] == before
+    found = fleet.zester_json("fileserver", "update", status=1)["check"]
+    assert found["machines"] == found["checked"] == 2 and found["total"] == len(found["mistakes"]) == 4
+    assert {row["trees"] for row in listed(fleet).values()} == {"current"}
+
+
+def test_a_folder_with_mistakes_is_shown_until_it_is_mended(fleet):
+    text = "mistakes in the folder: reactor: top.zy:2:22: no file"
+    assert text in fleet.one.get("/readyz")[1] and fleet.one.checks()["publisher-lease"] == "degraded"
+    assert fleet.one.metric('zester_tree_refused{tree="states"}') == 1
+    fleet.wait(lambda: text in doctor_line(fleet), "the doctor says it")
+    assert fleet.one.has_logged("a mistake in a folder that is published: states: web.zy:3:7")
+    write(fleet.folder / "one/reactor/top.zy", "reactor: []\n")
+    write(fleet.folder / "one/states/web.zy", "note:\n  test.nop: []\n")
+    assert "2 masters and 2 online peels" in publish(fleet).stdout
+    assert fleet.one.checks()["publisher-lease"] == "ok" and fleet.one.metric('zester_tree_refused{tree="states"}') == 0
+    assert "use what is published" in fleet.wait(lambda: (line := doctor_line(fleet)) and "mistakes" not in line and line, "it clears")
+
+
+def test_a_change_of_the_folder_alone_is_checked_too(fleet):
+    before = revision(fleet)
+    write(fleet.folder / "one/states/web.zy", "watched:\n  test.nopp: []\n")
+    fleet.wait(lambda: fleet.one.checks()["publisher-lease"] == "degraded", "the master refuses it")
+    assert revision(fleet) == before
+    write(fleet.folder / "one/states/web.zy", "watched:\n  test.nop: []\n")
+    fleet.wait(lambda: revision(fleet) > before, "the next change is published")
+    fleet.wait(lambda: fleet.one.checks()["publisher-lease"] == "ok", "it is mended")
+
+
+def test_force_publishes_with_mistakes_and_says_so(fleet):
+    before = revision(fleet)
+    write(fleet.folder / "one/states/web.zy", BROKEN)
+    answer = publish(fleet, "--force")
+    assert "warning: published with 3 mistakes" in answer.stderr and "states: web.zy:3:7" in answer.stderr
+    assert revision(fleet) > before
+    write(fleet.folder / "one/states/web.zy", "note:\n  test.nop: []\n")
+    publish(fleet)
+
+
+def test_what_only_the_machine_can_answer_is_no_mistake_and_runs_nothing_on_the_master(fleet):
+    mark = fleet.folder / "ran-on-the-master"
+    write(fleet.folder / "one/states/web.zy",
+          f"{{% set found = salt['cmd.run']('touch {mark}') %}}\nnote:\n  test.nop:\n    - name: {{{{ found }}}}\n")
+    write(fleet.folder / "one/settings/top.zy", "base:\n  '*': [common, shared]\n")
+    write(fleet.folder / "one/settings/shared.zy", "first: {{ (basket('*', 'nothing') | list | first).value }}\n")
+    found = fleet.zester_json("fileserver", "update", status=None)
+    assert found["check"]["unknown"] == 2 and found["check"]["total"] == 0, found
+    assert not mark.exists()
+    write(fleet.folder / "one/settings/top.zy", "base:\n  '*': [common]\n")
+    write(fleet.folder / "one/states/web.zy", "note:\n  test.nop: []\n")
+    publish(fleet)
+
+
+def test_states_that_only_fail_on_some_machines_are_found(fleet):
+    write(fleet.folder / "one/states/web.zy",
+          "{% if grains.id == 'web-02' %}\nnote:\n  test.nopp: []\n{% else %}\nnote:\n  test.nop: []\n{% endif %}\n")
+    answer = publish(fleet, status=1)
+    assert 'unknown module "test.nopp" (web-02)\n' in answer.stderr, answer.stderr
+    write(fleet.folder / "one/states/web.zy", "note:\n  test.nop: []\n")
+    publish(fleet)
+
+
+def test_a_secret_is_not_shown_in_a_mistake(fleet):
+    write(fleet.folder / "one/settings/common.zy", "port: 81\nkey: !encrypted hush-hush-hush\nown: !secret quiet-quiet\n")
+    write(fleet.folder / "one/states/web.zy", "{{ raise(settings.key + settings.own) }}\nnote:\n  test.nop: []\n")
+    answer = publish(fleet, status=1)
+    assert "states: web.zy:1:" in answer.stderr and "********" in answer.stderr, answer.stderr
+    shown = answer.stderr + fleet.zester("doctor", status=None).stdout + fleet.one.get("/readyz")[1]
+    assert "hush-hush" not in shown and "quiet-quiet" not in shown
+    assert not any(daemon.has_logged("hush-hush") or daemon.has_logged("quiet-quiet") for daemon in fleet.daemons)
+    write(fleet.folder / "one/states/web.zy", "note:\n  test.nop: []\n")
+    publish(fleet)

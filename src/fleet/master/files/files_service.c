@@ -19,6 +19,7 @@
 #include "fleet/master/settings/sealed_tree.h"
 #include "fleet/master/settings/settings_tree.h"
 #include "fleet/master/settings/settings_views.h"
+#include "fleet/master/files/files_check.h"
 #include "fleet/master/files/standby.h"
 #include "fleet/master/settings/sealed_secrets.h"
 #include "fleet/nats/conn.h"
@@ -77,6 +78,7 @@ static void *open_files_service(struct master *master, struct err *err)
         free(service);
         return NULL;
     }
+    service->check = files_check_new(service);
     filewatch_hub_init(&service->hub, master->loop);
     return service;
 }
@@ -290,6 +292,7 @@ static void on_files_lease_lost(struct lease *lease)
     write_status(service, false);
     files_service_git_yield(service);
     files_service_forget_canary(service);
+    files_check_forget(service->check);
     if (service->sealed_secrets)
         sealed_secrets_yield(service->sealed_secrets);
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
@@ -347,6 +350,7 @@ static void close_files_service(struct files_service *service)
 {
     timer_clear(loop_timers(service->master->loop), &service->again);
     files_service_close_canary(service); /* before the publishers that report to it */
+    files_check_stop(service->check);
     files_service_git_stop(service);
     files_service_sweep_stop(service);
     nats_sub_free(service->updates);
@@ -390,6 +394,13 @@ static int start_standby(struct files_service *service, size_t kind, struct err 
                                                .self = branch },
                     err);
     return branch->standby ? 0 : -1;
+}
+
+static void on_tree_read(void *self, const struct publisher_question *question)
+{
+    struct files_service_branch *branch = self;
+
+    files_check_ask(branch->files_service->check, branch, question);
 }
 
 static void on_tree_published(void *self, bool of_canary)
@@ -440,6 +451,7 @@ static int start_tree_branch(struct files_service *service, size_t kind, struct 
             .folder = get_tree_folder(service, kind),
             .secret = get_tree_secrets(service, kind),
             .news = on_tree_news,
+            .check = on_tree_read,
             .tree = on_tree_published,
             .canary = kind == FILES_SERVICE_STATES ? files_service_note_canary : NULL,
             .self = branch,
@@ -499,6 +511,7 @@ static int start_files_service(void *self, struct err *err)
                                      .taken = on_files_lease_taken };
     service->apart_since = 0;
     service->mirrors = false;
+    files_check_start(service->check);
     service->account =
         ((const struct authority *)master_find(service->master, &authority_service))->account;
     service->trust = authority_trust(service->master, "standby");
@@ -550,6 +563,7 @@ static void free_files_service(void *self)
     filewatch_hub_done(&service->hub);
     background_tasks_close(&service->fetchers);
     background_tasks_close(&service->background_tasks);
+    files_check_free(service->check);
     arena_done(&service->canary.arena);
     nats_nkey_done(&service->account);
     free(service);
@@ -571,6 +585,10 @@ static enum health_status check_files_service(void *self, char message[static HE
     if (lease_is_held(&service->lease) && service->sealed_secrets &&
         sealed_secrets_is_failing(service->sealed_secrets, message, HEALTH_TEXT_MAX))
         return HEALTH_DEGRADED;
+    if (lease_is_held(&service->lease) && files_check_problem(service->check)[0]) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%s", files_check_problem(service->check));
+        return HEALTH_DEGRADED;
+    }
     (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
                    lease_is_held(&service->lease) ? "publishes" : "standby");
     return HEALTH_OK;

@@ -37,6 +37,7 @@ struct master;
 struct nats_msg;
 struct nats_sub;
 struct files_service;
+struct files_check;
 struct files_service_act;
 struct files_service_git;
 struct files_service_one_update;
@@ -90,6 +91,7 @@ struct files_service {
     struct sealed_secrets *sealed_secrets;
     struct files_service_git *git;
     struct files_service_sweep *sweep;
+    struct files_check *check;
     struct files_service_canary canary;
     struct nats_sub *updates, *statuses, *rollbacks, *canaries;
     struct settings_views views;

@@ -9,6 +9,7 @@
 #include "fleet/master/announce.h"
 #include "fleet/master/audit.h"
 #include "fleet/master/master.h"
+#include "fleet/master/files/files_check.h"
 #include "fleet/master/files/files_service.h"
 #include "fleet/nats/conn.h"
 #include "fleet/wire/fileset.h"
@@ -77,6 +78,7 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
 {
     struct files_service_one_update *one = self; /* in the arena of the update */
     struct update *update = one->update;
+    struct fileset_check check;
 
     files_service_note_round(one->branch, outcome);
     if (one->kind != &files_service_kinds[FILES_SERVICE_SEALED])
@@ -86,6 +88,9 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     if (--update->waiting > 0)
         return;
     sort_outcomes(update);
+    files_check_show(update->files_service->check, &update->arena, &check);
+    if (check.machines || check.total)
+        update->reply.check = record_value(&update->arena, &fileset_check_type, &check);
     update->reply.trees = files_service_show_trees(update->files_service, &update->arena);
     audit_log(&(struct audit){ .action = "fileserver.update",
                                .by = update->operator,
@@ -99,10 +104,12 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
 
 static void begin_update_round(struct files_service_one_update *one, bool force)
 {
-    files_service_begin_round(
-        one->branch,
-        &(struct files_service_round){ .pulls = true,
-                                       .wish = { .force = force, .fn = on_updated, .self = one } });
+    files_service_begin_round(one->branch,
+                              &(struct files_service_round){ .pulls = true,
+                                                             .wish = { .force = force,
+                                                                       .mode = PUBLISHER_CHECK_ALL,
+                                                                       .fn = on_updated,
+                                                                       .self = one } });
 }
 
 void files_service_on_update(void *self, const struct nats_msg *msg)
@@ -125,6 +132,7 @@ void files_service_on_update(void *self, const struct nats_msg *msg)
     update->waiting = FILES_SERVICE_KINDS;
     update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
     update->error = "";
+    files_check_renew(service->check);
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
         service->branches[i].leads |= question.force; /* this folder wins */
     for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {

@@ -33,6 +33,7 @@
 enum step {
     STEP_IDLE,
     STEP_READING,
+    STEP_CHECKING,
     STEP_WRITING,
     STEP_PRUNING,
     STEP_MANIFEST,
@@ -67,12 +68,12 @@ struct publisher {
     struct tree_set set, sent; /* as in the folder, and as published */
     struct tree_sums sums;     /* of the worker while it reads */
     struct err err;
-    bool has_failed, has_written, was_read, is_canary, is_new;
+    bool has_failed, has_written, was_read, is_canary, is_new, is_refused;
     struct round_wishes wishes;   /* the cause is that below */
     struct publisher_cause cause; /* a copy: the caller may be gone before the recording ends */
     bool is_begun;                /* of a step with a single write */
     size_t next, pending;
-    VEC(const char *) removed;
+    struct tree_canary_removed removed;
     struct round_queue queue;
 };
 
@@ -190,9 +191,9 @@ static void finish_publisher_round(struct publisher *publisher)
         log_error("skipped a file of the %s: %s", publisher->options.kind->name, *text);
     if (publisher->set.refused.n && !publisher->has_failed)
         outcome.error = publisher->set.refused.p[0];
-    if (publisher->has_failed)
+    if (publisher->has_failed && !publisher->is_refused)
         log_error("publishing %s: %s", publisher->options.kind->name, publisher->err.text);
-    else if (publisher->has_written && !publisher->wishes.only_tells)
+    else if (!publisher->has_failed && publisher->has_written && !publisher->wishes.only_tells)
         log_info("published %s: %zu files, revision %" PRIu64 "%s", publisher->options.kind->name,
                  outcome.files, publisher->number, publisher->is_canary ? " (canary)" : "");
     publisher->is_answering = true;
@@ -270,26 +271,12 @@ static void on_removed_file_purged(void *self, const struct nats_error *error, u
         advance_publisher(publisher);
 }
 
-static void find_removed_files(struct publisher *publisher)
-{
-    struct map wanted = MAP_INIT_IN(&publisher->arena);
-
-    VEC_EACH (&publisher->sent.files, file)
-        if (!file->is_large)
-            (void)map_set(&wanted, str_from(file->key), publisher);
-    publisher->removed.n = 0;
-    TREE_KEYS_EACH(&publisher->keys, entry)
-    if (tree_canary_may_remove(&publisher->keys, entry->key, publisher->is_canary) &&
-        !map_has(&wanted, entry->key))
-        VEC_PUSH(&publisher->removed, entry->key.p);
-}
-
 static void prune_removed_files(struct publisher *publisher)
 {
     struct err err;
 
-    while (publisher->removed.n && publisher->pending < WINDOW && !publisher->has_failed) {
-        const char *key = publisher->removed.p[--publisher->removed.n];
+    while (publisher->removed.list.n && publisher->pending < WINDOW && !publisher->has_failed) {
+        const char *key = publisher->removed.list.p[--publisher->removed.list.n];
 
         if (nats_kv_purge(&publisher->place.kv, key, 0, on_removed_file_purged, publisher, &err) <
             0) {
@@ -538,7 +525,7 @@ static bool is_done_with_step(const struct publisher *publisher)
 {
     if (publisher->step == STEP_WRITING)
         return publisher->next == publisher->sent.files.n;
-    return publisher->step != STEP_PRUNING || publisher->removed.n == 0;
+    return publisher->step != STEP_PRUNING || publisher->removed.list.n == 0;
 }
 
 static void advance_publisher(struct publisher *publisher)
@@ -565,11 +552,6 @@ static void advance_publisher(struct publisher *publisher)
     }
 }
 
-static bool is_populated(const struct publisher *publisher)
-{
-    return tree_keys_next_file(&publisher->keys, NULL) != NULL;
-}
-
 /* Must an unread file be written, because the bucket has lost it? */
 static bool lacks_published_bytes(const struct publisher *publisher)
 {
@@ -579,16 +561,44 @@ static bool lacks_published_bytes(const struct publisher *publisher)
     return false;
 }
 
+/* A refusal is reported by who checked. */
+void publisher_go_on(struct publisher *publisher, const char *refusal)
+{
+    if (!end_publisher_write(publisher, refusal))
+        return;
+    publisher->is_refused = refusal != NULL;
+    publisher->step = STEP_WRITING;
+    tree_canary_find_removed(&publisher->keys, &publisher->sent, publisher->is_canary,
+                             &publisher->removed);
+    advance_publisher(publisher);
+}
+
+static void ask_for_check(struct publisher *publisher)
+{
+    const struct publisher_options *options = &publisher->options;
+    struct publisher_question question = { .mode = publisher->wishes.mode };
+    char sum[SHA256_HEX_SIZE];
+    struct err err;
+
+    publisher->step = STEP_CHECKING;
+    publisher->pending++;
+    if (!options->check || publisher->has_failed ||
+        tree_set_sum(&publisher->arena, &publisher->set, options->kind->is_bare, sum, &err) < 0) {
+        publisher_go_on(publisher, NULL); /* a manifest that cannot be made fails later */
+        return;
+    }
+    question.sum = sum;
+    question.is_published =
+        !publisher->is_canary && tree_keys_has(&publisher->keys, FILESET_MANIFEST, sum);
+    options->check(options->self, &question);
+}
+
 static void on_folder_read(struct background_task *background_task)
 {
     struct publisher *publisher = container_of(background_task, struct publisher, background_task);
 
-    publisher->pending--;
-    if (publisher->is_gone) {
-        if (publisher->pending == 0)
-            publisher_free(publisher);
+    if (!end_publisher_write(publisher, NULL))
         return;
-    }
     publisher->sent = publisher->set;
     if (publisher->is_canary)
         tree_canary_make(&publisher->arena, &publisher->set, &publisher->keys, &publisher->sent);
@@ -597,19 +607,17 @@ static void on_folder_read(struct background_task *background_task)
         begin_folder_reading(publisher);
         return;
     }
-    publisher->step = STEP_WRITING;
     publisher->next = 0;
     if (!publisher->was_read) {
         publisher->has_failed = true;
-    } else if (publisher->set.files.n == 0 && is_populated(publisher)) {
+    } else if (publisher->set.files.n == 0 && tree_keys_next_file(&publisher->keys, NULL)) {
         fail_publisher_round(publisher, "folder is empty: the published tree is unchanged");
     } else if (publisher->set.files.n == 0 && !publisher->set.refused.n) {
         publisher->step = STEP_IDLE; /* empty before and after */
         finish_publisher_round(publisher);
         return;
     }
-    find_removed_files(publisher);
-    advance_publisher(publisher);
+    ask_for_check(publisher);
 }
 
 static void read_publisher_folder(struct background_task *background_task)
@@ -645,7 +653,7 @@ static void begin_telling(struct publisher *publisher)
 {
     arena_clear(&publisher->arena);
     publisher->set = publisher->sent = (struct tree_set){ 0 };
-    publisher->removed.n = 0;
+    publisher->removed.list.n = 0;
     publisher->is_begun = false;
     advance_publisher(publisher);
 }
@@ -659,6 +667,7 @@ static void begin_publisher_round(struct publisher *publisher)
     publisher->is_wanted = false;
     tree_keys_forget_removed(&publisher->keys);
     publisher->has_failed = publisher->has_written = publisher->is_new = false;
+    publisher->is_refused = false;
     publisher->is_canary = publisher->is_diverted;
     publisher->wishes = round_queue_read(&publisher->queue);
     round_cause_copy(&publisher->cause, publisher->wishes.cause);
@@ -777,7 +786,7 @@ void publisher_free(struct publisher *publisher)
     if (publisher->pending > 0)
         return; /* pending calls free it */
     tree_keys_done(&publisher->keys);
-    vec_done(&publisher->removed);
+    vec_done(&publisher->removed.list);
     round_queue_done(&publisher->queue);
     arena_done(&publisher->arena);
     tree_sums_done(&publisher->sums);

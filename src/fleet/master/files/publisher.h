@@ -49,6 +49,20 @@ struct publisher_kind {
     const char *history; /* tree name in fleet/master/files/tree_history.h; NULL: not recorded */
 };
 
+/* What mistakes mean for a round. */
+enum publisher_check_mode {
+    PUBLISHER_CHECK_TREE,   /* those in this tree end it, and in one that it depends on */
+    PUBLISHER_CHECK_ALL,    /* those in any tree end it */
+    PUBLISHER_CHECK_REPORT, /* they are found, and the set is published */
+};
+
+/* May the set be published? */
+struct publisher_question {
+    const char *sum; /* of the manifest that the folder has, for all */
+    enum publisher_check_mode mode;
+    bool is_published; /* it is so already */
+};
+
 struct publisher_options {
     struct nats_js js;
     const struct publisher_kind *kind;
@@ -58,6 +72,8 @@ struct publisher_options {
     void (*news)(void *self);
     /* The canary record; a NULL view: it was removed. May be NULL. */
     void (*canary)(void *self, struct str record, uint64_t revision);
+    /* Asked once the folder was read; publisher_go_on follows. NULL: everything is published. */
+    void (*check)(void *self, const struct publisher_question *question);
     /* publisher_tree has changed. May be NULL. */
     void (*tree)(void *self, bool of_canary);
     void *self;
@@ -94,6 +110,8 @@ struct publisher_cause {
 
 struct publisher_wish {
     bool force; /* write every file and a new number */
+    /* With a cause, or forced, mistakes are only reported. */
+    enum publisher_check_mode mode;
     /* NULL: files were edited. The set of a canary is recorded only with a cause. Must be valid
      * until `fn` is called. */
     const struct publisher_cause *cause;
@@ -104,6 +122,9 @@ struct publisher_wish {
 /* Begin a round. During a round, another one follows it, and `fn` is called after that. Wishes that
  * wait together share a round: it is forced if one of them is, and has the first cause. */
 void publisher_round(struct publisher *publisher, const struct publisher_wish *wish);
+
+/* The answer to `check`; NULL: publish. May be called inside `check`. */
+void publisher_go_on(struct publisher *publisher, const char *refusal);
 
 /* Is a round under way? */
 bool publisher_is_busy(const struct publisher *publisher);

@@ -34,6 +34,10 @@ struct round_wishes round_queue_read(const struct round_queue *queue)
         wishes.is_forced = wishes.is_forced || waiter->wish.force;
         wishes.must_tell = wishes.must_tell || waiter->is_tell;
         wishes.only_tells = wishes.only_tells && waiter->is_tell;
+        if (waiter->wish.force || waiter->wish.cause)
+            wishes.mode = PUBLISHER_CHECK_REPORT;
+        else if (waiter->wish.mode > wishes.mode)
+            wishes.mode = waiter->wish.mode;
         wishes.cause = wishes.cause ? wishes.cause : waiter->wish.cause;
     }
     return wishes;

@@ -34,6 +34,7 @@ struct round_wishes {
     bool must_tell;                      /* write a new number even without changes */
     bool only_tells;                     /* only the number */
     const struct publisher_cause *cause; /* the first one given; NULL: none */
+    enum publisher_check_mode mode;      /* the last one of the list that is wanted */
 };
 
 /* Set to a copy; `from` may be NULL. */

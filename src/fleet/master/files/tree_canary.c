@@ -27,7 +27,7 @@ bool tree_canary_is_file(struct str key)
     return str_starts(key, STR(CANARY_FILE));
 }
 
-bool tree_canary_may_remove(const struct tree_keys *keys, struct str key, bool is_canary)
+static bool may_remove(const struct tree_keys *keys, struct str key, bool is_canary)
 {
     const bool is_of_canary =
         tree_canary_is_file(key) || str_is(key, CANARY_MANIFEST) || str_is(key, CANARY_SIGNATURE);
@@ -35,6 +35,21 @@ bool tree_canary_may_remove(const struct tree_keys *keys, struct str key, bool i
     if (is_canary)
         return tree_canary_is_file(key);
     return is_of_canary ? !tree_keys_has(keys, CANARY_RECORD, NULL) : key.p[0] != '_';
+}
+
+void tree_canary_find_removed(const struct tree_keys *keys, const struct tree_set *set,
+                              bool is_canary, struct tree_canary_removed *ret)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct map wanted = MAP_INIT_IN(&arena);
+
+    VEC_EACH (&set->files, file)
+        if (!file->is_large)
+            (void)map_set(&wanted, str_from(file->key), file);
+    ret->list.n = 0;
+    TREE_KEYS_EACH(keys, entry)
+    if (may_remove(keys, entry->key, is_canary) && !map_has(&wanted, entry->key))
+        VEC_PUSH(&ret->list, entry->key.p);
 }
 
 uint64_t tree_canary_revision(struct str manifest)

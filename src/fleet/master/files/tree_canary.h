@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/base/str.h"
+#include "core/base/vec.h"
 
 struct arena;
 struct tree_keys;
@@ -22,9 +23,14 @@ void tree_canary_make(struct arena *arena, const struct tree_set *set, const str
                       struct tree_set *ret);
 /* Is it the key of a canary file? */
 bool tree_canary_is_file(struct str key);
-/* May a round remove a key that its set does not have? A canary round removes canary files; a
- * general one its own, and those of a canary that has ended. */
-bool tree_canary_may_remove(const struct tree_keys *keys, struct str key, bool is_canary);
+/* Keys of a bucket, which must not change meanwhile. */
+struct tree_canary_removed {
+    VEC(const char *) list;
+};
+/* The keys that a round with this set removes. A canary round removes canary files; a general one
+ * its own, and those of a canary that has ended. */
+void tree_canary_find_removed(const struct tree_keys *keys, const struct tree_set *set,
+                              bool is_canary, struct tree_canary_removed *ret);
 /* The revision in its manifest; 0 when malformed. */
 uint64_t tree_canary_revision(struct str manifest);
 

@@ -294,3 +294,14 @@ int tree_set_manifest(struct arena *arena, const struct tree_set *set, bool is_b
     *ret_manifest = buf_copy(&bytes, arena);
     return 0;
 }
+
+int tree_set_sum(struct arena *arena, const struct tree_set *set, bool is_bare,
+                 char ret_sum[static SHA256_HEX_SIZE], struct err *err)
+{
+    struct str manifest;
+
+    if (tree_set_manifest(arena, set, is_bare, &manifest, err) < 0)
+        return -1;
+    sha256_hex(manifest.p, manifest.n, ret_sum);
+    return 0;
+}

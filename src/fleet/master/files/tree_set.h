@@ -68,6 +68,10 @@ int tree_set_read(struct arena *arena, const struct tree_set_options *options,
 int tree_set_manifest(struct arena *arena, const struct tree_set *set, bool is_bare,
                       struct str *ret_manifest, struct err *err);
 
+/* The sum of the manifest. */
+int tree_set_sum(struct arena *arena, const struct tree_set *set, bool is_bare,
+                 char ret_sum[static SHA256_HEX_SIZE], struct err *err);
+
 /* The key of a path. */
 const char *tree_set_key(struct arena *arena, const char *prefix, const char *path,
                          const char **ret_path);

@@ -185,6 +185,7 @@ struct loading {
     const struct settings_recipient *who;
     placeholder_fn *open;
     void *self;
+    settings_basket_fn *basket; /* or NULL */
 };
 
 static void hide_marked(void *user, const struct value *doc)
@@ -192,12 +193,24 @@ static void hide_marked(void *user, const struct value *doc)
     secrets_add_marked(user, doc);
 }
 
-static int load_peel_settings(const struct settings_tree *tree, struct arena *arena,
-                              const struct loading *loading, const struct value **ret,
-                              struct err *err)
+/* A mistake may quote a secret. */
+static void mask_mistakes(struct secrets *secrets, struct diags *diags)
+{
+    VEC_EACH (&diags->list, diag) {
+        diag->text =
+            arena_str(diags->arena, secrets_masked(secrets, diags->arena, str_from(diag->text))).p;
+        if (diag->hint)
+            diag->hint =
+                arena_str(diags->arena, secrets_masked(secrets, diags->arena, str_from(diag->hint)))
+                    .p;
+    }
+}
+
+static int load_masked_settings(const struct settings_tree *tree, struct arena *arena,
+                                const struct loading *loading, const struct value **ret,
+                                struct diags *diags)
 {
     const struct settings_recipient *who = loading->who;
-    struct diags diags = DIAGS_INIT(arena);
     struct secrets *secrets = secrets_new();
     const struct settings_options options = {
         .folder = tree->folder,
@@ -207,16 +220,27 @@ static int load_peel_settings(const struct settings_tree *tree, struct arena *ar
         .environment = facts_environment(who->facts),
         .open_secret = loading->open,
         .secret_user = loading->self,
+        .basket = loading->basket,
+        .basket_user = loading->self,
         .read = hide_marked,
         .read_user = secrets,
         .strict_templates = true,
     };
-    const int result = settings_load(arena, &options, ret, &diags);
+    const int result = settings_load(arena, &options, ret, diags);
 
-    VEC_EACH (&diags.list, diag) /* a mistake may quote one */
-        diag->text = arena_str(arena, secrets_masked(secrets, arena, str_from(diag->text))).p;
+    mask_mistakes(secrets, diags);
     secrets_free(secrets);
-    return result < 0 ? diags_to_err(&diags, err) : 0;
+    return result;
+}
+
+static int load_peel_settings(const struct settings_tree *tree, struct arena *arena,
+                              const struct loading *loading, const struct value **ret,
+                              struct err *err)
+{
+    struct diags diags = DIAGS_INIT(arena);
+
+    return load_masked_settings(tree, arena, loading, ret, &diags) < 0 ? diags_to_err(&diags, err)
+                                                                       : 0;
 }
 
 int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
@@ -226,12 +250,54 @@ int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
     struct needs needs = { tree, arena, who, MAP_INIT_IN(arena), ret };
 
     *ret = (struct settings_view){ 0 };
-    if (load_peel_settings(tree, arena, &(struct loading){ who, open_settings_secret, &needs },
+    if (load_peel_settings(tree, arena,
+                           &(struct loading){ who, open_settings_secret, &needs, NULL },
                            &ret->settings, err) < 0)
         return -1;
     if (ret->secrets.n > 1)
         qsort(ret->secrets.p, ret->secrets.n, sizeof(ret->secrets.p[0]), compare_secret_names);
     return 0;
+}
+
+/* --- a check -------------------------------------------------------------------------- */
+
+struct trial {
+    const struct settings_tree *tree;
+    bool is_unknown;
+};
+
+static int open_trial_secret(void *self, struct str name, struct str *ret_text, struct err *err)
+{
+    struct trial *trial = self;
+    const struct tree_secret *secret = map_find(&trial->tree->secrets, name);
+
+    if (!secret)
+        return err_set(err, ERR_NOT_FOUND, "no secret '%.*s' in the settings", STR_ARG(name));
+    trial->is_unknown |= secret->is_reference;
+    *ret_text = secret->is_reference ? STR(SECRETS_MASK) : secret->text;
+    return 0;
+}
+
+static int ask_trial_basket(void *user, const struct settings_shared *question, struct arena *arena,
+                            struct value *ret, struct err *err)
+{
+    (void)question;
+    (void)arena;
+    (void)ret;
+    ((struct trial *)user)->is_unknown = true;
+    return err_set(err, ERR_UNSUPPORTED, "what other machines share is not known here");
+}
+
+int settings_tree_try(const struct settings_tree *tree, struct arena *arena,
+                      const struct settings_recipient *who, const struct value **ret,
+                      bool *ret_unknown, struct diags *diags)
+{
+    struct trial trial = { tree, false };
+    const struct loading loading = { who, open_trial_secret, &trial, ask_trial_basket };
+    const int result = load_masked_settings(tree, arena, &loading, ret, diags);
+
+    *ret_unknown = trial.is_unknown;
+    return result;
 }
 
 /* --- the public part ------------------------------------------------------------------ */
@@ -281,8 +347,8 @@ int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena
     struct secrets *secrets;
     struct value masked;
 
-    if (load_peel_settings(tree, arena, &(struct loading){ &who, mask_secret, NULL }, &settings,
-                           err) < 0)
+    if (load_peel_settings(tree, arena, &(struct loading){ &who, mask_secret, NULL, NULL },
+                           &settings, err) < 0)
         return -1;
     masked = value_copy(arena, settings);
     secrets = secrets_new();

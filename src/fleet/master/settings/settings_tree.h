@@ -18,6 +18,7 @@
 #include "fleet/master/files/tree_set.h"
 
 struct arena;
+struct diags;
 struct err;
 struct secret_ref;
 struct settings_tree;
@@ -62,6 +63,13 @@ struct settings_recipient {
 int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
                           const struct settings_recipient *who, struct settings_view *ret,
                           struct err *err);
+
+/* For a check before the tree is published: with the tree's own secrets, and a mask in place of
+ * those of back-ends. In the arena. `ret_unknown`: a template needs such a secret, or what other
+ * machines share, so its mistakes may be none. All mistakes are in `diags`, with secrets masked. */
+int settings_tree_try(const struct settings_tree *tree, struct arena *arena,
+                      const struct settings_recipient *who, const struct value **ret,
+                      bool *ret_unknown, struct diags *diags);
 
 /* The public part: secret values, and texts made from them, are left out, and templates see
  * SECRETS_MASK instead. So nothing in it depends on a secret. In the arena; fails with all

@@ -12,7 +12,7 @@
 #include "commands/cli/fleet/link.h"
 #include "commands/cli/shared/pairs.h"
 #include "commands/cli/fleet/reactor/reactor_replay.h"
-#include "commands/cli/fleet/reactor/rule_files.h"
+#include "fleet/master/reactor/rule_files.h"
 #include "core/data/json.h"
 #include "core/data/value.h"
 #include "fleet/nats/conn.h"

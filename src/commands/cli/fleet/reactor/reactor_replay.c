@@ -10,7 +10,7 @@
 #include "fleet/bus/store.h"
 #include "commands/cli/shared/command.h"
 #include "commands/cli/fleet/bucket.h"
-#include "commands/cli/fleet/reactor/rule_files.h"
+#include "fleet/master/reactor/rule_files.h"
 #include "core/data/msgpack.h"
 #include "core/data/time_text.h"
 #include "fleet/nats/error.h"

@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 #include "core/base/number.h"
 #include "commands/cli/fleet/list.h"
+#include "commands/cli/shared/columns.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/tree/fileserver_canary.h"
 #include "commands/cli/fleet/tree/reach.h"
@@ -19,7 +20,8 @@
 #include "fleet/wire/fileset.h"
 #include "fleet/wire/subject.h"
 
-#define UPDATE_NS (INT64_C(35) * 1000000000)
+/* Covers git, the check and the writes. */
+#define UPDATE_NS (INT64_C(90) * 1000000000)
 #define STATUS_NS (INT64_C(10) * 1000000000)
 /* Covers publishing pending changes, then the revision. */
 #define ROLLBACK_NS (INT64_C(120) * 1000000000)
@@ -33,7 +35,7 @@ struct fileserver_args {
 
 /* clang-format off */
 static const struct param update_options[] = {
-    PARAM("force", BOOL, ARGS, force, "write all files again, even unchanged ones"),
+    PARAM("force", BOOL, ARGS, force, "write all files again, and publish them even with mistakes"),
     FILESERVER_NO_WAIT(ARGS),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -90,6 +92,62 @@ static bool has_failed_set(const struct fileset_update_reply *reply)
     return false;
 }
 
+/* --- mistakes --------------------------------------------------------------------- */
+
+static void print_mistake(const struct fileset_mistake *mistake)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_printf(&out, "%s: ", mistake->tree);
+    columns_print_text(&out, mistake->text);
+    if (mistake->peel[0]) {
+        buf_add_text(&out, " (");
+        columns_print_text(&out, mistake->peel);
+        if (mistake->peels > 1)
+            buf_printf(&out, " and %" PRId64 " more", mistake->peels - 1);
+        buf_add_char(&out, ')');
+    }
+    if (mistake->hint[0]) {
+        buf_add_text(&out, "\n      = ");
+        columns_print_text(&out, mistake->hint);
+    }
+    (void)fprintf(stderr, "%s\n", buf_text(&out));
+}
+
+/* `is_refused`: nothing was published because of them. */
+static void print_check(struct cli *cli, const struct fileset_check *check, bool is_refused)
+{
+    const char *ending = check->total == 1 ? "" : "s";
+
+    VEC_EACH (&check->mistakes.list, mistake)
+        print_mistake(mistake);
+    if (check->total > (int64_t)check->mistakes.list.n)
+        (void)fprintf(stderr, "and %" PRId64 " more\n",
+                      check->total - (int64_t)check->mistakes.list.n);
+    if (check->checked < check->machines)
+        (void)fprintf(stderr, "checked for %" PRId64 " of %" PRId64 " known machines in time\n",
+                      check->checked, check->machines);
+    if (check->total > 0 && is_refused)
+        (void)cli_error(
+            cli, "nothing was published: %" PRId64 " mistake%s; --force publishes all the same",
+            check->total, ending);
+    else if (check->total > 0)
+        (void)fprintf(stderr, "warning: published with %" PRId64 " mistake%s\n", check->total,
+                      ending);
+}
+
+static void report_check(struct cli *cli, const struct fileserver_args *want,
+                         const struct fileset_update_reply *reply)
+{
+    struct fileset_check check;
+    struct err ignored; /* of a newer version */
+
+    (void)fflush(stdout);
+    if (reply->check.kind == VALUE_MAP &&
+        record_read(cli->arena, &fileset_check_type, 1, &reply->check, &check, &ignored) == 0)
+        print_check(cli, &check, !want->force);
+}
+
 /* The table first, so that it is there while the command waits. */
 static int print_update(struct cli *cli, const struct fileserver_args *want,
                         const struct fileset_update_reply *reply)
@@ -99,11 +157,14 @@ static int print_update(struct cli *cli, const struct fileserver_args *want,
     struct value v = record_value(cli->arena, &fileset_update_reply_type, reply);
     int status = is_text ? print_outcomes(cli, reply) : CLI_OK, printed = CLI_OK, reached;
 
-    (void)fflush(stdout);
+    if (is_text)
+        report_check(cli, want, reply);
     reached = has_failed_set(reply) ? CLI_OK
                                     : reach_await(cli, &reach, &reply->trees, is_text ? NULL : &v);
     if (!is_text)
         printed = fleet_print(cli, want->fleet.format, &v);
+    if (!is_text && has_failed_set(reply))
+        status = CLI_ERROR;
     return status != CLI_OK ? status : printed != CLI_OK ? printed : reached;
 }
 
@@ -378,7 +439,10 @@ static const struct command fileserver_commands[] = {
     { .name = "update",
       .operands = "",
       .summary = "publish changes of states, settings and rules now",
-      .details = "Returns when masters and online peels have them, or names those that do not.\n",
+      .details =
+          "Checks them first: rules, settings and states, for every known machine, as far as\n"
+          "a master can know. With a mistake, nothing is published. Returns when masters and\n"
+          "online peels have what is published, or names those that do not.\n",
       .statuses = "0 published, and all online have it; 1 wrong usage, or not published;\n"
                   "2 published, but some do not have it in time",
       .examples = "  zester fileserver update\n",

@@ -3,8 +3,8 @@
  *
  * Memory: the arena. Threads: one.
  */
-#ifndef COMMANDS_CLI_FLEET_REACTOR_RULE_FILES_H
-#define COMMANDS_CLI_FLEET_REACTOR_RULE_FILES_H
+#ifndef FLEET_MASTER_REACTOR_RULE_FILES_H
+#define FLEET_MASTER_REACTOR_RULE_FILES_H
 
 #include "core/base/vec.h"
 #include "fleet/reactor/rule_set.h"

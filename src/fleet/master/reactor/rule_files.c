@@ -1,4 +1,4 @@
-#include "commands/cli/fleet/reactor/rule_files.h"
+#include "fleet/master/reactor/rule_files.h"
 
 #include "core/base/arena.h"
 #include "core/base/err.h"

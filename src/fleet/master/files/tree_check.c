@@ -15,13 +15,13 @@
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
+#include "fleet/master/files/tree_set.h"
 #include "fleet/master/reactor/rule_files.h"
 #include "fleet/master/settings/settings_tree.h"
 #include "fleet/reactor/reaction.h"
 #include "fleet/reactor/rule_check.h"
 #include "language/jinja/jinja.h"
 #include "states/compile/compile.h"
-#include "states/compile/tree.h"
 #include "states/facts/facts.h"
 #include "states/local/session.h"
 
@@ -179,25 +179,19 @@ static void note_words(struct tree_check *check, struct str text)
         check->all_facts = true;
 }
 
+/* Of the files that are published; a large one is not a file of states. */
 static int note_folder_words(struct tree_check *check, const char *folder, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct tree *tree = tree_new(folder, err);
-    struct tree_names names;
-    int result = tree ? tree_list(tree, &arena, ".", &names, err) : -1;
+    struct tree_set set;
 
-    for (size_t i = 0; result == 0 && i < names.list.n && !check->all_facts; i++) {
-        struct str text = { NULL, 0 };
-
-        if (names.list.p[i][0] == '.')
-            continue;
-        if (tree_read_small(tree, &arena, names.list.p[i], TREE_CHECK_FILE_MAX, &text, err) < 0)
-            check->all_facts = true;
-        else if (text.p)
-            note_words(check, text);
-    }
-    tree_free(tree);
-    return result;
+    if (tree_set_read(&arena, &(struct tree_set_options){ .folder = folder, .prefix = "" }, &set,
+                      err) < 0)
+        return -1;
+    VEC_EACH (&set.files, file)
+        if (file->bytes.p && !check->all_facts)
+            note_words(check, file->bytes);
+    return 0;
 }
 
 static void add_used_facts(const struct tree_check *check, const struct value *facts,

@@ -26,8 +26,6 @@ struct value;
 
 /* Different mistakes that are kept; the others are counted. */
 #define TREE_CHECK_MISTAKES_MAX 50
-/* Bytes of a file that are searched for names of facts; in a larger one, all may occur. */
-#define TREE_CHECK_FILE_MAX ((size_t)1 << 20)
 /* Different names in all files; with more, all facts count. */
 #define TREE_CHECK_NAMES_MAX 100000
 

@@ -283,6 +283,16 @@ int call_find_services(struct call *call, struct param_strs names, struct engine
     return -1;
 }
 
+int call_find_loaded(struct call *call, const char *path, struct param_strs names)
+{
+    if (call_find_project(call, path) < 0)
+        return -1;
+    if (call->project)
+        return call_find_services(call, names, &call->set);
+    call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", path);
+    return -1;
+}
+
 /* --- watching ----------------------------------------------------------------------------- */
 
 static void put_reply_value(struct arena *arena, struct value_map *map, const char *key,

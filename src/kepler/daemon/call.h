@@ -101,6 +101,9 @@ int call_find_project(struct call *call, const char *path);
  * which ends the call, and returns -1. */
 int call_find_services(struct call *call, struct param_strs names, struct engine_set *ret_set);
 
+/* Both, for requests that need a loaded config; the services become its set. */
+int call_find_loaded(struct call *call, const char *path, struct param_strs names);
+
 /* Refuses access to another user's config, without revealing more than the client may know. Ends
  * the call. */
 void call_refuse_foreign(struct call *call, const char *path, uid_t owner);

@@ -95,13 +95,7 @@ void handle_reload(struct call *call)
         call_refuse(call, MESSAGE_ERROR, "reload requires a config and a service");
         return;
     }
-    if (call_find_project(call, args->config) < 0)
-        return;
-    if (!call->project) {
-        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
-        return;
-    }
-    if (call_find_services(call, args->services, &call->set) < 0)
+    if (call_find_loaded(call, args->config, args->services) < 0)
         return;
     if (reload_all(call, &err) < 0)
         call_fail(call, &err);

@@ -269,13 +269,7 @@ void handle_events(struct call *call)
         call_refuse(call, MESSAGE_ERROR, "events requires a config");
         return;
     }
-    if (call_find_project(call, args->config) < 0)
-        return;
-    if (!call->project) {
-        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
-        return;
-    }
-    if (call_find_services(call, args->services, &call->set) < 0)
+    if (call_find_loaded(call, args->config, args->services) < 0)
         return;
     call_answer(call, value_null());
     call_watch(call);

@@ -158,13 +158,7 @@ void handle_wait(struct call *call)
                     buf_text(&names));
         return;
     }
-    if (call_find_project(call, args->config) < 0)
-        return;
-    if (!call->project) {
-        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
-        return;
-    }
-    if (call_find_services(call, args->services, &call->set) < 0)
+    if (call_find_loaded(call, args->config, args->services) < 0)
         return;
     call->step = step_wait;
     step_wait(call);

@@ -331,7 +331,7 @@ def test_installed_units_are_used_and_a_drop_in_has_what_differs(systemd_home):
     assert result.returncode == 1 and "'systemctl enable'" in result.stderr, result.stdout + result.stderr
     asked = (home.folder / "asked").read_text().splitlines()
     assert asked[:2] == [f"link {prefix}/lib/systemd/system/zester-{name}.service" for name in ("nats", "master")]
-    text = home.machine.path("/etc/systemd/system/zester-master.service.d/setup.conf").read_text()
+    text = home.machine.path("/etc/systemd/system/zester-master.service.d/10-setup.conf").read_text()
     assert f'ExecStart=\nExecStart="{prefix}/bin/zester-master" --config "{home.folder}/etc/master.yaml"\n' in text
     assert "User=zester\nGroup=zester\n" in text and f"ReadWritePaths=-{home.auth}\n" in text and text.count("PrivateTmp=no\n") == 1
     assert "zester:" in home.machine.path("/etc/passwd").read_text()

@@ -92,7 +92,7 @@ def test_setup_takes_the_port_over_and_uses_the_packaged_units(machine):
     machine.token = said.split()[-1]
     for name in DAEMONS[:2]:
         path, dropins, user, active = unit(machine, name, "FragmentPath", "DropInPaths", "User", "ActiveState")
-        assert path.startswith(("/lib/", "/usr/lib/")) and dropins == f"/etc/systemd/system/{name}.service.d/setup.conf"
+        assert path.startswith(("/lib/", "/usr/lib/")) and dropins == f"/etc/systemd/system/{name}.service.d/10-setup.conf"
         assert (user, active) == ("zester", "active")
         security = machine.run("systemd-analyze", "security", f"{name}.service", check=False).stdout
         exposure = re.search(r"exposure level for \S+: ([\d.]+)", security)
@@ -131,6 +131,22 @@ def test_another_name_follows_everywhere_and_the_peel_goes_on(machine):
                             capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS).stdout
     assert "m2.example" in names_of(served) and "127.0.0.1" in names_of(served)
     until(lambda: ping(machine), "the peel goes on")
+
+
+def test_keys_that_root_makes_belong_to_the_user_of_the_master(machine):
+    machine.run("zester", "nats-auth", "rotate", "--spread", "1s")
+    assert modes(machine, "/var/lib/zester/auth/account-signing.seed") == ["zester 600"]
+    until(lambda: ping(machine), "the peel goes on with the new key")
+
+
+def test_an_override_of_the_administrator_wins_over_the_drop_in_of_setup(machine):
+    folder = machine.path("/etc/systemd/system/zester-master.service.d")
+    (folder / "override.conf").write_text("[Service]\nUser=root\n")
+    machine.run("systemctl", "daemon-reload")
+    assert unit(machine, "zester-master", "User") == ["root"]
+    (folder / "override.conf").unlink()
+    machine.run("systemctl", "daemon-reload")
+    assert unit(machine, "zester-master", "User") == ["zester"]
 
 
 def names_of(certificate):

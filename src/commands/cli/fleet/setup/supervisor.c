@@ -278,12 +278,6 @@ int supervisor_disable_unit(struct arena *arena, const char *unit, struct err *e
     return 0;
 }
 
-int supervisor_enable_unit(struct arena *arena, const char *unit, struct err *err)
-{
-    return run_service_tool(
-        arena, (const char *const[]){ "systemctl", "enable", "--now", unit, NULL }, err);
-}
-
 static bool has_user(struct arena *arena)
 {
     const struct account *account;

@@ -59,10 +59,9 @@ int supervisor_write(struct arena *arena, const struct supervisor *supervisor, b
 int supervisor_start(struct arena *arena, const struct supervisor *supervisor, struct err *err);
 /* Start all of it again, in order. */
 int supervisor_restart(struct arena *arena, const struct supervisor *supervisor, struct err *err);
-/* Does systemd run this unit? Stop it now and for good, or let it run again. */
+/* Does systemd run this unit? Stop it, now and for good. */
 bool supervisor_has_unit(struct arena *arena, const char *unit);
 int supervisor_disable_unit(struct arena *arena, const char *unit, struct err *err);
-int supervisor_enable_unit(struct arena *arena, const char *unit, struct err *err);
 /* A command that shows the logs, for messages. */
 const char *supervisor_hint(struct arena *arena, const struct supervisor *supervisor);
 

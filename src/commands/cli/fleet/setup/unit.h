@@ -19,7 +19,8 @@ struct err;
 struct supervised;
 
 #define UNIT_FOLDER "/etc/systemd/system"
-#define UNIT_DROPIN "setup.conf"
+/* Sorted before override.conf, in which `systemctl edit` puts what shall win. */
+#define UNIT_DROPIN "10-setup.conf"
 
 enum unit_source {
     UNIT_NONE,   /* not installed */

@@ -216,10 +216,10 @@ def names_of(certificate):
     return subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", certificate], capture_output=True, text=True, check=True).stdout
 
 
-def change(home, *words, status=0):
-    result = subprocess.run([f"{BUILD}/zester-master", "setup", "--change", *map(str, words), "--supervisor", "none", "--config",
-                             home.folder / "etc/master.yaml", "--nats-conf", home.folder / "etc/nats.conf"], capture_output=True, text=True, timeout=SECONDS,
-                            env={**os.environ, **home.environment})
+def change(home, *words, supervisor="none", status=0):
+    result = subprocess.run([f"{BUILD}/zester-master", "setup", "--change", *map(str, words), "--supervisor", supervisor, "--config",
+                             home.folder / "etc/master.yaml", "--nats-conf", home.folder / "etc/nats.conf", "--kepler-conf",
+                             home.folder / "etc/kepler.yaml"], capture_output=True, text=True, timeout=2 * SECONDS, env={**os.environ, **home.environment})
     assert result.returncode == status, result.stdout + result.stderr
     return result
 
@@ -238,6 +238,15 @@ def test_names_and_ports_of_a_master_can_be_changed_and_older_names_stay_in_the_
     assert "m2.example" in names and "m1.example" in names
     assert stat.S_IMODE((home.auth / "nats-server.key").stat().st_mode) == 0o600
     assert "set up as 'm2.example'; to change that" in home.setup("m3.example", supervisor="none", status=1).stderr
+
+
+def test_a_change_starts_server_and_master_again_and_prints_the_new_way_to_join(home):
+    home.setup()
+    moved = free_port()
+    said = change(home, "--port", moved, supervisor="kepler").stdout
+    assert re.search(rf"^  zester-peel join --enroll-port {home.enroll_port} --port {moved} 127\.0\.0\.1 zt1\.", said, re.M), said
+    with socket.create_connection(("127.0.0.1", moved), timeout=SECONDS) as connection:
+        assert connection.recv(4) == b"INFO"
 
 
 def test_a_change_that_cannot_be_made_leaves_everything_as_it_is(home):

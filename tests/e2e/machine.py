@@ -112,7 +112,7 @@ class Machine:
         return result.stderr + result.stdout
 
     def revert(self):
-        return by_name(self.zester("state.revert", "case")[0])
+        return by_name(self.zester("state.revert", "case", "--all", "--yes")[0])
 
     def settles(self, text):
         """Differs, is applied, is clean; the results of the first apply."""

@@ -27,14 +27,17 @@ static const struct param table[] = {
 
 #define WORDS(...)                                                                                 \
     (char *[]){ __VA_ARGS__ }, (int)(sizeof((char *[]){ __VA_ARGS__ }) / sizeof(char *))
+#define HAS_FOREIGN(...)                                                                           \
+    options_has_foreign(table, (int)(sizeof((char *[]){ __VA_ARGS__ }) / sizeof(char *)),          \
+                        (char *[]){ __VA_ARGS__ })
 
 TEST(an_option_of_another_program_is_found_before_the_end_of_options)
 {
-    CHECK(options_has_foreign(table, WORDS("web", "--check")));
-    CHECK(options_has_foreign(table, WORDS("-G", "os:Debian", "ping")));
-    CHECK(options_has_foreign(table, WORDS("--grain=os:Debian")));
-    CHECK(!options_has_foreign(table, WORDS("web", "--timeout", "5s", "-", "-x", "--other")));
-    CHECK(!options_has_foreign(table, WORDS("cmd", "--", "--check")));
+    CHECK(HAS_FOREIGN("web", "--check"));
+    CHECK(HAS_FOREIGN("-G", "os:Debian", "ping"));
+    CHECK(HAS_FOREIGN("--grain=os:Debian"));
+    CHECK(!HAS_FOREIGN("web", "--timeout", "5s", "-", "-x", "--other"));
+    CHECK(!HAS_FOREIGN("cmd", "--", "--check"));
 }
 
 static int parse(struct arena *arena, char **words, int count, struct line *line,

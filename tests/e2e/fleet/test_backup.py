@@ -115,8 +115,8 @@ def test_a_restored_fleet_goes_on_and_repeats_nothing(fleet):
 
     lose_disks(fleet)
     said = restore(fleet, fleet.folder / "b.zb").stdout
-    assert "1 jobs had not ended, and are recorded as failed" in said
-    assert "1 events had not been handled, and are skipped" in said
+    assert "jobs recorded as failed, because they had not ended: 1" in said
+    assert "events skipped, because nobody had handled them: 1" in said
     assert "THE FLEET NOW HAS ITS STATE OF" in said
     enrolled = {name: fleet.peels[name].log().count("enrollment submitted") for name in PEELS}
     start_again(fleet)

@@ -303,10 +303,10 @@ static void print_restored(struct restoring *restoring, const char *path)
     printf("%s: %lld files written, %lld unchanged, %lld streams with %lld messages\n", path,
            (long long)restoring->files.written, (long long)restoring->files.kept,
            (long long)restoring->streams.restored, (long long)restoring->streams.messages);
-    printf("  %zu jobs had not ended, and are recorded as failed\n", restoring->settled.jobs);
-    printf("  %zu events had not been handled, and are skipped%s\n", restoring->settled.events,
-           restoring->settled.events ? ": see 'zester reactor replay'" : "");
-    printf("  %zu published trees were signed again\n", restoring->settled.trees);
+    printf("  jobs recorded as failed, because they had not ended: %zu\n", restoring->settled.jobs);
+    printf("  events skipped, because nobody had handled them: %zu%s\n", restoring->settled.events,
+           restoring->settled.events ? " ('zester reactor replay' shows what would follow)" : "");
+    printf("  published trees signed again: %zu\n", restoring->settled.trees);
     if (restoring->unpushed)
         printf("  servers do not know the revocations until a master runs: %s\n",
                restoring->unpushed);

@@ -264,7 +264,7 @@ def test_an_empty_folder_never_empties_what_is_published(fleet):
     (fleet.folder / "states/top.zy").write_text("base: {}\n")
     assert update(fleet)["states"] == (1, True, "")
     (fleet.folder / "states/top.zy").unlink()
-    files, changed, note = update(fleet)["states"]
+    files, changed, note = update(fleet, status=1)["states"]
     assert not changed and "folder is empty" in note
 
 
@@ -273,7 +273,7 @@ def test_settings_with_values_that_cannot_be_sealed_are_not_published(fleet):
     start_publisher(fleet, files_watch=False, files_republish_interval="0s")
     (fleet.folder / "settings/top.zy").write_text("base: {'*': [a]}\n")
     (fleet.folder / "settings/a.zy").write_text("# password: !encrypted hunter2\n")
-    files, _, note = update(fleet)["settings"]
+    files, _, note = update(fleet, status=1)["settings"]
     assert files == 1 and "!encrypted" in note and "hunter2" not in note
 
 

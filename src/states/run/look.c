@@ -25,7 +25,9 @@ struct look {
     struct runner *runner;
     struct arena *arena;
     int64_t anything;  /* the last level with a change of anything; NO_LEVEL: none */
-    int64_t somewhere; /* the same for a change of a path */
+    int64_t else_than; /* the same without the changes of `last` */
+    uint32_t last;     /* the state with the change of `anything` */
+    int64_t somewhere; /* the last level with a change of a path */
     struct map paths;  /* of changes: struct look_place */
     struct map above;  /* folders above such paths: the last level, plus one */
 };
@@ -76,6 +78,19 @@ static void add_changed_path(struct look *look, const char *path, uint32_t state
         look->somewhere = level;
 }
 
+static void add_change_of_anything(struct look *look, uint32_t state)
+{
+    const int64_t level = look->runner->plan->states[state].level;
+
+    if (level > look->anything) {
+        look->else_than = look->anything;
+        look->anything = level;
+        look->last = state;
+    } else if (level > look->else_than) {
+        look->else_than = level;
+    }
+}
+
 static void add_change(struct look *look, uint32_t state)
 {
     const struct plan_state *changed = &look->runner->plan->states[state];
@@ -85,8 +100,8 @@ static void add_change(struct look *look, uint32_t state)
         return;
     if (path)
         add_changed_path(look, path, state);
-    else if (changed->level > look->anything)
-        look->anything = changed->level;
+    else
+        add_change_of_anything(look, state);
 }
 
 /* --- states --------------------------------------------------------------------------- */
@@ -164,13 +179,22 @@ static bool has_near_change(struct look *look, const char *path, const struct pl
     return false;
 }
 
+/* What was applied as a whole keeps its result until another state changes it: asking a package
+ * manager again may take seconds. */
+static int64_t get_last_change_of_anything(const struct look *look, const struct plan_state *state)
+{
+    const bool own = look->last == (uint32_t)(state - look->runner->plan->states);
+
+    return own && !(state->module->flags & MODULE_EDITS) ? look->else_than : look->anything;
+}
+
 static bool is_affected(struct look *look, const struct plan_state *state)
 {
     const int64_t level = state->level;
     const char *path = touch_path(state);
     const struct value *source = value_get(&state->body, "source");
 
-    if (level <= look->anything)
+    if (level <= get_last_change_of_anything(look, state))
         return true;
     if (level > look->somewhere)
         return false;
@@ -238,6 +262,7 @@ int64_t look_again(struct runner *runner)
     struct look look = { .runner = runner,
                          .arena = &scratch,
                          .anything = NO_LEVEL,
+                         .else_than = NO_LEVEL,
                          .somewhere = NO_LEVEL,
                          .paths = MAP_INIT_IN(&scratch),
                          .above = MAP_INIT_IN(&scratch) };

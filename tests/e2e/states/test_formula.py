@@ -200,7 +200,7 @@ def travel(machine):
     seen.seeded = machine.path("/opt/shop/shared/seeded").read_text()
     change(machine, "shop.sls", ("1.5.0", "1.4.0"))
     change(machine, "web.sls", ("<h1>new</h1>", "<h1>static</h1>"), ("SAMEORIGIN", "DENY"))
-    seen.revert, seen.revert_status = machine.zester("state.revert", "highstate")
+    seen.revert, seen.revert_status = machine.zester("state.revert", "highstate", "--all", "--yes")
     seen.after = look(machine)
     return seen
 

@@ -78,8 +78,8 @@ def travel(machine):
     seen.clean, seen.clean_status = machine.zester("state.apply", "webd.clean")
     seen.cleaned = look(machine)
     seen.reclean, _ = machine.zester("state.apply", "webd.clean")
-    seen.unclean, seen.unclean_status = machine.zester("state.revert", "webd.clean")
-    seen.revert, seen.revert_status = machine.zester("state.revert", "highstate")
+    seen.unclean, seen.unclean_status = machine.zester("state.revert", "webd.clean", "--all", "--yes")
+    seen.revert, seen.revert_status = machine.zester("state.revert", "highstate", "--all", "--yes")
     seen.after = look(machine)
     return seen
 

@@ -315,8 +315,8 @@ def test_new_parents_have_the_owner_and_the_mode_of_their_state_and_execution_fo
     root = ("0o755", 0)
     assert {path: mode_and_owner(top / path) for path in
             ("managed", "managed/a", "secret", "secret/a", "chosen", "plain", "data", "copy", "folder", "folder/a", "link", "tree")} == {
-        "managed": ("0o750", OWNER), "managed/a": ("0o750", OWNER), "secret": ("0o700", OWNER), "secret/a": ("0o700", OWNER),
-        "chosen": ("0o711", OWNER), "plain": root, "data": ("0o550", OWNER), "copy": ("0o700", OWNER), "folder": ("0o700", OWNER),
+        "managed": root, "managed/a": ("0o750", OWNER), "secret": root, "secret/a": ("0o700", OWNER),
+        "chosen": ("0o711", OWNER), "plain": root, "data": ("0o550", OWNER), "copy": ("0o700", OWNER), "folder": root,
         "folder/a": ("0o700", OWNER), "link": ("0o755", OWNER), "tree": ("0o750", OWNER)}
     # what is in the folder of a user leads to no other owner
     assert mode_and_owner(scene.home / ".config") == mode_and_owner(scene.home / ".config/app") == ("0o700", OWNER)

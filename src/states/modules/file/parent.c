@@ -83,11 +83,18 @@ static void keep_owner_above(struct change_attr *attr, const struct fs_info *abo
         attr->uid = attr->gid = CHANGE_KEEP_ID;
 }
 
+/* Of several new folders in a folder of root, the last one alone belongs to an unprivileged user:
+ * what states of other users create beside it must not be in that user's folder. */
+static bool stays_with_root(const struct change_attr *attr, const struct fs_info *above)
+{
+    return above->uid == 0 && attr->uid != 0 && attr->uid != CHANGE_KEEP_ID;
+}
+
 /* From the top down, with the requested attributes. */
 static int make_each(struct state_run *run, const char *parent, const struct change_attr *attr,
                      struct err *err)
 {
-    struct change_attr each = attr ? *attr : (struct change_attr)CHANGE_KEEP;
+    struct change_attr each = attr ? *attr : (struct change_attr)CHANGE_KEEP, upper;
     VEC(const char *) missing = VEC_INIT;
     struct fs_info info;
 
@@ -99,9 +106,12 @@ static int make_each(struct state_run *run, const char *parent, const struct cha
         VEC_PUSH_IN(run->arena, &missing, parent);
     }
     keep_owner_above(&each, &info);
-    while (missing.n > 0)
-        if (change_mkdir(run, missing.p[--missing.n], &each, err) < 0)
+    upper = stays_with_root(&each, &info) ? (struct change_attr)CHANGE_KEEP : each;
+    while (missing.n > 0) {
+        missing.n--;
+        if (change_mkdir(run, missing.p[missing.n], missing.n > 0 ? &upper : &each, err) < 0)
             return -1;
+    }
     return 0;
 }
 

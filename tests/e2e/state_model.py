@@ -151,12 +151,17 @@ def want_file(world, state, path):
     return ("file", text, mode, state.get("user") or (old[3] if old else world.user))
 
 
+def mode_of_parent(mode):
+    """Execution for those who can read."""
+    return "%04o" % (int(mode, 8) | (int(mode, 8) & 0o444) >> 2) if mode else "0755"
+
+
 def set_managed(world, state):
     path = state.path
     if not world.parent_is_there(path):
         if not state.get("makedirs"):
             raise Failure(path)
-        world.paths[path.rsplit("/", 1)[0]] = ("folder", "0755", world.user)
+        world.paths[path.rsplit("/", 1)[0]] = ("folder", mode_of_parent(state.get("mode")), state.get("user") or world.user)
     world.paths[path] = want_file(world, state, path)
 
 

@@ -128,7 +128,7 @@ static const struct {
     { "ssh_auth", "absent manage present" },
     { "ssh_known_hosts", "absent present" },
     { "state",
-      "check event graph id_exists last owed revert show show_highstate show_low_sls "
+      "check event graph id_exists last owed revert runs show show_highstate show_low_sls "
       "show_lowstate show_sls show_top sls_exists test waive" },
     { "status",
       "all_status cpuinfo cpustats custom diskstats diskusage loadavg meminfo netdev "

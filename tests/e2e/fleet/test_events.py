@@ -106,7 +106,7 @@ def test_help_has_the_time_that_each_command_takes_and_no_empty_list_of_options(
     assert "--timeout TIME            how long to watch; default: until Ctrl-C\n" in fleet.run("zester", "event", "watch", "--help").stdout
     assert "--timeout TIME            how long to wait for answers (60s)\n" in fleet.run("zester", "event", "why", "--help").stdout
     plain = fleet.run("zester", "completion", "--help").stdout
-    assert plain.startswith("usage: zester completion bash|zsh\n") and "options:" not in plain
+    assert plain.startswith("usage: zester completion bash|zsh|fish\n") and "options:" not in plain
 
 
 def test_values_of_an_event_are_texts(fleet):

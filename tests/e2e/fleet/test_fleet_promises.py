@@ -190,7 +190,7 @@ AUDITED = {
 # Their jobs are audited; or what they delete, job by job and peel by peel. Whoever has admin.creds decides as 'admin' (test_operators.py).
 BY_OTHERS = {"apply", "orchestrate", "job retry", "job kill", "peel prune", "job approve", "job reject"}
 # They change nothing of the fleet, or only files of this machine, or machines that are not of the fleet; an event that is sent is its own record.
-READERS = {"peel list", "peel init", "version", "ssh", "job list", "job show", "job watch", "job follow", "event list", "job active", "kv fact", "fileserver status", "fileserver history",
+READERS = {"peel list", "peel init", "runs", "version", "ssh", "job list", "job show", "job watch", "job follow", "event list", "job active", "kv fact", "fileserver status", "fileserver history",
            "enroll list", "enroll show", "doctor", "nats-auth init", "nats-auth leaf", "nats-auth lint", "ca init", "ca fingerprint", "ca print", "ca issue",
            "event send", "event watch", "event why", "reactor check", "reactor test", "reactor replay", "report", "top", "update keygen",
            "operator list", "operator show", "job approvals", "update versions", "update fetch", "update rollouts", "update status", "why", "basket get", "basket list", "render", "doc", "completion"}

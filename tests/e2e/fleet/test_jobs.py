@@ -315,7 +315,7 @@ def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path)
     jid = fleet.zester_json("web-01", "cmd.run", f"touch {begun}; exec sleep 600", "--async")["jid"]
     fleet.wait(begun.exists, "the command runs")
     heads, row = fleet.zester("job", "active").stdout.splitlines()
-    assert heads.split() == ["JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER"]
+    assert heads.split() == ["JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER", "STARTED"]
     assert row.split()[:4] == [jid, "cmd.run", "[web-01]", "running"]
     assert [job["jid"] for job in fleet.zester_json("job", "active")] == [jid]
     assert fleet.zester("job", "kill", jid).stdout == f"Cancel signal sent for job {jid}\n"

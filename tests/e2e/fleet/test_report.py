@@ -150,7 +150,7 @@ def test_a_telephone_shows_each_machine_and_its_drift_without_scrolling(page):
     table = "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('#machines .scroll'))"
     wide, room = page.evaluate(table)
     assert wide <= room <= 390
-    assert page.evaluate("document.querySelector('#machines tbody tr').innerText").endswith("1 failed")
+    assert page.evaluate("document.querySelector('#machines tbody tr').innerText").endswith("1 failed: cmd.run:broken")
     page.resize(1200)
 
 

@@ -156,7 +156,7 @@ def test_a_job_shows_that_it_has_secret_arguments_and_a_retry_carries_them(fleet
 
 def test_mistakes_are_reported_before_anything_is_sent(fleet, tmp_path):
     VALUES.append("never-typed")
-    for words, why in ((("env.A=never-typed",), "must not be on the command line"), (("env.A=@/nonexistent",), "does not exist"),
+    for words, why in ((("env.A=never-typed",), "must not be on the command line"), ((f"env.A=@{tmp_path}/none",), "does not exist"),
                        (("env.A=env:NO_SUCH_VARIABLE",), "environment variable 'NO_SUCH_VARIABLE' is not set"), (("env.A",), "unexpected end of standard input"),
                        (("a..b=env:HOME",), "is not the name of an argument"), (("command=env:HOME",), "given twice"),
                        (("x=env:HOME", "--secret", "x=env:HOME"), "given twice"), (("x=env:SHORT",), "could not be masked")):

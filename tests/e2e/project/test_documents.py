@@ -27,6 +27,7 @@ def alike(text):
     """Without what differs from run to run: times, numbers of processes, the width of columns."""
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "DATE", text)
     text = re.sub(r"\b[\d.]+ (ns|us|ms|s)\b", "TIME", text)
+    text = re.sub(r"\b3[0-9A-Za-z]{7}(?:[0-9A-Za-z]{19})?\b", "RUN-ID", text)
     text = re.sub(r"\bpid \d+|(?<=s)  +\d+$", "PID", text, flags=re.M)
     text = re.sub(r"\bUp \d+s", "Up TIME", text)
     text = text.replace(f"requested by {getpass.getuser()}", "requested by root")

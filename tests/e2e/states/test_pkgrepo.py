@@ -162,7 +162,7 @@ def test_a_name_and_a_file_with_several_sources_take_only_one_of_them(machine):
     assert not run(machine, absent + "    - baseurl: copy:/two\n")[1][0]["changed"]
     assert run(machine, absent)[0] == 0 and not place.exists()
     assert not run(machine, absent)[1][0]["changed"]
-    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.zester("state.revert", "t", "--all", "--yes").returncode == 0
     assert place.read_text() == OTHERS
 
 

@@ -76,7 +76,7 @@ TEST(a_long_reason_leaves_room_for_the_other_columns)
     kepler_page_take_status(&page, &services);
     frame = draw(&page);
     CHECK(strstr(frame, "PROCESSES\n"));
-    CHECK(strstr(frame, "Skipped (dependency…"));
+    CHECK(strstr(frame, "Skipped (dependency `job` exit…"));
     kepler_page_resize(&page, 24, 180);
     frame = draw(&page);
     CHECK(strstr(frame, "not restarted because its restart policy is no)"));

@@ -156,7 +156,7 @@ def test_why_and_the_answer_say_which_state_made_another_run_and_which_kept_it_f
     name = f"file.managed:{work}/web-01"
     for cause, what in ((f"{name} changed", f"on web-01, changed, because {name} changed"),
                         (f"no change in {name}", f"on web-01, skipped: no change in {name}")):
-        said = fleet.zester("web-01", "state.apply", "reload")
+        said = fleet.zester("web-01", "state.apply", "reload", "--state-output", "full")
         assert f"        cause: {cause}\n" in said.stdout
         assert fleet.zester_json("why", "web-01", "reload")["chain"][0]["what"] == what
         data = fleet.peels["web-01"].folder / "data"

@@ -57,7 +57,7 @@ static const char *print_all(struct arena *arena, enum fleet_format format,
     (void)dup2(before, STDOUT_FILENO);
     (void)close(before);
     rewind(file);
-    (void)fread(text, 1, 4095, file);
+    CHECK(fread(text, 1, 4095, file) > 0);
     (void)fclose(file);
     return text;
 }

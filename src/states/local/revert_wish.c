@@ -46,6 +46,12 @@ static bool is_given(const char *text)
     return text && text[0];
 }
 
+/* A variable of a script that is not set must not mean the last run instead of some. */
+static bool is_empty(const char *text)
+{
+    return text && !text[0];
+}
+
 /* False: neither a time nor a duration. */
 static bool find_start(const char *text, int64_t *ret_seconds)
 {
@@ -68,6 +74,8 @@ int revert_wish_check(const struct revert_wish *wish, struct diags *diags)
     const struct place none = { 0 };
     int64_t ignored;
 
+    if (is_empty(wish->since) || is_empty(wish->to))
+        return diag_add(diags, none, "'%s' is empty", is_empty(wish->since) ? "since" : "to");
     if (wish->all + is_given(wish->since) + is_given(wish->to) > 1)
         return diag_add(diags, none, "'all', 'since' and 'to' cannot be used together");
     if (!wish->target[0] && !is_given(wish->since) && !is_given(wish->to))

@@ -173,13 +173,23 @@ static void find_known(struct recorded *recorded, const char *refs, const struct
     }
 }
 
+int64_t recorded_time(const struct undo_run *run)
+{
+    struct ksuid ksuid;
+    struct err ignored;
+
+    if (!run->named && ksuid_parse(str_from(run->place.id), &ksuid, &ignored) == 0)
+        return ksuid.seconds;
+    return run->time;
+}
+
 /* False: this run and all older ones are not wanted. */
 static bool is_in_scope(const struct recorded *recorded, const struct recorded_want *wanted,
                         const struct undo_run *run, const struct undo_place *to)
 {
     switch (wanted->scope) {
     case RECORDED_LAST: return recorded->list.n == 0;
-    case RECORDED_SINCE: return run->time >= wanted->since;
+    case RECORDED_SINCE: return recorded_time(run) >= wanted->since;
     case RECORDED_TO: return undo_place_is_later(&run->place, to);
     default: return true;
     }
@@ -255,10 +265,11 @@ static int find_goal(const struct undo_places *places, const char *text,
 {
     if (find_place(places, text, ret, err) < 0)
         return -1;
-    if (!*ret)
-        return err_set(err, ERR_NOT_FOUND,
-                       "run '%s' has no record here: it changed nothing, or is too old", text);
-    return 0;
+    if (*ret)
+        return 0;
+    (void)err_set(err, ERR_NOT_FOUND,
+                  "run '%s' has no record here: it changed nothing, or is too old", text);
+    return -1;
 }
 
 static bool is_run_id(const char *text)

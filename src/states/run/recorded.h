@@ -68,5 +68,8 @@ void recorded_hide_secrets(struct secrets *secrets, const struct undo_entry *ent
 
 /* "a,b" means the runs of either reference, as in state.apply. */
 bool recorded_has_ref(const struct undo_run *run, const char *refs);
+/* When it began, in seconds since 1970. Of a run that was killed while it wrote its first record,
+ * the ID tells. */
+int64_t recorded_time(const struct undo_run *run);
 
 #endif

@@ -536,7 +536,7 @@ static void block_state(struct reverting *r, const struct undo_entry *entry)
         arena_printf(r->arena,
                      "not reverted: '%s' of run %s came later and could not be reverted (use "
                      "--force to go on)",
-                     r->stuck->name, r->stuck_run->place.id);
+                     tell_name(r, r->stuck), r->stuck_run->place.id);
 }
 
 static int compare_revert_depth(const void *a, const void *b)
@@ -697,7 +697,7 @@ static int find_entries(struct reverting *r, struct err *err)
 
     if (recorded_find(&r->recorded, &wanted, err) < 0 || check_agreed(r, err) < 0)
         return -1;
-    return options->force ? 0 : overlap_check(r->arena, &r->recorded, err);
+    return options->force ? 0 : overlap_check(r->arena, r->host, &r->recorded, err);
 }
 
 static int revert_entries(struct reverting *r, struct err *err)

@@ -6,7 +6,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/ksuid.h"
 #include "core/data/value.h"
 #include "states/run/recorded.h"
 #include "states/state/host.h"
@@ -69,18 +68,14 @@ static struct run_list_item make_item(struct arena *arena, struct secrets *secre
 {
     const char **names = ARENA_ARRAY(arena, const char *, RUN_LIST_NAMES);
     struct run_list_item item = { .id = copy_text(arena, run->place.id),
-                                  .time = { run->time, 0 },
+                                  .time = { recorded_time(run), 0 },
                                   .by = copy_text(arena, run->by),
                                   .function = copy_text(arena, run->function),
                                   .refs = copy_texts(arena, &run->refs),
                                   .states = { 0, names },
                                   .reverted = run->reverted,
                                   .damage = "" };
-    struct ksuid ksuid;
-    struct err ignored;
 
-    if (!run->named && ksuid_parse(str_from(run->place.id), &ksuid, &ignored) == 0)
-        item.time.seconds = ksuid.seconds;
     VEC_EACH (&run->states, entry)
         count_entry(arena, secrets, entry, names, &item);
     item.partly &= !run->reverted;

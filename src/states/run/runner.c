@@ -107,7 +107,7 @@ static void keep_result_words(struct runner *runner, uint32_t number, struct att
         struct value *shown = ARENA_NEW(runner->arena, struct value);
 
         *shown = value_copy(runner->arena, run->value);
-        secrets_mask_value(runner->host->secrets, runner->arena, shown);
+        secrets_mask_answer(runner->host->secrets, runner->arena, shown);
         result->value = shown;
     }
     if (run->details && run->details->count > 0) {

@@ -396,6 +396,39 @@ static void mask_within(struct secrets *secrets, struct arena *arena, struct val
         mask_within(secrets, arena, &v->map->pairs[i].value, depth + 1);
 }
 
+/* Keys that become equal are one. */
+static struct value_map *mask_keys(struct secrets *secrets, struct arena *arena,
+                                   const struct value_map *map)
+{
+    struct value_map *masked = value_map_new(arena, map->count);
+
+    masked->ordered = map->ordered;
+    for (size_t i = 0; i < map->count; i++) {
+        struct value key = map->pairs[i].key;
+
+        if (key.kind == VALUE_STR)
+            key.s = secrets_masked(secrets, arena, key.s);
+        value_map_set(arena, masked, key, map->pairs[i].value);
+    }
+    return masked;
+}
+
+static void mask_keys_within(struct secrets *secrets, struct arena *arena, struct value *v)
+{
+    if (v->kind == VALUE_MAP)
+        v->map = mask_keys(secrets, arena, v->map);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        mask_keys_within(secrets, arena, &v->list->items[i]);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        mask_keys_within(secrets, arena, &v->map->pairs[i].value);
+}
+
+void secrets_mask_answer(struct secrets *secrets, struct arena *arena, struct value *v)
+{
+    mask_within(secrets, arena, v, 0); /* which also bounds the depth */
+    mask_keys_within(secrets, arena, v);
+}
+
 void secrets_mask_value(struct secrets *secrets, struct arena *arena, struct value *v)
 {
     mask_within(secrets, arena, v, 0);

@@ -49,5 +49,7 @@ struct str secrets_masked(struct secrets *secrets, struct arena *arena, struct s
 /* Mask every text of a value in place; the caller must own it. Values nested too deep are hidden as
  * a whole. */
 void secrets_mask_value(struct secrets *secrets, struct arena *arena, struct value *v);
+/* The same, and keys as well: for what a function returned, whose keys are anything. */
+void secrets_mask_answer(struct secrets *secrets, struct arena *arena, struct value *v);
 
 #endif

@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from machine import Machine, skip_without
+from machine import PROGRAM, Machine, skip_without
 
 HASH = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"
 FILES = ["passwd", "shadow", "group", "gshadow", "subuid", "subgid"]
@@ -419,3 +419,19 @@ one: {group.present: [{gid: 4200}]}
     for name in ("bob", "eve"):
         assert "uid 4300 belongs to 'ada'" in results[f"user.present:{name}"]["text"]
     assert "belongs" not in results["user.present:cat"]["text"] and not results["group.present:one"]["changed"]
+
+
+def test_an_account_that_a_later_run_has_changed_under_another_name_is_not_removed(machine):
+    def apply(ref, text):
+        (machine.states / f"{ref}.zy").write_text(text)
+        return machine.zester("state.apply", ref)[0][0]["summary"]["run_id"]
+
+    apply("made", "made: {user.present: [{name: ada}, {shell: /bin/sh}]}")
+    later = apply("used", "used: {user.present: [{name: ada}, {shell: /bin/bash}]}")
+    words = ("--local", "--states-dir", machine.states, "--data-dir", machine.root / "data", "state.revert", "made")
+    said = machine.run(PROGRAM, *words, check=False)
+    assert said.returncode == 1 and f"'user:ada' was changed again by run {later} of 'used'; nothing was reverted" in said.stderr
+    assert machine.run("getent", "passwd", "ada").endswith(":/bin/bash\n")
+    machine.zester("state.revert", "used")
+    machine.zester("state.revert", "made")
+    assert not machine.run("getent", "passwd", "ada", check=False).stdout

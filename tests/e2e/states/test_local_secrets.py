@@ -71,6 +71,13 @@ def test_a_secret_is_masked_in_a_mistake_of_its_file(machine):
     assert find(stored(machine), ["hunter-mode"]) == []
 
 
+def test_a_secret_is_masked_in_the_keys_of_an_answer(machine):
+    machine.settings(all="token: !secret hunter-key\n")
+    for words in ([], ["--format", "json"], ["--format", "yaml"]):
+        said = machine.run("slsutil.renderer", "string={hunter-key: {a: hunter-key}}", *words, status=0).stdout
+        assert "hunter-key" not in said and "********" in said
+
+
 @pytest.mark.parametrize("text, place, tag", [
     ("a:\n  cmd.run:\n    - name: !sekret hunter22\n", "web.zy:3:13", "!sekret"),
     ("a:\n  cmd.run:\n    - name: !grep -q x\n", "web.zy:3:13", "!grep"),

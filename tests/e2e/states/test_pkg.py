@@ -99,6 +99,19 @@ def test_reverting_refuses_to_take_away_what_others_need(machine):
     assert machine.has("zt-app") == "2.0" and machine.has("zt-other") == "1.0"
 
 
+def test_a_package_that_a_later_run_has_changed_stays_whatever_the_states_are_called(machine):
+    assert run(machine, INSTALLED + "    - version: '1.0'\n")[0] == 0
+    first = json.loads(machine.zester("state.runs", "--format=json").stdout)[0]["id"]
+    assert run(machine, "others: {pkg.latest: [{pkgs: [zt-app]}]}")[0] == 0
+    out = machine.zester("state.revert", first)
+    assert out.returncode == 1 and "'pkg:zt-app' was changed again by run" in out.stderr, out.stdout + out.stderr
+    assert machine.has("zt-app") == "2.0"
+    machine.zester("state.revert", "t")
+    assert machine.has("zt-app") == "1.0"
+    machine.zester("state.revert", first)
+    assert (machine.status("zt-app"), machine.status("zt-base")) == ("", "")
+
+
 VERSIONS = {"1.2": "1.2", "'1.*'": "1.2", "'>=1.0,<2'": "1.2", "'>1.2'": "2.0", "'<=1.0'": "1.0", "'!=2.0'": "1.2"}
 
 

@@ -67,11 +67,23 @@ def test_to_a_run_and_since_a_time_go_back_over_all_references(machine):
     assert tree(machine) == {}
 
 
+def test_a_run_that_was_killed_in_its_first_record_does_not_end_a_revert_since_a_time(machine):
+    apply(machine, a="1")
+    apply(machine, b="1")
+    (torn,) = glob.glob(f"{machine.root}/../data/undo/*2-*/journal") or [None]
+    os.truncate(torn, 40)
+    os.unlink(os.path.join(os.path.dirname(torn), "seal"))
+    machine.run("state.revert", "--since", "1h", "--yes", status=0)
+    assert set(tree(machine)) == {"b"}
+
+
 @pytest.mark.parametrize("words, error", [
     (["web", "--all", "--since", "1h"], "cannot be used together"),
     (["--all"], "'all' requires a reference"),
     ([], "requires a reference, or the id of a job or run"),
     (["web", "--since", "soon"], "neither a time nor a duration"),
+    (["web", "--since", ""], "'since' is empty"),
+    (["web", "to="], "'to' is empty"),
     (["web", "--to", "nothing", "--yes"], "run 'nothing' has no record here"),
     (["web", "db"], "got 'db' as well"),
     (["RUN", "--all", "--yes"], "is one run"),

@@ -110,7 +110,7 @@ int local_print_answer(struct local *local, const struct value *answer)
     struct value shown = value_copy(arena, answer);
     struct err err;
 
-    secrets_mask_value(local->session.host.secrets, arena, &shown);
+    secrets_mask_answer(local->session.host.secrets, arena, &shown);
     if (local_wants_record(local)) {
         one.details = value_map_new(arena, 1);
         value_map_set(arena, one.details, value_text("result"), shown);

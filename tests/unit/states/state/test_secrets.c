@@ -93,6 +93,23 @@ TEST(texts_inside_values_are_secret_too)
     secrets_free(secrets);
 }
 
+TEST(keys_of_an_answer_are_masked_and_keys_of_records_are_not)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 1), *outer = value_map_new(&arena, 1);
+    struct secrets *secrets = secrets_new();
+    struct value v = value_map(outer);
+
+    secrets_add(secrets, STR("hunter22"));
+    value_map_set(&arena, map, value_text("a hunter22"), value_text("hunter22"));
+    value_map_set(&arena, outer, value_text("visible"), value_map(map));
+    secrets_mask_value(secrets, &arena, &v);
+    CHECK_STR(map->pairs[0].key.s.p, "a hunter22");
+    secrets_mask_answer(secrets, &arena, &v);
+    CHECK_STR(value_get_text(value_get(&v, "visible"), "a ********"), "********");
+    secrets_free(secrets);
+}
+
 TEST(without_a_registry_nothing_is_masked)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

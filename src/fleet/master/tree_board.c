@@ -54,7 +54,8 @@ struct liveness_trees tree_board_published(const struct tree_board *board)
                                     .settings = board->names[TREE_BOARD_SETTINGS],
                                     .reactor = board->names[TREE_BOARD_REACTOR],
                                     .canary = board->names[TREE_BOARD_CANARY],
-                                    .problem = "" };
+                                    .problem = "",
+                                    .refused = "" };
 }
 
 struct liveness_trees tree_board_used(const struct tree_board *board)
@@ -63,5 +64,6 @@ struct liveness_trees tree_board_used(const struct tree_board *board)
                                     .settings = "",
                                     .reactor = board->names[TREE_BOARD_RULES],
                                     .canary = "",
-                                    .problem = tree_board_problem(board) };
+                                    .problem = tree_board_problem(board),
+                                    .refused = "" };
 }

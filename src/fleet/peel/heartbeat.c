@@ -87,17 +87,18 @@ static void gather_trees(const struct heartbeat *heartbeat, struct arena *arena,
     const struct heartbeat_trees *trees = &heartbeat->trees;
 
     *ret = (struct liveness_trees){ .states = "", .settings = "", .reactor = "", .canary = "" };
-    ret->problem = "";
+    ret->problem = ret->refused = "";
     if (!trees->states)
         return;
     ret->states = mirror_tree(trees->states);
     ret->settings = peel_settings_tree(trees->peel_settings);
     ret->problem = heartbeat_problem(trees, arena);
+    ret->refused = peel_settings_refused(trees->peel_settings);
 }
 
 static void print_trees(const struct liveness_trees *trees, struct buf *out)
 {
-    buf_printf(out, "%s %s %s", trees->states, trees->settings, trees->problem);
+    buf_printf(out, "%s %s %s %s", trees->states, trees->settings, trees->refused, trees->problem);
 }
 
 /* Without the run if it has no room: the machine must not seem to be down. */

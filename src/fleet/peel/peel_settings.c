@@ -67,7 +67,7 @@ struct peel_settings {
     struct timer retry, again;
     struct cancel cancel; /* of what the worker asks */
     char *problem;        /* that was logged */
-    char tree[LIVENESS_TREE_SIZE];
+    char tree[LIVENESS_TREE_SIZE], refused[LIVENESS_TREE_SIZE];
     bool is_busy, is_asked_again, may_resolve;
 };
 
@@ -80,14 +80,14 @@ static int open_sealed_value(void *self, struct str name, struct str *ret, struc
     const struct value *sealed = value_get_str(&round->sealed, name);
     AUTO_BUF struct buf box = BUF_INIT(SNAPSHOT_MAX), text = BUF_INIT(SNAPSHOT_MAX);
     struct str body;
+    const bool was_lacking = round->lacks_secret;
     int result;
 
+    round->lacks_secret = true;
     if (!value_is(sealed, VALUE_STR) || !str_starts(sealed->s, STR(STORE_SEALED_BEGIN)) ||
-        !str_ends(sealed->s, STR(STORE_SEALED_END))) {
-        round->lacks_secret = true;
+        !str_ends(sealed->s, STR(STORE_SEALED_END)))
         return err_set(err, ERR_NOT_FOUND, "the secret '%.*s' is not sealed for this machine",
                        STR_ARG(name));
-    }
     if (!round->has_sender)
         return err_set(err, ERR_NOT_FOUND, "the key that secrets are sealed with is not known");
     body = str_slice(sealed->s, strlen(STORE_SEALED_BEGIN),
@@ -96,6 +96,7 @@ static int open_sealed_value(void *self, struct str name, struct str *ret, struc
         nats_xkey_open(round->peel_settings->options.key, &round->sender, buf_view(&box), &text,
                        err) < 0)
         return err_wrap(err, "secret '%.*s'", STR_ARG(name));
+    round->lacks_secret = was_lacking;
     *ret = arena_str(&round->arena, buf_view(&text));
     secrets_add(round->opened, *ret);
     result = text.full ? err_set(err, ERR_LIMIT, "a secret is too large") : 0;
@@ -302,6 +303,11 @@ static void on_settings_due(struct timer *timer)
     begin_settings_round(container_of(timer, struct peel_settings, again));
 }
 
+static bool is_refusal(const struct round *round)
+{
+    return round->problem && !round->lacks_secret && !round->has_asked;
+}
+
 static void on_settings_done(struct background_task *background_task)
 {
     struct round *round = container_of(background_task, struct round, background_task);
@@ -314,6 +320,8 @@ static void on_settings_done(struct background_task *background_task)
                   clock_after(clock_now(), round->result ? PEEL_SETTINGS_AGAIN : RETRY_NS),
                   on_settings_due);
     report_settings_problem(peel_settings, round->problem, round->lacks_secret);
+    (void)snprintf(peel_settings->refused, sizeof(peel_settings->refused), "%s",
+                   is_refusal(round) ? round->tree : "");
     if (round->result) {
         changed = !peel_settings->current ||
                   !value_equal(&peel_settings->current->value, &round->result->value);
@@ -529,6 +537,11 @@ struct snapshot *peel_settings_hold(const struct peel_settings *peel_settings)
 const char *peel_settings_tree(const struct peel_settings *peel_settings)
 {
     return peel_settings->tree;
+}
+
+const char *peel_settings_refused(const struct peel_settings *peel_settings)
+{
+    return peel_settings->refused;
 }
 
 const char *peel_settings_problem(const struct peel_settings *peel_settings)

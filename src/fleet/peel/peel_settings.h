@@ -73,6 +73,9 @@ bool peel_settings_is_busy(const struct peel_settings *peel_settings);
 
 /* The name of the tree that the settings are from; "": not known, or of an earlier start. */
 const char *peel_settings_tree(const struct peel_settings *peel_settings);
+/* The name of the tree that failed, and will until it changes: not for want of a secret or of what
+ * other machines share. "": none. */
+const char *peel_settings_refused(const struct peel_settings *peel_settings);
 /* Why newer settings are not in use, without secrets; "": none. */
 const char *peel_settings_problem(const struct peel_settings *peel_settings);
 

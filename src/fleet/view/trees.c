@@ -29,6 +29,7 @@ struct liveness_trees fleet_trees_copy(struct arena *arena, const struct livenes
         .reactor = copy_tree_name(arena, from->reactor),
         .canary = copy_tree_name(arena, from->canary),
         .problem = arena_str(arena, liveness_problem(str_from(from->problem))).p,
+        .refused = copy_tree_name(arena, from->refused),
     };
 }
 
@@ -64,18 +65,24 @@ static bool has_rules(const struct liveness_trees *has, const struct liveness_tr
     return has_tree(has->reactor, wanted->reactor) || strcmp(has->reactor, LIVENESS_RULES_OFF) == 0;
 }
 
-/* NULL: it has what is wanted; where there is a canary, the states of it or those for all. */
+/* Where there is a canary, the states of it or those for all. */
+static bool has_states(const struct liveness_trees *has, const struct liveness_trees *wanted)
+{
+    return has_tree(has->states, wanted->states) ||
+           (wanted->canary[0] && strcmp(has->states, wanted->canary) == 0);
+}
+
+/* NULL: it has what is wanted. */
 static const char *explain_lack(struct arena *arena, const struct liveness_trees *has,
                                 const struct liveness_trees *wanted)
 {
-    const bool has_states = has_tree(has->states, wanted->states) ||
-                            (wanted->canary[0] && strcmp(has->states, wanted->canary) == 0);
+    const bool with_states = has_states(has, wanted);
 
-    if (has_states && has_tree(has->settings, wanted->settings) && has_rules(has, wanted))
+    if (with_states && has_tree(has->settings, wanted->settings) && has_rules(has, wanted))
         return has->problem[0] ? has->problem : NULL;
     if (has->problem[0])
         return has->problem;
-    if (!has_states)
+    if (!with_states)
         return arena_printf(arena, "still has states %s", show_tree(has->states));
     if (!has_tree(has->settings, wanted->settings))
         return arena_printf(arena, "still has settings %s", show_tree(has->settings));
@@ -138,7 +145,7 @@ static struct fleet_reach_one *get_one(struct fleet_reach *reach, struct map *ma
         return one;
     one = ARENA_NEW(reach->arena, struct fleet_reach_one);
     one->id = arena_str(reach->arena, id).p;
-    one->trees = (struct liveness_trees){ "", "", "", "", "" };
+    one->trees = (struct liveness_trees){ "", "", "", "", "", "" };
     (void)map_set(map, str_from(one->id), one);
     return one;
 }
@@ -146,7 +153,8 @@ static struct fleet_reach_one *get_one(struct fleet_reach *reach, struct map *ma
 static bool is_same_trees(const struct liveness_trees *a, const struct liveness_trees *b)
 {
     return strcmp(a->states, b->states) == 0 && strcmp(a->settings, b->settings) == 0 &&
-           strcmp(a->reactor, b->reactor) == 0 && strcmp(a->problem, b->problem) == 0;
+           strcmp(a->reactor, b->reactor) == 0 && strcmp(a->problem, b->problem) == 0 &&
+           strcmp(a->refused, b->refused) == 0;
 }
 
 /* Copied only when they differ: heartbeats come every few seconds. */
@@ -197,7 +205,7 @@ static const char *explain_missing(const struct fleet_reach *reach,
     const char *why;
 
     if (is_master) {
-        wanted = (struct liveness_trees){ "", "", reach->wanted.reactor, "", "" };
+        wanted = (struct liveness_trees){ "", "", reach->wanted.reactor, "", "", "" };
         has.problem = has_rules(&has, &wanted) ? "" : has.problem;
     }
     if (!one->has_trees && (wanted.states[0] || wanted.settings[0] || wanted.reactor[0]))
@@ -258,7 +266,15 @@ void fleet_reach_count(const struct fleet_reach *reach, int64_t now, struct flee
         qsort(ret->missing.p, ret->missing.n, sizeof(ret->missing.p[0]), compare_missing);
 }
 
-bool fleet_reach_is_complete(const struct fleet_reach *reach, int64_t now)
+/* It has fetched all, and says that it cannot use the settings. */
+static bool has_refused(const struct fleet_reach *reach, const struct fleet_reach_one *one)
+{
+    return reach->wanted.settings[0] && one->trees.problem[0] &&
+           strcmp(one->trees.refused, reach->wanted.settings) == 0 &&
+           has_states(&one->trees, &reach->wanted);
+}
+
+bool fleet_reach_is_settled(const struct fleet_reach *reach, int64_t now)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct fleet_reach view = *reach;
@@ -268,7 +284,8 @@ bool fleet_reach_is_complete(const struct fleet_reach *reach, int64_t now)
         if (is_online(entry->value, true, now) && explain_missing(&view, entry->value, true, now))
             return false;
     MAP_EACH (&reach->peels, entry)
-        if (is_online(entry->value, false, now) && explain_missing(&view, entry->value, false, now))
+        if (is_online(entry->value, false, now) && !has_refused(&view, entry->value) &&
+            explain_missing(&view, entry->value, false, now))
             return false;
     return true;
 }

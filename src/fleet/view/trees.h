@@ -78,8 +78,8 @@ void fleet_reach_init(struct fleet_reach *reach, struct arena *arena,
                       const struct liveness_trees *wanted);
 void fleet_reach_take_peel(struct fleet_reach *reach, const struct nats_kv_entry *entry);
 void fleet_reach_take_master(struct fleet_reach *reach, const struct nats_kv_entry *entry);
-/* Has everybody who is online at `now` the trees? */
-bool fleet_reach_is_complete(const struct fleet_reach *reach, int64_t now);
+/* Has everybody who is online at `now` the trees, or said why not for good? */
+bool fleet_reach_is_settled(const struct fleet_reach *reach, int64_t now);
 void fleet_reach_count(const struct fleet_reach *reach, int64_t now,
                        struct fleet_reach_result *ret);
 

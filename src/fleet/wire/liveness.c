@@ -37,7 +37,7 @@ void liveness_read_trees(struct arena *arena, const struct value *map, struct li
 
     if (map->kind != VALUE_MAP ||
         record_read(arena, &liveness_trees_type, 1, map, ret, &ignored) < 0)
-        *ret = (struct liveness_trees){ "", "", "", "", "" };
+        *ret = (struct liveness_trees){ "", "", "", "", "", "" };
 }
 
 /* clang-format off */
@@ -50,6 +50,7 @@ static const struct record_field trees_fields[] = {
     RECORD("reactor",  TEXT, ARGS, reactor, RECORD_OMIT, .fallback_text = ""),
     RECORD("canary",   TEXT, ARGS, canary, RECORD_OMIT, .fallback_text = ""),
     RECORD("problem",  TEXT, ARGS, problem, RECORD_OMIT, .fallback_text = ""),
+    RECORD("refused",  TEXT, ARGS, refused, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

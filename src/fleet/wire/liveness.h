@@ -24,6 +24,7 @@ struct liveness_trees {
     const char *states, *settings, *reactor;
     const char *canary;  /* of the states, published beside those for all */
     const char *problem; /* why newer ones are not in use: one line, without secrets; "": none */
+    const char *refused; /* settings that cannot be used until they change; "": none */
 };
 extern const struct record_type liveness_trees_type;
 /* Rules in use on a master whose reactor is switched off. */

@@ -58,7 +58,7 @@ static void on_reach_look(struct timer *timer)
     struct reach *reach = container_of(timer, struct reach, timer);
 
     if (reach->caught_up == ARRAY_LEN(reach->watches) &&
-        fleet_reach_is_complete(&reach->state, bus_time()))
+        fleet_reach_is_settled(&reach->state, bus_time()))
         reach->is_done = true;
     timer_set(loop_timers(reach->fleet->loop), timer, clock_after(clock_now(), LOOK_NS),
               on_reach_look);

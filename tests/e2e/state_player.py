@@ -637,7 +637,7 @@ def touched(before, possible, state):
         world.paths.pop(state.path, None)
         if value is not None:
             world.paths[state.path] = value
-        if "/" in state.path:
+        if "/" in state.path and not state.get("makedirs"):
             world.paths.setdefault(parent, ("folder", "0755", before.user))
         inside = [path for path in world.paths if path.startswith(state.path + "/")]
         try:

@@ -35,6 +35,7 @@ def answer_on_terminal(command, answer):
     """The exit status and the output; the answer is typed when there is a question."""
     pid, fd = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell ignores it for what runs in the background
         os.execv(command[0], command)
     said, deadline = b"", time.monotonic() + 60
     try:

@@ -6,6 +6,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/map.h"
+#include "core/sys/fs.h"
 #include "states/run/path_history.h"
 #include "states/run/recorded.h"
 #include "states/state/host.h"
@@ -25,6 +26,13 @@ struct things {
     VEC(const char *) list;
 };
 
+/* Runs that stay and changed the owner or mode of a path, the oldest first. */
+struct attribute_change {
+    const struct undo_run *run;
+    const struct fs_info *found;
+    const struct attribute_change *newer;
+};
+
 struct overlap {
     struct arena *arena;
     const struct state_host *host;
@@ -32,6 +40,7 @@ struct overlap {
     const struct undo_run *run; /* the one to revert */
     struct path_history history;
     struct map paths, things; /* what runs that stay changed, and the newest of them */
+    struct map attributes;    /* of paths: struct attribute_change */
     struct map marks;         /* of paths, once newer runs are reverted */
     struct map reported;      /* paths and things */
     struct buf words;
@@ -111,6 +120,28 @@ static struct things find_things(struct arena *arena, const struct undo_entry *e
 
 /* --- paths --------------------------------------------------------------------------------- */
 
+static void learn_attributes(struct overlap *overlap, const struct undo_run *later,
+                             const struct image *image)
+{
+    void **place = map_place(&overlap->attributes, str_from(image->path));
+    const struct attribute_change *newer = *place;
+    struct attribute_change *change;
+
+    if (newer && newer->run == later)
+        return;
+    *place = change = ARENA_NEW(overlap->arena, struct attribute_change);
+    *change = (struct attribute_change){ later, &image->info, newer };
+}
+
+static void learn_image(struct overlap *overlap, const struct undo_run *later,
+                        const struct image *image)
+{
+    if (!image->whole)
+        learn_attributes(overlap, later, image);
+    else if (!map_has(&overlap->paths, str_from(image->path)))
+        map_set(&overlap->paths, str_from(image->path), (void *)(uintptr_t)later);
+}
+
 /* The newest run that stays; it tells for all of them. */
 static void learn_run(struct overlap *overlap, const struct undo_run *later)
 {
@@ -121,9 +152,8 @@ static void learn_run(struct overlap *overlap, const struct undo_run *later)
             if (!map_has(&overlap->things, str_from(*thing)))
                 map_set(&overlap->things, str_from(*thing), (void *)(uintptr_t)later);
         VEC_EACH (&entry->images, image)
-            if (!entry->restored && image->image.whole &&
-                !map_has(&overlap->paths, str_from(image->image.path)))
-                map_set(&overlap->paths, str_from(image->image.path), (void *)(uintptr_t)later);
+            if (!entry->restored)
+                learn_image(overlap, later, &image->image);
     }
 }
 
@@ -144,6 +174,21 @@ static const char *find_mark(struct overlap *overlap, const char *path)
     if (!mark && image_mark_path(overlap->arena, path, &mark, &ignored) < 0)
         return NULL;
     return mark;
+}
+
+/* The next run found the owner and mode that this one left. */
+static void check_attributes(struct overlap *overlap, const char *path)
+{
+    const struct attribute_change *next = map_find(&overlap->attributes, str_from(path));
+    struct fs_info now;
+    struct err ignored;
+
+    while (next && !undo_place_is_later(&next->run->place, &overlap->run->place))
+        next = next->newer;
+    if (!next || fs_lstat(path, &now, &ignored) < 0 || now.kind != next->found->kind)
+        return;
+    if (now.uid != next->found->uid || now.gid != next->found->gid || now.mode != next->found->mode)
+        report_overlap(overlap, path, next->run);
 }
 
 static void check_image(struct overlap *overlap, const struct undo_image *image)
@@ -200,8 +245,10 @@ static void check_run(struct overlap *overlap, const struct undo_run *run)
             continue;
         recorded_hide_secrets(overlap->host->secrets, entry);
         check_things(overlap, entry);
-        VEC_EACH (&entry->images, image)
+        VEC_EACH (&entry->images, image) {
+            check_attributes(overlap, image->image.path);
             check_image(overlap, image);
+        }
     }
     foresee_marks(overlap);
 }
@@ -214,6 +261,7 @@ int overlap_check(struct arena *arena, const struct state_host *host,
                                .recorded = recorded,
                                .paths = MAP_INIT_IN(arena),
                                .things = MAP_INIT_IN(arena),
+                               .attributes = MAP_INIT_IN(arena),
                                .marks = MAP_INIT_IN(arena),
                                .reported = MAP_INIT_IN(arena),
                                .words = BUF_INIT(BUF_NO_LIMIT) };

@@ -112,6 +112,27 @@ def test_a_run_that_a_later_one_has_changed_again_is_refused_as_a_whole(machine)
     assert tree(machine) == {}
 
 
+def test_a_mode_that_a_later_run_has_set_stays(machine):
+    def apply_mode(ref, mode, **more):
+        machine.state(ref, f"{ref}: {{file.managed: [name: ROOT/a, mode: '{mode}', replace: false]}}\n")
+        return machine.record("state.apply", ref, status=0)["summary"]["run_id"]
+
+    def mode():
+        return (machine.root / "a").stat().st_mode & 0o777
+
+    made = apply(machine, a="1")
+    first, second = apply_mode("one", "0664"), apply_mode("two", "0600")
+    for run, later in ((made, first), (first, second)):
+        said = machine.run("state.revert", run, status=1).stderr
+        assert f"'{machine.root}/a' was changed again by run {later}" in said and mode() == 0o600
+    (machine.root / "a").chmod(0o664)  # as the first one left it
+    machine.run("state.revert", first, status=0)
+    assert mode() == 0o644
+    for run in (second, made):
+        machine.run("state.revert", run, status=0)
+    assert tree(machine) == {}
+
+
 # --- the list -------------------------------------------------------------------------------------
 
 

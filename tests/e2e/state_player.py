@@ -17,7 +17,7 @@ import subprocess
 
 import yaml
 
-from state_model import ACTS, CHANGED, FAILED, SKIPPED, UNCHANGED, REACTS, Failure, Run, Verdict, World, expand, in_order
+from state_model import ACTS, CHANGED, FAILED, SKIPPED, UNCHANGED, REACTS, Failure, Run, Verdict, World, expand, in_order, mode_of_parent
 
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
@@ -637,8 +637,8 @@ def touched(before, possible, state):
         world.paths.pop(state.path, None)
         if value is not None:
             world.paths[state.path] = value
-        if "/" in state.path and not state.get("makedirs"):
-            world.paths.setdefault(parent, ("folder", "0755", before.user))
+        if "/" in state.path:
+            world.paths.setdefault(parent, ("folder", mode_of_parent(state.get("mode")), state.get("user") or before.user))
         inside = [path for path in world.paths if path.startswith(state.path + "/")]
         try:
             ACTS[state.decl["module"]](world, state)

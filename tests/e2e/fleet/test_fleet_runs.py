@@ -245,7 +245,7 @@ def test_runs_of_the_fleet_are_listed_and_reverted_as_far_back_as_asked(fleet, w
 
 def test_people_are_asked_once_before_runs_of_the_fleet_are_reverted(fleet, work):
     fleet.zester("*", "state.apply", "listed")
-    command = [str(word) for word in argv(fleet, "*", "state.revert", "listed")]
+    command = [str(word) for word in argv(fleet, "*", "state.revert", "listed", "test=False")]
     for answer, status, stays in ((b"n\n", 1, True), (b"y\n", 0, False)):
         ended, said = answer_on_terminal(command, answer)
         assert (ended, said.count("[y/N]")) == (status, 1), said

@@ -11,6 +11,7 @@
 #include "fleet/jobs/rollout.h"
 #include "fleet/view/binding.h"
 #include "states/local/revert_wish.h"
+#include "states/local/wish.h"
 
 static int read_wish(struct cli *cli, const char *id, const struct value *args,
                      struct revert_wish *ret)
@@ -48,11 +49,18 @@ static const char *describe_wish(struct arena *arena, const struct revert_wish *
 int fleet_revert_ask(struct cli *cli, const char *function, const char *id, struct value *args,
                      size_t machines)
 {
+    struct diags diags = DIAGS_INIT(cli->arena);
+    struct value given = value_copy(cli->arena, args);
     struct revert_wish wish;
+    bool test = false;
 
-    if (strcmp(function, ROLLOUT_FUNCTION) != 0 || value_get(args, "test"))
+    if (strcmp(function, ROLLOUT_FUNCTION) != 0)
         return CLI_OK;
-    if (read_wish(cli, id, args, &wish) != CLI_OK)
+    if (value_is(&given, VALUE_MAP) && wish_take_test(&given, &test, &diags) < 0)
+        return cli_diags(cli, &diags);
+    if (test)
+        return CLI_OK;
+    if (read_wish(cli, id, &given, &wish) != CLI_OK)
         return CLI_ERROR;
     if (wish.yes || (!terminal_can_ask() && !revert_wish_is_many(&wish)))
         return CLI_OK;

@@ -184,6 +184,7 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k test_bus_border --seconds 7200
 	@KEPLER_CRASHES=100 $(PY) tools/run-tests --only e2e -k test_kepler_recovery --seconds 7200
 	@KEPLER_ROUNDS=5000 KEPLER_SEED=$$(date +%s) $(PY) tools/run-tests --only e2e -k test_kepler_model --seconds 14400
+	@KEPLER_EDITS=1000 KEPLER_SEED=$$(date +%s) $(PY) tools/run-tests --only e2e -k test_kepler_apply --seconds 7200
 	@UNDO_ROUNDS=1000 $(PY) tools/run-tests --only e2e -k test_undo --seconds 7200
 	@ZESTER_RACE_SECONDS=10 $(PY) tools/run-tests --only e2e -k test_paths --seconds 7200
 	@ZESTER_CASES=5000 $(PY) tools/run-tests --only e2e -k jinja_differential --seconds 7200

@@ -61,6 +61,8 @@ int main(int argc, char **argv)
         kepler_command_down,
         kepler_command_restart,
         kepler_command_reload,
+        kepler_command_apply,
+        kepler_command_diff,
         kepler_command_wait,
         kepler_command_run,
         kepler_command_recreate,

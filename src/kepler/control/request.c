@@ -49,6 +49,16 @@ static const struct record_field start_fields[] = {
     { 0 },
 };
 #undef ARGS
+#define ARGS struct request_apply
+static const struct record_field apply_fields[] = {
+    RECORD("config",           TEXT,  ARGS, start.config,      RECORD_REQUIRED),
+    RECORD("test",             BOOL,  ARGS, test,              RECORD_OMIT),
+    RECORD("ready",            BOOL,  ARGS, ready,             RECORD_OMIT),
+    RECORD("revert",           BOOL,  ARGS, revert,            RECORD_OMIT),
+    RECORD("timeout",          INT,   ARGS, timeout,           RECORD_OMIT, RECORD_RANGE(0, INT64_MAX)),
+    { 0 },
+};
+#undef ARGS
 #define ARGS struct request_stop
 static const struct record_field stop_fields[] = {
     RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
@@ -157,6 +167,8 @@ static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_RESTART]  = { CONFIG("restart",   struct request_start,    start_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RESTART },
     [REQUEST_RELOAD]   = { CONFIG("reload",    struct request_ask,      ask_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RESTART },
     [REQUEST_RECREATE] = { CONFIG("recreate",  struct request_start,    start_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RECREATE },
+    [REQUEST_DIFF]     = { CONFIG("diff",      struct request_apply,    apply_fields), .waits = true, .scope = REQUEST_CONFIG, .right = RIGHT_INSPECT },
+    [REQUEST_APPLY]    = { CONFIG("apply",     struct request_apply,    apply_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RUN },
     [REQUEST_LOGS]     = { CONFIG("logs",      struct request_logs,     logs_fields), .scope = REQUEST_CONFIG, .right = RIGHT_LOGS },
     [REQUEST_METRICS]  = { CONFIG("metrics",   struct request_metrics,  metrics_fields), .waits = true, .scope = REQUEST_CONFIG, .right = RIGHT_MONITOR },
     [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_INSPECT },
@@ -198,6 +210,8 @@ static const struct {
     NEEDS(RESTART,  TEXTS, start, flags,        RESTART_ENV),
     NEEDS(RESTART,  FLAG,  start, follow,       SUBSCRIBE),
     NEEDS(RESTART,  FLAG,  start, logs,         LOGS),
+    NEEDS(DIFF,     TEXT,  apply, start.config, INSPECT_SERVICES),
+    NEEDS(APPLY,    FLAG,  apply, ready,        READINESS),
     NEEDS(RECREATE, FLAG,  start, refresh_env,  RECREATE_ENV),
     NEEDS(RECREATE, TEXTS, start, overrides,    RECREATE_ENV),
     NEEDS(RECREATE, TEXTS, start, flags,        RECREATE_ENV),

@@ -36,6 +36,8 @@ enum request_kind {
     REQUEST_RESTART,
     REQUEST_RELOAD,
     REQUEST_RECREATE,
+    REQUEST_DIFF,
+    REQUEST_APPLY,
     REQUEST_LOGS,
     REQUEST_METRICS,
     REQUEST_INSPECT,
@@ -71,6 +73,15 @@ struct request_start {
     bool needs;       /* start: also what the named services need */
     bool apart;       /* run: while others are active, the named services alone, as loaded */
     bool clean_after; /* run: the caller will remove the stored data at the end */
+};
+
+/* diff, apply: compares a loaded config with its file, and goes on with the file. */
+struct request_apply {
+    struct request_start start; /* config alone */
+    bool test;                  /* only the plan */
+    bool ready;                 /* reply when the touched services are ready */
+    bool revert;                /* go back if they do not get ready */
+    int64_t timeout;            /* for that, nanoseconds; 0: none */
 };
 
 struct request_stop {

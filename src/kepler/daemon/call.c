@@ -35,6 +35,8 @@ static call_handler_fn *const handlers[REQUEST_KINDS] = {
     [REQUEST_RESTART]  = handle_restart,
     [REQUEST_RELOAD]   = handle_reload,
     [REQUEST_RECREATE] = handle_recreate,
+    [REQUEST_DIFF]     = handle_apply,
+    [REQUEST_APPLY]    = handle_apply,
     [REQUEST_LOGS]     = handle_logs,
     [REQUEST_METRICS]  = handle_metrics,
     [REQUEST_INSPECT]  = handle_inspect,
@@ -377,6 +379,31 @@ void call_watch(struct call *call)
         if (replay && readiness_is_unhandled(service))
             report_call_failure(call, service);
     }
+}
+
+/* A call for services that are all gone ends like one whose config was unloaded. */
+void call_renumber(struct call *call, const uint32_t *numbers)
+{
+    uint32_t *services = ARENA_ARRAY(&call->arena, uint32_t, call->set.count + 1);
+    const size_t named = call->set.count - call->set.needs;
+    struct engine_set set = { services, 0, 0 };
+
+    for (size_t i = 0; i < call->set.count; i++) {
+        uint32_t number = numbers[call->set.services[i]];
+
+        if (number == ENGINE_GONE)
+            continue;
+        services[set.count++] = number;
+        set.needs += i >= named;
+    }
+    if (call->set.count > 0 && set.count == 0) {
+        call->project = NULL;
+        call->orphaned = !call->stream || stream_follows(call->stream);
+        return;
+    }
+    call->set = set;
+    if (call->concerned)
+        call->concerned = find_concerned(call);
 }
 
 static void report_call_hook(struct call *call, const struct engine_event *event, const char *what)

@@ -29,6 +29,7 @@ struct daemon;
 struct diags;
 struct engine_event;
 struct authorizer_run;
+struct call_applying;
 struct loader;
 struct metrics_reading;
 struct project;
@@ -65,6 +66,7 @@ struct call {
     const struct config_source *source; /* to be loaded */
     struct loader *loader;              /* reads it; or NULL */
     const char *warning;                /* from loading, for the caller; or NULL */
+    struct call_applying *applying;     /* of apply and diff; or NULL */
     size_t count;                       /* counted by the handler */
     call_step_fn *step;
     bool orphaned; /* its project was unloaded since its last step */
@@ -111,6 +113,8 @@ void call_refuse_foreign(struct call *call, const char *path, uid_t owner);
 /* Starts reporting the services of its set and their dependencies: current states, then each
  * change. */
 void call_watch(struct call *call);
+/* Services have new numbers (engine_change). */
+void call_renumber(struct call *call, const uint32_t *numbers);
 /* The engine of its project has settled, or the project is gone. */
 void call_look(struct call *call);
 /* An event in its project. */
@@ -124,6 +128,7 @@ void call_streamed(struct call *call);
 
 /* Handlers, by file. */
 call_handler_fn handle_start, handle_run, handle_restart, handle_recreate; /* handle_start.c */
+call_handler_fn handle_apply;                                              /* handle_apply.c */
 call_handler_fn handle_reload;                                             /* handle_reload.c */
 call_handler_fn handle_stop, handle_prune, handle_shutdown;                /* handle_stop.c */
 call_handler_fn handle_ping, handle_list, handle_status, handle_why,

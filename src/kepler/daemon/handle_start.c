@@ -271,9 +271,12 @@ static void start_call_targets(struct call *call)
 
 static bool refuse_while_busy(struct call *call)
 {
-    if (!call->project || !call->project->leaving)
+    const struct project *project = call->project;
+
+    if (!project || (!project->leaving && !project->changing))
         return false;
-    call_refuse(call, MESSAGE_ERROR, "'%s' is being unloaded: try again", call->project->path);
+    call_refuse(call, MESSAGE_ERROR, "'%s' is being %s: try again", project->path,
+                project->leaving ? "unloaded" : "changed");
     return true;
 }
 

@@ -102,6 +102,10 @@ void handle_stop(struct call *call)
         stop_unloaded(call);
         return;
     }
+    if (call->project->changing) {
+        call_refuse(call, MESSAGE_ERROR, "'%s' is being changed: try again", call->project->path);
+        return;
+    }
     if (call_find_services(call, args->services, &call->set) < 0)
         return;
     call->step = step_stop;

@@ -314,9 +314,72 @@ void project_free(struct project *project)
     engine_free(project->engine);
     real_world_free(project->world);
     capture_close(&project->capture);
+    timer_clear(loop_timers(project->daemon->loop), &project->apply_timer);
+    project_free(project->newer);
     arena_done(&project->env_arena);
     arena_done(&project->arena);
     free(project);
+}
+
+/* --- another version ------------------------------------------------------------------------ */
+
+/* Services that are new will run; an older daemon's config does not know them. */
+static int write_promised_state(struct project *project, const struct config *config,
+                                struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct state_file record = project_record(project, &arena);
+
+    for (uint32_t i = 0; i < config->service_count; i++) {
+        struct state_file_service one = { .name = config->services[i].name,
+                                          .record = { .status = STATUS_STOPPED },
+                                          .reason = "",
+                                          .goal = GOAL_UP };
+
+        if (config_find(project->config, one.name) < 0)
+            VEC_PUSH_IN(&arena, &record.services, one);
+    }
+    return state_file_save(project->folder, &record, err);
+}
+
+/* The snapshot comes last: with the old one, the state is that of the old config. */
+int project_promise(struct project *project, const struct config *config, struct err *err)
+{
+    const int64_t now = clock_wall() / CLOCK_SECOND;
+
+    if (project->changes >= PROJECT_CHANGES_MAX)
+        return err_set(err, ERR_BUSY,
+                       "'%s' was changed %d times since it was loaded: 'kepler run' loads it anew",
+                       project->path, PROJECT_CHANGES_MAX);
+    if (project->snapshot_time == 0)
+        return 0;
+    if (write_promised_state(project, config, err) < 0 ||
+        snapshot_save(project->folder, config, project->env, project->flags, now, err) < 0)
+        return -1;
+    project->snapshot_time = now;
+    project->frozen = true;
+    return 0;
+}
+
+const uint32_t *project_change(struct project *project, struct project *newer, struct arena *arena)
+{
+    const uint32_t *numbers;
+    struct err err;
+
+    newer->newer = project->newer;
+    project->newer = newer;
+    project->changes++;
+    project->config = newer->config;
+    numbers = engine_change(project->engine, project->config, arena);
+    tokens_renumber(&project->daemon->tokens, project, numbers);
+    history_file_close(&project->history_file);
+    history_file_open(&project->history_file, &newer->arena, project->folder, project->engine);
+    if (snapshot_save_source(project->folder, project->config, &err) < 0)
+        log_warning("text of the config cannot be stored config=%s error=%s", project->path,
+                    err.text);
+    project->frozen = false;
+    project->changed = true;
+    return numbers;
 }
 
 /* --- requests ------------------------------------------------------------------------------- */

@@ -46,6 +46,10 @@ struct project {
     struct history_file history_file;
     struct monitor *monitor;
 
+    struct project *newer;    /* was only read: keeps the config that replaced an earlier one */
+    size_t changes;           /* how often that happened */
+    struct timer apply_timer; /* ends the wait of an apply */
+
     struct arena env_arena;
     const struct environment *env; /* the config's, with -e applied */
     const struct value *flags;     /* the config's, with -D applied */
@@ -58,6 +62,8 @@ struct project {
     bool save_failed;      /* the last write failed, and that was logged */
     bool leaving;          /* about to be unloaded: no new requests */
     bool frozen;           /* stops in order to come back: files on disk are for the next daemon */
+    bool applying;         /* a call replaces the config */
+    bool changing;         /* ... and that call waits until services are down */
     bool keep_lines;       /* stopped in order to be recreated: retention does not apply */
     int64_t snapshot_time; /* of the stored snapshot; 0: there is none */
     int64_t save_due;
@@ -72,6 +78,17 @@ int project_read(struct project *project, const struct config_source *source, st
 int project_open(struct project *project, struct err *err);
 /* Nothing of it may still run. */
 void project_free(struct project *project);
+
+/* Configs that replace others stay in memory, since running services may still use them. */
+#define PROJECT_CHANGES_MAX 1000
+
+/* Another version of the config will replace this one (project_change), once some services are
+ * down. From here on, the files on disk are for the next daemon, which would begin with the new
+ * version. Returns -1 when they cannot be written: nothing has changed then. */
+int project_promise(struct project *project, const struct config *config, struct err *err);
+/* Takes over `newer`, which was only read, and its config. Services that are gone or must restart
+ * are down (engine_change). Returns the new number of each service. */
+const uint32_t *project_change(struct project *project, struct project *newer, struct arena *arena);
 
 /* -e, -r and -D: for all later starts. */
 struct project_merge {

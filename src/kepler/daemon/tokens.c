@@ -57,6 +57,13 @@ void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_
         drop_token(place);
 }
 
+void tokens_renumber(struct tokens *tokens, const struct project *project, const uint32_t *numbers)
+{
+    for (struct service_token *token = tokens->first; token; token = token->next)
+        if (token->project == project)
+            token->service = numbers[token->service];
+}
+
 void tokens_forget(struct tokens *tokens, const struct project *project)
 {
     struct service_token **place = &tokens->first;

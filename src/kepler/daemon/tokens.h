@@ -40,6 +40,8 @@ struct tokens {
  * it is revoked. */
 const char *tokens_lend(struct tokens *tokens, const struct project *project, uint32_t service);
 void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_t service);
+/* The services of a project have new numbers (engine_change). */
+void tokens_renumber(struct tokens *tokens, const struct project *project, const uint32_t *numbers);
 /* Revokes all tokens of a project. */
 void tokens_forget(struct tokens *tokens, const struct project *project);
 

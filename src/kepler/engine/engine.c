@@ -7,24 +7,9 @@
 #include "core/base/buf.h"
 #include "kepler/config/config.h"
 #include "kepler/engine/edge.h"
+#include "kepler/engine/engine_inside.h"
 #include "kepler/engine/state_edge.h"
 #include "kepler/engine/routine.h"
-
-struct engine {
-    struct arena arena; /* services and edges */
-    const struct config *config;
-    struct world *world;
-    struct event_sink sink;
-    struct service *services;
-    struct service *queue, **queue_end;
-    struct buf asker; /* for the current requests: " by root" */
-    bool stepping;    /* a sink may send requests, but must not step again */
-    bool cleaning;    /* pre_cleanup hooks are due once all is down */
-    bool dirty;       /* something happened since EVENT_SETTLED */
-    bool restarts;    /* services in the queue have a restart to pass on */
-    bool look_again;  /* services wait for restarts that may come from afar */
-    uint64_t look;
-};
 
 /* --- making ------------------------------------------------------------------------------ */
 
@@ -53,47 +38,64 @@ static void init_states(struct engine *engine, struct service *service)
     }
 }
 
-static void init_engine_service(struct engine *engine, uint32_t index)
+void engine_init_edges(struct engine *engine, struct service *service)
 {
-    const struct config_service *config = &engine->config->services[index];
-    struct service *service = &engine->services[index];
+    const struct config_service *config = service->config;
 
-    service->engine = engine;
-    service->index = index;
-    service->config = config;
-    service->reason.max = service->cause.max = SERVICE_REASON_MAX;
-    service->asked.max = SERVICE_ASKER_MAX;
-    service->hook.error.max = HOOK_ERROR_MAX;
-    service->answer.max = SERVICE_REASON_MAX;
-    service->health.words.max = HEALTH_WORDS_MAX;
     service->edge_count = config->edge_count;
     service->edges = ARENA_ARRAY(&engine->arena, struct service_edge, config->edge_count);
-    engine_plan(config, &service->plan);
     for (size_t i = 0; i < config->edge_count; i++) {
         struct service_edge *edge = &service->edges[i];
 
         edge->owner = service;
         edge->config = &config->edges[i];
-        edge->target = &engine->services[config->edges[i].service];
-        edge->target->dependent_count++;
+        edge->target = engine->services[config->edges[i].service];
     }
     init_states(engine, service);
 }
 
-static void link_dependents(struct engine *engine)
+void engine_init_service(struct engine *engine, uint32_t index)
+{
+    struct service *service = ARENA_NEW(&engine->arena, struct service);
+
+    engine->services[index] = service;
+    service->engine = engine;
+    service->index = index;
+    service->config = &engine->config->services[index];
+    service->reason.max = service->cause.max = SERVICE_REASON_MAX;
+    service->asked.max = SERVICE_ASKER_MAX;
+    service->hook.error.max = HOOK_ERROR_MAX;
+    service->answer.max = SERVICE_REASON_MAX;
+    service->health.words.max = HEALTH_WORDS_MAX;
+    engine_plan(service->config, &service->plan);
+}
+
+static void count_dependents(struct engine *engine)
 {
     uint32_t count = engine->config->service_count;
 
+    for (uint32_t i = 0; i < count; i++)
+        engine->services[i]->dependent_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        for (size_t j = 0; j < engine->services[i]->edge_count; j++)
+            engine->services[i]->edges[j].target->dependent_count++;
+}
+
+void engine_link(struct engine *engine)
+{
+    uint32_t count = engine->config->service_count;
+
+    count_dependents(engine);
     for (uint32_t i = 0; i < count; i++) {
-        struct service *service = &engine->services[i];
+        struct service *service = engine->services[i];
 
         service->dependents =
             ARENA_ARRAY(&engine->arena, struct service_edge *, service->dependent_count);
         service->dependent_count = 0;
     }
     for (uint32_t i = 0; i < count; i++)
-        for (size_t j = 0; j < engine->services[i].edge_count; j++) {
-            struct service_edge *edge = &engine->services[i].edges[j];
+        for (size_t j = 0; j < engine->services[i]->edge_count; j++) {
+            struct service_edge *edge = &engine->services[i]->edges[j];
 
             edge->target->dependents[edge->target->dependent_count++] = edge;
         }
@@ -104,7 +106,7 @@ static void link_dependents(struct engine *engine)
 static void on_service_exited(void *self, uint32_t index, struct process_status status)
 {
     struct engine *engine = self;
-    struct service *service = &engine->services[index];
+    struct service *service = engine->services[index];
     struct service_record *record = &service->record;
 
     if (service->tree != TREE_RUNNING)
@@ -124,7 +126,7 @@ static void on_service_exited(void *self, uint32_t index, struct process_status 
 static void on_emptied(void *self, uint32_t index)
 {
     struct engine *engine = self;
-    struct service *service = &engine->services[index];
+    struct service *service = engine->services[index];
 
     if (service->tree == TREE_EMPTY)
         return;
@@ -139,15 +141,15 @@ static void on_task_ended(void *self, uint32_t index, enum world_task kind,
     struct engine *engine = self;
 
     if (kind == WORLD_HOOK)
-        hook_task_ended(&engine->services[index], status);
+        hook_task_ended(engine->services[index], status);
     else
-        health_task_ended(&engine->services[index], status);
+        health_task_ended(engine->services[index], status);
 }
 
 static void on_service_files_changed(void *self, uint32_t index, const char *path)
 {
     struct engine *engine = self;
-    struct service *service = &engine->services[index];
+    struct service *service = engine->services[index];
 
     if (!service->up || service->tree != TREE_RUNNING || service->goal == GOAL_DOWN)
         return;
@@ -158,7 +160,7 @@ static void on_service_files_changed(void *self, uint32_t index, const char *pat
 static void on_states_changed(void *self, uint32_t index)
 {
     struct engine *engine = self;
-    struct service *service = &engine->services[index];
+    struct service *service = engine->services[index];
 
     state_edges_follow(service);
     service_changed(service);
@@ -175,7 +177,7 @@ static void on_service_resolved(void *self, uint32_t index, const struct world_p
                                 const struct err *err)
 {
     struct engine *engine = self;
-    struct service *service = &engine->services[index];
+    struct service *service = engine->services[index];
 
     if (!err)
         service->plan = *plan;
@@ -186,7 +188,7 @@ static void on_outputs_kept(void *self, uint32_t index, const struct err *err)
 {
     struct engine *engine = self;
 
-    take_world_answer(&engine->services[index], err);
+    take_world_answer(engine->services[index], err);
 }
 
 static void on_step_prepared(void *self, uint32_t index, const struct world_step *step,
@@ -194,7 +196,7 @@ static void on_step_prepared(void *self, uint32_t index, const struct world_step
 {
     struct engine *engine = self;
 
-    hook_step_prepared(&engine->services[index], step, err);
+    hook_step_prepared(engine->services[index], step, err);
 }
 
 struct engine *engine_new(const struct config *config, struct world *world, struct event_sink sink)
@@ -206,10 +208,12 @@ struct engine *engine_new(const struct config *config, struct world *world, stru
     engine->sink = sink;
     engine->queue_end = &engine->queue;
     engine->asker.max = SERVICE_ASKER_MAX;
-    engine->services = ARENA_ARRAY(&engine->arena, struct service, config->service_count);
+    engine->services = ARENA_ARRAY(&engine->arena, struct service *, config->service_count);
     for (uint32_t i = 0; i < config->service_count; i++)
-        init_engine_service(engine, i);
-    link_dependents(engine);
+        engine_init_service(engine, i);
+    for (uint32_t i = 0; i < config->service_count; i++)
+        engine_init_edges(engine, engine->services[i]);
+    engine_link(engine);
     world->events = (struct world_events){ .self = engine,
                                            .exited = on_service_exited,
                                            .emptied = on_emptied,
@@ -222,7 +226,7 @@ struct engine *engine_new(const struct config *config, struct world *world, stru
     return engine;
 }
 
-static void done_service(struct engine *engine, struct service *service)
+void engine_done_service(struct engine *engine, struct service *service)
 {
     struct timers *timers = engine->world->timers;
 
@@ -244,7 +248,7 @@ void engine_free(struct engine *engine)
     if (!engine)
         return;
     for (uint32_t i = 0; i < engine->config->service_count; i++)
-        done_service(engine, &engine->services[i]);
+        engine_done_service(engine, engine->services[i]);
     buf_done(&engine->asker);
     arena_done(&engine->arena);
     free(engine);
@@ -356,7 +360,7 @@ static void clean_when_down(struct engine *engine)
     if (!engine->cleaning)
         return;
     for (uint32_t i = 0; i < engine->config->service_count; i++) {
-        const struct service *service = &engine->services[i];
+        const struct service *service = engine->services[i];
 
         due = due || service->due == DUE_CLEANUP;
         if (service->goal == GOAL_DOWN && (service->routine || service->tree != TREE_EMPTY ||
@@ -365,8 +369,8 @@ static void clean_when_down(struct engine *engine)
     }
     engine->cleaning = false;
     for (uint32_t i = 0; due && i < engine->config->service_count; i++)
-        if (engine->services[i].due == DUE_CLEANUP)
-            service_handle(&engine->services[i], EV_CLEAN);
+        if (engine->services[i]->due == DUE_CLEANUP)
+            service_handle(engine->services[i], EV_CLEAN);
 }
 
 /* Those that still wait ask to be looked at again. */
@@ -376,7 +380,7 @@ static void judge_again(struct engine *engine)
         return;
     engine->look_again = false;
     for (uint32_t i = 0; i < engine->config->service_count; i++) {
-        struct service *service = &engine->services[i];
+        struct service *service = engine->services[i];
         bool again = service->look_again;
 
         service->look_again = false;
@@ -417,7 +421,7 @@ static size_t set_count(const struct engine *engine, struct engine_set set)
 
 static struct service *set_get(const struct engine *engine, struct engine_set set, size_t i)
 {
-    return &engine->services[set.count > 0 ? set.services[i] : i];
+    return engine->services[set.count > 0 ? set.services[i] : i];
 }
 
 void engine_ask_as(struct engine *engine, const char *who)
@@ -561,14 +565,14 @@ size_t engine_count(const struct engine *engine)
 
 const struct service *engine_get(const struct engine *engine, uint32_t index)
 {
-    return &engine->services[index];
+    return engine->services[index];
 }
 
 static struct service *find_engine_service(const struct engine *engine, const char *name)
 {
     for (uint32_t i = 0; i < engine->config->service_count; i++)
         if (strcmp(engine->config->services[i].name, name) == 0)
-            return &engine->services[i];
+            return engine->services[i];
     return NULL;
 }
 
@@ -620,8 +624,8 @@ struct history_book engine_history(const struct engine *engine, struct arena *ar
 
     for (uint32_t i = 0; i < count; i++) {
         pages[i] = ARENA_NEW(arena, struct history_page);
-        *pages[i] = (struct history_page){ engine->services[i].config->name, i,
-                                           &engine->services[i].history };
+        *pages[i] = (struct history_page){ engine->services[i]->config->name, i,
+                                           &engine->services[i]->history };
     }
     return (struct history_book){ pages, count };
 }
@@ -642,7 +646,7 @@ static void note_loss(struct engine *engine, struct service *service)
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
                     const char *reason)
 {
-    struct service *service = &engine->services[index];
+    struct service *service = engine->services[index];
 
     service->record = *record;
     service->record.restarts = service->record.restarts_since_healthy = 0;
@@ -670,7 +674,7 @@ static size_t walk_needs(const struct engine *engine, uint32_t *list, size_t cou
                          bool *needed)
 {
     for (size_t at = 0; at < count; at++) {
-        const struct service *service = &engine->services[list[at]];
+        const struct service *service = engine->services[list[at]];
 
         for (size_t i = 0; i < service->edge_count; i++) {
             const uint32_t target = service->edges[i].target->index;
@@ -714,7 +718,7 @@ static bool is_in_set(struct engine_set set, uint32_t index)
 bool engine_has_others(const struct engine *engine, struct engine_set set)
 {
     for (uint32_t i = 0; i < engine->config->service_count; i++)
-        if (!is_in_set(set, i) && !is_down(&engine->services[i]))
+        if (!is_in_set(set, i) && !is_down(engine->services[i]))
             return true;
     return false;
 }

@@ -67,6 +67,15 @@ void engine_stop(struct engine *engine, struct engine_set set, const struct engi
  * start last. */
 size_t engine_restart(struct engine *engine, struct engine_set set, unsigned flags);
 
+#define ENGINE_GONE UINT32_MAX
+
+/* Goes on with another version of the config. Services are the same by name: what runs, goes on
+ * running. Those that are gone must be down, and those with other states to wait for; so must
+ * those whose dependencies changed while they wait for one. Returns the new number of each old
+ * service, or ENGINE_GONE; `config` must live as long as the engine, and so must the old one. */
+const uint32_t *engine_change(struct engine *engine, const struct config *config,
+                              struct arena *arena);
+
 /* Drains the queue of changes. */
 void engine_step(struct engine *engine);
 

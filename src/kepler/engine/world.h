@@ -25,6 +25,7 @@
 #include "kepler/config/policy.h"
 #include "core/sys/process.h"
 
+struct config;
 struct err;
 struct timers;
 struct world;
@@ -156,6 +157,10 @@ struct world_ops {
 
     /* A run and its last hook are over: revokes what it was lent (a token). */
     void (*end_run)(struct world *world, uint32_t service);
+
+    /* The services are those of another config now: the new number of each old one, or
+     * ENGINE_GONE. Comes before any other call with new numbers. */
+    void (*change)(struct world *world, const struct config *config, const uint32_t *numbers);
 
     /* Adds a line of ours to the log of a service; `phase` is HOOK_PHASES outside of hooks. */
     void (*note)(struct world *world, uint32_t service, enum hook_phase phase, enum world_note note,

@@ -120,7 +120,7 @@ static struct resolve_context find_context(struct real_service *own, struct aren
     struct resolve_facts *deps = ARENA_ARRAY(arena, struct resolve_facts, count);
 
     for (size_t i = 0; i < count; i++)
-        deps[i] = make_resolve_facts(&real->services[own->config->edges[i].service]);
+        deps[i] = make_resolve_facts(real->services[own->config->edges[i].service]);
     return (struct resolve_context){ .kepler_env = real->env,
                                      .flags = real->flags,
                                      .env_files = real->options.env_files,
@@ -513,8 +513,11 @@ void evaluate_cancel(struct real_service *own)
 void evaluate_init(struct real_world *real)
 {
     real->last = &real->first;
-    for (uint32_t i = 0; i < real->options.config->service_count; i++)
-        real->services[i].computed = is_service_computed(real->services[i].config);
+}
+
+void evaluate_init_service(struct real_service *own)
+{
+    own->computed = is_service_computed(own->config);
 }
 
 void evaluate_done(struct real_world *real)
@@ -522,7 +525,9 @@ void evaluate_done(struct real_world *real)
     struct evaluation *ev = real->first;
 
     for (uint32_t i = 0; i < real->options.config->service_count; i++)
-        timer_clear(real->world.timers, &real->services[i].canceled);
+        timer_clear(real->world.timers, &real->services[i]->canceled);
+    VEC_EACH (&real->past, own)
+        timer_clear(real->world.timers, &(*own)->canceled);
     if (ev && ev->at_work) {
         atomic_store(&ev->canceled, true);
         background_task_wait(&ev->background_task);

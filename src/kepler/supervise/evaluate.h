@@ -20,6 +20,8 @@ struct real_service;
 struct real_world;
 
 void evaluate_init(struct real_world *real);
+/* Its config is new. */
+void evaluate_init_service(struct real_service *own);
 /* Ends the running one, and drops the rest. */
 void evaluate_done(struct real_world *real);
 

@@ -6,6 +6,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/vec.h"
 #include "kepler/config/launch.h"
 #include "core/data/value.h"
 #include "core/sys/filewatch.h"
@@ -51,7 +52,8 @@ struct real_world {
     struct shared_resolver *shared; /* for the current start request; or NULL */
     const struct environment *env;
     const struct value *flags;
-    struct real_service *services;
+    struct real_service **services;   /* each stays where it is, also when its number changes */
+    VEC(struct real_service *) past;  /* of services that a change removed */
     struct evaluation *first, **last; /* the queue; the first one is running */
 };
 

@@ -7,7 +7,9 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/vec.h"
 #include "kepler/config/environment.h"
+#include "kepler/engine/engine.h"
 #include "core/data/value.h"
 #include "kepler/supervise/evaluate.h"
 #include "kepler/supervise/output_store.h"
@@ -28,7 +30,7 @@ static struct real_world *real_of(struct world *world)
 
 static struct real_service *get_service(struct world *world, uint32_t service)
 {
-    return &real_of(world)->services[service];
+    return real_of(world)->services[service];
 }
 
 static int64_t read_world_clock(struct world *world)
@@ -47,7 +49,7 @@ static void write_service_note(struct world *world, uint32_t service, enum hook_
                                enum world_note kind, const char *text)
 {
     struct real_world *real = real_of(world);
-    struct real_tag tag = { service, real->services[service].config->name, phase };
+    struct real_tag tag = { service, real->services[service]->config->name, phase };
 
     if (real->options.note)
         real->options.note(real->options.sink.self, &tag, kind, text);
@@ -181,7 +183,7 @@ static void on_check_bytes(void *self, const void *tag, enum service_process_str
 {
     struct real_world *real = self;
     const struct real_tag *who = tag;
-    struct buf *words = &real->services[who->service].check_words;
+    struct buf *words = &real->services[who->service]->check_words;
 
     (void)stream;
     if (bytes.n > CHECK_WORDS_MAX)
@@ -444,6 +446,8 @@ static void on_check_done(struct service_process *service_process)
 
 /* --- life -------------------------------------------------------------------------------- */
 
+static void change_world(struct world *world, const struct config *config, const uint32_t *numbers);
+
 static const struct world_ops ops = {
     .now = read_world_clock,
     .wall = read_wall_clock,
@@ -464,6 +468,7 @@ static const struct world_ops ops = {
     .outputs_clear = outputs_clear,
     .outputs_keep = outputs_keep,
     .end_run = end_run,
+    .change = change_world,
     .note = write_service_note,
 };
 
@@ -483,10 +488,11 @@ static void init_outputs(struct real_service *own)
 
 static void init_real_service(struct real_world *real, uint32_t index)
 {
-    struct real_service *own = &real->services[index];
+    struct real_service *own = mem_zalloc(sizeof(*own));
     struct proctree_home *home = real->options.home;
     const struct service_process_sink *sink = &real->options.sink;
 
+    real->services[index] = own;
     own->real = real;
     own->index = index;
     own->config = &real->options.config->services[index];
@@ -496,6 +502,12 @@ static void init_real_service(struct real_world *real, uint32_t index)
                          on_check_done);
     own->check_words.max = CHECK_WORDS_MAX;
     init_outputs(own);
+    evaluate_init_service(own);
+}
+
+static struct real_service **new_service_list(uint32_t count)
+{
+    return mem_zalloc(mem_product(count + 1, sizeof(struct real_service *)));
 }
 
 struct real_world *real_world_new(const struct real_world_options *options)
@@ -506,12 +518,67 @@ struct real_world *real_world_new(const struct real_world_options *options)
     real->options = *options;
     real->world = (struct world){ .ops = &ops, .timers = loop_timers(options->loop) };
     real->check_sink = (struct service_process_sink){ .self = real, .add = on_check_bytes };
-    real->services = mem_zalloc(mem_product(count + 1, sizeof(struct real_service)));
+    real->services = new_service_list(count);
+    evaluate_init(real);
     for (uint32_t i = 0; i < count; i++)
         init_real_service(real, i);
-    evaluate_init(real);
     open_states(real);
     return real;
+}
+
+/* Lines of a running process bear its tag. */
+static void renumber_service(struct real_world *real, struct real_service *own, uint32_t number)
+{
+    real->services[number] = own;
+    own->index = number;
+    own->config = &real->options.config->services[number];
+    for (int kind = 0; kind < JOB_KINDS; kind++)
+        if (own->tags[kind].name) {
+            own->tags[kind].service = number;
+            own->tags[kind].name = own->config->name;
+        }
+    evaluate_init_service(own);
+}
+
+static void retire_service(struct real_world *real, struct real_service *own)
+{
+    timer_clear(real->world.timers, &own->canceled);
+    filewatch_stop(&own->files);
+    VEC_PUSH(&real->past, own);
+}
+
+/* Those that are gone stay in memory: an evaluation that was canceled may still use one. */
+static void change_world(struct world *world, const struct config *config, const uint32_t *numbers)
+{
+    struct real_world *real = real_of(world);
+    struct real_service **before = real->services;
+    const uint32_t count = real->options.config->service_count;
+
+    statewatch_free(real->states);
+    real->options.config = config;
+    real->services = new_service_list(config->service_count);
+    for (uint32_t i = 0; i < count; i++)
+        if (numbers[i] == ENGINE_GONE)
+            retire_service(real, before[i]);
+        else
+            renumber_service(real, before[i], numbers[i]);
+    for (uint32_t i = 0; i < config->service_count; i++)
+        if (!real->services[i])
+            init_real_service(real, i);
+    free(before);
+    open_states(real);
+}
+
+static void free_real_service(struct real_service *own)
+{
+    filewatch_stop(&own->files);
+    for (int kind = 0; kind < JOB_KINDS; kind++)
+        service_process_done(&own->jobs[kind]);
+    arena_done(&own->arena);
+    arena_done(&own->step_arena);
+    buf_done(&own->check_words);
+    arena_done(&own->output_arena);
+    free(own);
 }
 
 void real_world_free(struct real_world *real)
@@ -520,17 +587,11 @@ void real_world_free(struct real_world *real)
         return;
     evaluate_done(real);
     statewatch_free(real->states);
-    for (uint32_t i = 0; i < real->options.config->service_count; i++) {
-        struct real_service *own = &real->services[i];
-
-        filewatch_stop(&own->files);
-        for (int kind = 0; kind < JOB_KINDS; kind++)
-            service_process_done(&own->jobs[kind]);
-        arena_done(&own->arena);
-        arena_done(&own->step_arena);
-        buf_done(&own->check_words);
-        arena_done(&own->output_arena);
-    }
+    for (uint32_t i = 0; i < real->options.config->service_count; i++)
+        free_real_service(real->services[i]);
+    VEC_EACH (&real->past, own)
+        free_real_service(*own);
+    vec_done(&real->past);
     free(real->services);
     free(real);
 }
@@ -552,20 +613,20 @@ void real_world_set_flags(struct real_world *real, const struct value *flags)
 
 const struct launch *real_world_launch(const struct real_world *real, uint32_t service)
 {
-    return real->services[service].launched ? &real->services[service].launch : NULL;
+    return real->services[service]->launched ? &real->services[service]->launch : NULL;
 }
 
 const char *real_world_group(const struct real_world *real, uint32_t service)
 {
-    return real->services[service].jobs[JOB_MAIN].tree.cgroup.path;
+    return real->services[service]->jobs[JOB_MAIN].tree.cgroup.path;
 }
 
 struct value real_world_outputs(const struct real_world *real, uint32_t service)
 {
-    return real->services[service].outputs;
+    return real->services[service]->outputs;
 }
 
 struct value real_world_hooks(const struct real_world *real, uint32_t service)
 {
-    return real->services[service].hooks;
+    return real->services[service]->hooks;
 }

@@ -85,9 +85,11 @@ struct param_strs kepler_environment(struct arena *arena);
 struct param_strs kepler_pairs(struct arena *arena, const char *option, struct param_strs given);
 
 extern const struct command kepler_command_acl;      /* show a user's rights */
+extern const struct command kepler_command_apply;    /* go on with a changed file */
 extern const struct command kepler_command_config;   /* check a file, show it with all defaults */
 extern const struct command kepler_command_daemon;   /* start, stop, restart, status */
 extern const struct command kepler_command_down;     /* stop, as other tools call it */
+extern const struct command kepler_command_diff;     /* compare with the file */
 extern const struct command kepler_command_doc;      /* the manual of the file */
 extern const struct command kepler_command_events;   /* show changes as they happen */
 extern const struct command kepler_command_graph;    /* the dependency graph */

@@ -441,11 +441,13 @@ void call_engine_event(struct call *call, const struct engine_event *event)
     }
 }
 
-/* Send all output before the end. */
+/* Send all output before the end. Services that 'apply' has stopped are about to start again. */
 static void send_settled_events(struct call *call)
 {
     struct engine *engine = call->project->engine;
 
+    if (call->project->changing)
+        return;
     if (!call->told_ready && readiness_is_ready(engine, call->set)) {
         call->told_ready = true;
         project_save_told(call->project);

@@ -112,6 +112,17 @@ static struct value plan_value(struct call *call, const struct config_changes *c
     return value_map(map);
 }
 
+static struct value warnings_value(struct call *call, const struct config *now)
+{
+    struct value_list *list = value_list_new(&call->arena, now->warnings.n);
+
+    if (call->warning)
+        value_list_push(&call->arena, list, value_text(call->warning));
+    VEC_EACH (&now->warnings, text)
+        value_list_push(&call->arena, list, value_text(*text));
+    return value_list(list);
+}
+
 static void make_plan(struct call *call, const struct config *now)
 {
     struct call_applying *applying = call->applying;
@@ -120,8 +131,11 @@ static void make_plan(struct call *call, const struct config *now)
     for (size_t i = 0; i < applying->changes.count; i++)
         fit_change(call, &applying->changes.services[i]);
     config_change_follow(&applying->changes, now);
-    if (!applying->reverting)
-        applying->plan = plan_value(call, &applying->changes);
+    if (applying->reverting)
+        return;
+    applying->plan = plan_value(call, &applying->changes);
+    value_map_set(&call->arena, applying->plan.map, value_text("warnings"),
+                  warnings_value(call, now));
 }
 
 static bool is_touched(const struct config_change *change)

@@ -138,6 +138,8 @@ static void step_wait(struct call *call)
         return;
     }
     (void)condition_parse(str_from(args->condition), &waiting.condition); /* handle_wait checked */
+    if (!args->now && call->project->changing)
+        return; /* what 'apply' has stopped is about to start again */
     if (!args->now && count_verdicts(&waiting, CONDITION_SKIP, NULL) == 0 &&
         count_verdicts(&waiting, CONDITION_WAIT, NULL) > 0)
         return;

@@ -152,6 +152,18 @@ def test_a_service_stopped_by_hand_stays_stopped(home):
     assert home.run("logs", "--raw", "worker").stdout == "new\n"
 
 
+def test_the_foreground_goes_on_while_all_its_services_are_restarted(home):
+    write(home, {"services": {"one": {"run": "echo first; " + SLEEP}}})
+    foreground = home.begin("start")
+    assert foreground.stdout.readline().endswith("first\n")
+    write(home, {"services": {"one": {"run": "echo second; " + SLEEP}}})
+    apply(home, "--wait")
+    assert foreground.stdout.readline().endswith("second\n")
+    assert foreground.poll() is None
+    home.run("stop")
+    foreground.communicate(timeout=PATIENCE)
+
+
 def test_the_environment_of_the_load_stays(home):
     home.env["WHO"] = "first"
     running(home, changed(db={"run": "echo $WHO; " + SLEEP}))

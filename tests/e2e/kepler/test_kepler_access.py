@@ -264,6 +264,22 @@ users:
     home.refused("restart", "--no-deps", "web", file=file, user="bob")
 
 
+def test_apply_requires_the_right_run_and_diff_those_to_inspect(home):
+    file = shared(home, "users:\n  bob: {allow: [run, inspect, 'inspect:services'], authorize: \"return request.action ~= 'run'\"}\n"
+                        "groups: {'4510': [inspect]}", env={"SECRET": "of alice"})
+    text = home.read(file)
+    home.give("alice", text.replace("echo hello", "echo $SECRET"), mode=0o644)
+    assert home.run("diff", file=file, user="bob", check=False).returncode == 2
+    home.refused("run", "-d", file=file, user="bob")
+    assert "'readiness'" in home.refused("apply", "--wait", file=file, user="bob")
+    assert home.run("apply", file=file, user="bob", env={"SECRET": "of bob"}).stdout == "restart   web: run changed\n0 unchanged\nApplied\n"
+    wait_until(lambda: home.run("logs", "--raw", file=file).stdout.endswith("of alice\n"), "it runs in the owner's environment")
+    home.give("alice", text.replace("[run, inspect", "[start, inspect").replace("users:", "users:\n      carol: [all]"), mode=0o644)
+    assert "kepler.acl" in home.run("apply", file=file, user="alice", check=False).stderr
+    home.run("run", "-d", file=file, user="alice")
+    assert "'run'" in home.refused("apply", "--test", file=file, user="bob")
+
+
 def test_a_rule_that_names_the_owner_runs_its_authorizer_but_never_for_root(home):
     file = shared(home, "users: {alice: {allow: [], authorize: \"return request.action ~= 'stop'\"}}")
     home.run("ps", file=file, user="alice")

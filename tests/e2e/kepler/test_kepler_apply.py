@@ -3,6 +3,7 @@ import copy
 import json
 import os
 import random
+import time
 
 import pytest
 import yaml
@@ -193,6 +194,73 @@ def test_a_daemon_killed_in_the_middle_leaves_the_new_config_to_the_next(home):
     wait_until(lambda: set(pids(home)) == {"db", "api", "web", "worker", "new"} and all(pids(home).values()),
                "all services of the new file run")
     assert home.run("diff").stdout == ""
+
+
+def version_of(pid):
+    """The number that the service of this process sleeps for; None: it has just ended."""
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read().split("\0")[1]
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return None
+
+
+def versioned(version, names):
+    return {**AUTO, "services": {name: {"run": f"exec sleep {version}"} for name in names}}
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("KEPLER_CRASHES", "4"))))
+def test_a_daemon_killed_at_any_moment_of_an_apply_leaves_one_version_and_no_mixture(home, seed):
+    chance = random.Random(seed)
+    versions = {"1001": {"a", "b", "c", "old"}, "1002": {"a", "b", "c", "new"}}
+    running(home, versioned("1001", sorted(versions["1001"])))
+    write(home, versioned("1002", sorted(versions["1002"])))
+    command = home.begin("apply")
+    time.sleep(chance.random() * 0.06)  # any moment will do
+    home.kill_daemon()
+    command.communicate(timeout=PATIENCE)
+    home.start_daemon()
+
+    def has_one_version():
+        found = pids(home)
+        sleeps = {version_of(pid) for pid in found.values()}
+        return len(sleeps) == 1 and versions.get(sleeps.pop()) == set(found)
+    wait_until(has_one_version, "all services of one version run")
+
+
+def test_computed_services_are_compared_as_they_are_written_and_evaluated_when_they_start(home):
+    home.env["WHO"] = "me"
+    lua = "!lua |\n        return {'sh', '-c', 'echo %s ' .. kepler.env.WHO .. '; exec sleep 1000'}"
+    text = "services:\n  one:\n    command: " + lua + "\n  two:\n    command: " + lua + "\n    if: ${{ true }}$\n"
+    home.write(text % ("first", "calm"))
+    home.start("--wait")
+    before = pids(home)
+    home.write(text % ("second", "calm"))
+    assert apply(home, "--wait").stdout == "restart   one: command changed\n1 unchanged\nApplied\n"
+    assert moved(before, pids(home)) == {"one"}
+    wait_until(lambda: home.run("logs", "--raw", "one").stdout == "first me\nsecond me\n", "it was evaluated again")
+    home.write(text.replace("true", "false") % ("second", "calm"))
+    assert "restart   two: if changed" in apply(home, "--wait").stdout
+    assert home.services()["two"]["status"] == "skipped"
+
+
+def test_hooks_checks_and_watches_of_services_that_stay_go_on(home):
+    stays = {"run": SLEEP, "healthcheck": {"run": "echo check >> checks", "interval": "50ms"},
+             "restart": {"policy": "always", "watch": ["watched"]}, "hooks": {"pre_stop": {"run": "echo stopped >> hooked"}}}
+    before = running(home, changed(stays=stays))
+    write(home, {"services": {"another": {"run": SLEEP}, **changed(stays=stays, old=None)["services"]}})
+    apply(home, "--wait")
+    assert moved(before, pids(home)) == {"old", "another"}
+    count = len(home.read("checks"))
+    wait_until(lambda: len(home.read("checks")) > count + 20, "checks go on")
+    home.write("x", "watched")
+    wait_until(lambda: pids(home)["stays"] not in (None, before["stays"]), "a watched file restarts it")
+    pid = pids(home)["stays"]
+    os.kill(pid, 9)
+    wait_until(lambda: pids(home)["stays"] not in (None, pid), "its policy restarts it")
+    home.run("stop")
+    assert "stopped" in home.read("hooked")
+    assert home.run("why", "stays").stdout.count("a watched file changed") >= 1
 
 
 def test_a_config_that_is_not_loaded_is_refused(home):

@@ -13,7 +13,7 @@ static const struct {
     [RIGHT_START_ENV]           = { "start:env-override", "with -e, -r or -D" },
     [RIGHT_START_HARDENING]     = { "start:hardening", "with --hardening" },
     [RIGHT_START_NO_DEPS]       = { "start:no-deps", "with --no-deps" },
-    [RIGHT_RUN]                 = { "run", "stop, read the file again, start" },
+    [RIGHT_RUN]                 = { "run", "stop, read the file again, start; apply" },
     [RIGHT_RUN_ENV]             = { "run:env-override", "with -e, -r or -D" },
     [RIGHT_RUN_HARDENING]       = { "run:hardening", "with --hardening" },
     [RIGHT_RUN_NO_DEPS]         = { "run:no-deps", "with --no-deps" },

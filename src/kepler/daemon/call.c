@@ -277,8 +277,7 @@ int call_find_services(struct call *call, struct param_strs names, struct engine
         return 0;
     if (loading_is_stale(call))
         call_refuse(call, MESSAGE_ERROR,
-                    "%s; the file has changed since it was loaded: 'kepler run' and 'kepler "
-                    "recreate' read it again",
+                    "%s; the file has changed since it was loaded: 'kepler apply' reads it again",
                     err.text);
     else
         call_fail(call, &err);

@@ -246,9 +246,10 @@ static bool is_good(const struct service *service)
            (status == STATUS_EXITED && !readiness_is_unhandled(service));
 }
 
+/* One that is up has not been checked yet when the time is over. */
 static void add_apply_error(struct call *call, const struct service *service)
 {
-    const char *reason = buf_text(&service->reason);
+    const char *reason = is_good(service) ? "not ready in time" : buf_text(&service->reason);
 
     value_list_push(&call->arena, call->applying->errors,
                     value_text(arena_printf(

@@ -119,16 +119,13 @@ static const char *describe_start(struct call *call, size_t started)
 /* A user who edits a file and starts a service may think that the file was read again. */
 static void warn_if_stale(struct call *call, struct value *body)
 {
-    const struct request_start *args = call->args;
-    const bool named = args->services.n > 0;
-
     if (loading_is_stale(call))
-        value_list_push(&call->arena, value_get(body, "warnings")->list,
-                        value_text(arena_printf(
-                            &call->arena,
-                            "'%s' has changed since it was loaded: 'kepler run' "
-                            "and 'kepler recreate' read it again%s",
-                            call->project->path, named ? ", and restart all its services" : "")));
+        value_list_push(
+            &call->arena, value_get(body, "warnings")->list,
+            value_text(arena_printf(&call->arena,
+                                    "'%s' has changed since it was loaded: 'kepler apply' "
+                                    "reads it again",
+                                    call->project->path)));
 }
 
 /* All services being started count as started: nothing waits for them. */

@@ -143,6 +143,15 @@ def test_a_failure_brings_the_former_definitions_back(home):
     assert home.run("diff", check=False).returncode == 2
 
 
+def test_the_wait_ends_in_time_and_leaves_what_it_applied(home):
+    before = running(home)
+    write(home, changed(db={"healthcheck": {"run": "sleep 1000"}}))
+    run = apply(home, "--wait", "--timeout", "200ms", check=False)
+    assert run.returncode == 1 and run.stderr == "Error: service 'db' is running: not ready in time\n"
+    assert moved(before, pids(home)) == {"db", "api", "web"}
+    assert home.run("diff").stdout == ""
+
+
 def test_a_service_stopped_by_hand_stays_stopped(home):
     running(home)
     home.run("stop", "worker")
@@ -163,6 +172,22 @@ def test_the_foreground_goes_on_while_all_its_services_are_restarted(home):
     assert foreground.poll() is None
     home.run("stop")
     foreground.communicate(timeout=PATIENCE)
+
+
+def test_commands_that_follow_some_services_follow_the_same_ones_afterwards(home):
+    write(home, {"services": {"gone": {"run": SLEEP}, "one": {"run": "echo first; " + SLEEP}, "two": {"run": SLEEP}}})
+    home.start("two", "--wait")
+    one, gone = home.begin("start", "one"), home.begin("start", "gone")
+    assert one.stdout.readline().endswith("first\n")
+    wait_until(lambda: pids(home)["gone"], "it runs")
+    write(home, {"services": {"zero": {"run": "echo zero; " + SLEEP}, "two": {"run": SLEEP}, "one": {"run": "echo second; " + SLEEP}}})
+    before = pids(home)
+    apply(home, "--wait")
+    assert one.stdout.readline().endswith("second\n") and one.poll() is None
+    gone.communicate(timeout=PATIENCE)
+    assert pids(home)["two"] == before["two"]
+    home.run("stop")
+    assert "zero" not in one.communicate(timeout=PATIENCE)[0]
 
 
 def test_the_environment_of_the_load_stays(home):

@@ -74,7 +74,7 @@ def test_a_service_only_in_the_edited_file_is_unknown_with_the_reason(home):
     for words in (["start", "-d", "c"], ["restart", "c"], ["stop", "c"], ["why", "c"]):
         run = home.run(*words, check=False)
         assert run.returncode == 1 and "no service 'c'" in run.stderr
-        assert "has changed since it was loaded: 'kepler run' and 'kepler recreate' read it again" in run.stderr
+        assert "has changed since it was loaded: 'kepler apply' reads it again" in run.stderr
 
 
 def test_running_a_service_that_the_loaded_or_the_new_file_lacks_stops_nothing(home):

@@ -46,8 +46,8 @@ def test_running_one_service_of_an_edited_file_leaves_all_others_alone(home):
     home.write(EIGHT.replace("old", "new").replace("  s3:", "  other:"))
     run = home.run("run", "-d", "--wait", "worker")
     assert run.stdout == "Started 1 service\n"
-    assert run.stderr == (f"Warning: '{home.path('kepler.yaml')}' has changed since it was loaded: 'kepler run' and "
-                          "'kepler recreate' read it again, and restart all its services\n")
+    assert run.stderr == (f"Warning: '{home.path('kepler.yaml')}' has changed since it was loaded: 'kepler apply' "
+                          "reads it again\n")
     after = pids(home)
     assert {name for name in after if after[name] != before[name]} == {"worker"}
     assert home.run("logs", "--raw", "worker").stdout == "old worker\n" * 2

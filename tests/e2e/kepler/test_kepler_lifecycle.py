@@ -290,7 +290,7 @@ def test_a_start_or_restart_of_a_file_that_has_changed_since_says_so(home):
     assert home.start("--wait").stderr == ""
     assert home.start().stderr == ""
     home.write("services:\n  a: {run: 'exec sleep 1001'}\n")
-    note = f"Warning: '{home.path('kepler.yaml')}' has changed since it was loaded: 'kepler run' and 'kepler recreate' read it again\n"
+    note = f"Warning: '{home.path('kepler.yaml')}' has changed since it was loaded: 'kepler apply' reads it again\n"
     assert home.start().stderr == note
     assert home.start("--wait").stderr == note
     assert home.start("-q").stderr == ""

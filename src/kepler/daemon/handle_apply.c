@@ -467,6 +467,10 @@ static void step_compare(struct call *call)
         refuse_file_keys(call);
     else if (args->test || str_eq(now->text, call->project->config->text))
         call_finish(call, call->applying->plan);
+    else if (call->project->changes >= PROJECT_CHANGES_MAX)
+        call_refuse(call, MESSAGE_ERROR,
+                    "'%s' was changed %d times since it was loaded: 'kepler run' loads it anew",
+                    call->project->path, PROJECT_CHANGES_MAX);
     else
         stop_changed(call, now);
 }

@@ -347,10 +347,6 @@ int project_promise(struct project *project, const struct config *config, struct
 {
     const int64_t now = clock_wall() / CLOCK_SECOND;
 
-    if (project->changes >= PROJECT_CHANGES_MAX)
-        return err_set(err, ERR_BUSY,
-                       "'%s' was changed %d times since it was loaded: 'kepler run' loads it anew",
-                       project->path, PROJECT_CHANGES_MAX);
     if (project->snapshot_time == 0)
         return 0;
     if (write_promised_state(project, config, err) < 0 ||

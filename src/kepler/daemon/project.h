@@ -79,7 +79,8 @@ int project_open(struct project *project, struct err *err);
 /* Nothing of it may still run. */
 void project_free(struct project *project);
 
-/* Configs that replace others stay in memory, since running services may still use them. */
+/* Configs that replace others stay in memory, since running services may still use them. The way
+ * back from the last one is always open. */
 #define PROJECT_CHANGES_MAX 1000
 
 /* Another version of the config will replace this one (project_change), once some services are

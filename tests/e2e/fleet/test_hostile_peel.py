@@ -164,6 +164,17 @@ def test_nonsense_on_every_subject_that_it_may_use_harms_nobody(fleet, evil):
     assert fleet.zester("peel", "list").stdout.count("web-01") == 1
 
 
+def test_problems_that_change_in_each_heartbeat_do_not_fill_the_log(fleet, evil):
+    before = fleet.master.log().count("a peel runs on older trees")
+    for number in range(20):
+        problem = f"{number}: <b>\x1b[31mall is broken\n" + "x" * 1000
+        evil.publish("$KV.peel-heartbeat.evil-01", pack({"ts": time.time(), "trees": {"states": "a" * 100, "problem": problem}}))
+        shown = f"evil-01: {number}: <b>\\u001b[31mall is broken"
+        fleet.wait(lambda shown=shown: shown in fleet.master.get("/readyz")[1], "it is shown, its first line alone and escaped")
+    assert 0 < fleet.master.log().count("a peel runs on older trees") - before <= 10
+    evil.publish("$KV.peel-heartbeat.evil-01", b"\x80")
+
+
 def test_a_message_that_is_too_large_ends_its_sender_alone(fleet, evil):
     evil.publish("zester.event.evil-01.send.x", b"x" * (evil.max_payload + 1))
     evil.flush()

@@ -39,6 +39,8 @@
 #define ATTEMPTS 2
 /* For the server to see what was published, before the connection is looked at again. */
 #define FLUSH_NS (15 * CLOCK_SECOND)
+/* How often it is asked who publishes. */
+#define LEADER_NS (2 * CLOCK_SECOND)
 
 #define OUR_SUBJECTS      "zester."
 #define OPERATOR_SUBJECTS OUR_SUBJECTS "operator."
@@ -503,18 +505,49 @@ int fleet_require_admin(const struct fleet *fleet, const char *what, struct err 
 
 /* --- common parts of commands ------------------------------------------------------- */
 
+static bool changes_trees(enum subject_kind subject)
+{
+    return subject == SUBJECT_FILES_UPDATE || subject == SUBJECT_FILES_ROLLBACK ||
+           subject == SUBJECT_FILES_CANARY;
+}
+
+/* When a master has died, nobody publishes until another one gets its lease: what is asked before
+ * would be lost. False: nobody has answered in time. */
+static bool await_publisher(struct fleet *fleet, int64_t timeout)
+{
+    const struct nats_pub pub = { .subject = str_from(subject_template(SUBJECT_FILES_STATUS)) };
+    const int64_t deadline = clock_after(clock_now(), timeout);
+    int64_t left = timeout;
+
+    while (left > 0) {
+        struct str ignored;
+        struct err err;
+
+        if (fleet_request(fleet, &pub, left < LEADER_NS ? left : LEADER_NS, &ignored, &err) == 0 ||
+            err.code != ERR_TIMEOUT)
+            return true; /* or the question itself fails, and says why */
+        left = deadline - clock_now();
+    }
+    return false;
+}
+
 int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
                         enum subject_kind subject, struct str payload, int64_t timeout,
                         struct str *ret_reply)
 {
     const struct nats_pub pub = { .subject = str_from(subject_template(subject)),
                                   .payload = payload };
+    const int64_t limit = options->has_timeout ? options->timeout : timeout;
     struct err err;
 
     if (fleet_attach(cli, options) != CLI_OK)
         return CLI_ERROR;
-    if (fleet_request(cli->fleet, &pub, options->has_timeout ? options->timeout : timeout,
-                      ret_reply, &err) == 0)
+    if (changes_trees(subject) && !await_publisher(cli->fleet, limit))
+        return cli_error(cli,
+                         "no master publishes at the moment: none has answered for %lld s; "
+                         "'zester doctor' checks the masters",
+                         (long long)(limit / CLOCK_SECOND));
+    if (fleet_request(cli->fleet, &pub, limit, ret_reply, &err) == 0)
         return CLI_OK;
     if (err.code == ERR_NOT_FOUND)
         return cli_error(cli, "no master is running");

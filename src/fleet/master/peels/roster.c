@@ -23,6 +23,8 @@
 
 /* Peels whose facts may arrive at once, when a master starts. */
 #define ROSTER_SOURCES 50000
+/* Problems of a peel in the log. */
+#define NOTES_PER_MINUTE 10
 
 /* A known peel. */
 struct known {
@@ -48,6 +50,7 @@ struct roster {
     size_t with_facts;
     struct source facts, peel_beats, master_beats;
     struct rate reads, complaints; /* of facts, per peel */
+    struct rate notes;             /* of problems in the log, per peel */
 };
 
 /* --- entries ------------------------------------------------------------------------ */
@@ -178,7 +181,7 @@ static int64_t find_entry_time(const struct nats_kv_entry *entry)
 }
 
 /* The peel may claim anything, of itself alone. */
-static void note_problem(struct known *known, struct str bytes)
+static void note_problem(struct roster *roster, struct known *known, struct str bytes)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct liveness_trees trees = { .problem = "" };
@@ -193,6 +196,8 @@ static void note_problem(struct known *known, struct str bytes)
         return;
     free(known->problem);
     known->problem = problem.n ? mem_strdup(arena_str(&arena, problem).p) : NULL;
+    if (rate_take(&roster->notes, str_from(known->id), clock_now()) > 0)
+        return;
     if (known->problem)
         log_warning("a peel runs on older trees peel=%s error=%s", known->id, known->problem);
     else
@@ -209,7 +214,7 @@ static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
     if (entry->change == NATS_KV_PUT) {
         known = get_known(&source->roster->peels, entry->key);
         known->seen = find_entry_time(entry);
-        note_problem(known, entry->value);
+        note_problem(source->roster, known, entry->value);
         return;
     }
     known = map_find(&source->roster->peels, entry->key);
@@ -283,6 +288,7 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
     roster->index = target_index_new();
     rate_init_for(&roster->reads, ROSTER_FACTS_BURST, ROSTER_FACTS_PER_MINUTE, ROSTER_SOURCES);
     rate_init(&roster->complaints, 1, 1);
+    rate_init(&roster->notes, NOTES_PER_MINUTE, NOTES_PER_MINUTE);
     roster->facts.roster = roster->peel_beats.roster = roster->master_beats.roster = roster;
     if (start_roster_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
         start_roster_source(&roster->peel_beats, js, STORE_PEEL_HEARTBEAT, on_peel_beat, err) ==
@@ -305,6 +311,7 @@ void roster_free(struct roster *roster)
     free_all(&roster->peels);
     rate_done(&roster->reads);
     rate_done(&roster->complaints);
+    rate_done(&roster->notes);
     heartbeat_monitor_done(&roster->masters);
     free(roster);
 }

@@ -134,6 +134,9 @@ struct archive_reader {
     bool has_info, is_open; /* a part is */
 };
 
+/* Bytes of the beginning, and whether a file that begins with them is an archive. */
+#define ARCHIVE_BEGIN 16
+bool archive_has_begun(struct str bytes);
 int archive_read_head(struct archive_reader *reader, struct archive_head *ret_head,
                       struct err *err);
 /* ERR_UNSAFE: not the key of this archive. */

@@ -26,11 +26,18 @@ static uint64_t read_number(const char *bytes, size_t n)
 
 /* --- the head ------------------------------------------------------------------------- */
 
+_Static_assert(ARCHIVE_BEGIN == ARCHIVE_MAGIC_SIZE, "it begins with its magic bytes");
+
+bool archive_has_begun(struct str bytes)
+{
+    return str_starts(bytes, (struct str){ ARCHIVE_MAGIC, ARCHIVE_MAGIC_SIZE });
+}
+
 static int check_head(const char *bytes, size_t n, struct err *err)
 {
     const uint64_t version = n == ARCHIVE_HEAD_SIZE ? read_number(bytes + VERSION_AT, 4) : 0;
 
-    if (n < ARCHIVE_MAGIC_SIZE || memcmp(bytes, ARCHIVE_MAGIC, ARCHIVE_MAGIC_SIZE) != 0)
+    if (!archive_has_begun((struct str){ bytes, n }))
         return err_set(err, ERR_INVALID, "not a backup of a fleet");
     if (n < ARCHIVE_HEAD_SIZE)
         return err_set(err, ERR_INVALID, "truncated: it ends after %zu bytes, within its head", n);

@@ -166,6 +166,23 @@ def test_what_is_in_a_backup_is_shown_and_damage_is_found(fleet):
     assert "give --key-file" in fleet.run("zester-master", "verify", path, status=1).stderr
 
 
+def test_a_backup_replaces_a_backup_and_nothing_else(fleet):
+    path, key, pipe, link = (fleet.folder / name for name in ("again.zb", "precious", "pipe", "link.zb"))
+    path.touch()
+    backup(fleet, path)
+    first = path.read_bytes()
+    backup(fleet, path)
+    assert path.read_bytes() != first
+    key.write_text("x")
+    os.mkfifo(pipe)
+    link.symlink_to(path)
+    for other, reason in ((key, "is not a backup of a fleet: it is not replaced"), (pipe, "is not a file, but a"), (link, "is not a file, but a"),
+                          (fleet.folder, "is not a file, but a")):
+        assert f"'{other}' " in (said := backup(fleet, other, status=1).stderr) and reason in said, said
+        assert not other.with_name(f"{other.name}.part").exists()
+    assert key.read_text() == "x" and pipe.is_fifo() and link.is_symlink()
+
+
 def test_a_passphrase_comes_from_a_file_and_never_from_the_command_line(fleet):
     path, secret = fleet.folder / "p.zb", fleet.folder / "passphrase"
     secret.write_text("correct horse\n")

@@ -27,6 +27,35 @@ static int write_backup(void *self, struct str bytes, struct err *err)
                                                          : 0;
 }
 
+static int check_backup(const char *path, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    char bytes[ARCHIVE_BEGIN];
+    struct fs_info info;
+    size_t n = 0;
+
+    if (fs_open(path, &fd, &info, err) < 0 ||
+        (fd >= 0 && fd_read(fd, bytes, sizeof(bytes), &n, err) < 0))
+        return -1;
+    return n == 0 || archive_has_begun((struct str){ bytes, n })
+               ? 0
+               : err_set(err, ERR_INVALID,
+                         "'%s' is there and is not a backup of a fleet: it is not replaced", path);
+}
+
+/* A name that was mistyped must not cost a file, a key or a device. */
+static int check_replaced(const char *path, struct err *err)
+{
+    struct fs_info info;
+
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE && info.kind != FS_FILE)
+        return err_set(err, ERR_INVALID, "'%s' is not a file, but a %s", path,
+                       fs_kind_name(info.kind));
+    return info.kind == FS_NONE ? 0 : check_backup(path, err);
+}
+
 /* What an earlier, killed backup left there is overwritten. */
 static int open_part(struct backup_file *file, struct err *err)
 {
@@ -49,7 +78,7 @@ int backup_file_create(struct arena *arena, const char *path, struct backup_file
                                  .part = arena_printf(arena, "%s" BACKUP_FILE_PART, path),
                                  .fd = -1 };
     ret->writer = (struct archive_writer){ .write = write_backup, .self = ret };
-    return open_part(ret, err);
+    return check_replaced(path, err) < 0 ? -1 : open_part(ret, err);
 }
 
 int backup_file_commit(struct backup_file *file, struct err *err)

@@ -28,7 +28,8 @@ struct backup_file {
     struct archive_reader reader;
 };
 
-/* Fails with ERR_BUSY while another process writes a backup of that name. */
+/* Replaces nothing but a backup. Fails with ERR_BUSY while another process writes a backup of that
+ * name. */
 int backup_file_create(struct arena *arena, const char *path, struct backup_file *ret,
                        struct err *err);
 int backup_file_commit(struct backup_file *file, struct err *err);

@@ -145,7 +145,49 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Words for all facts at once, or for the id, which no list has. */
+static bool is_quote(struct str text, size_t i)
+{
+    return i < text.n && (text.p[i] == '\'' || text.p[i] == '"');
+}
+
+/* Is what is in the brackets at `i` one literal text? Else any fact may be meant. */
+static bool has_literal(struct str text, size_t i)
+{
+    const char quote = is_quote(text, i + 1) ? text.p[i + 1] : '\0';
+
+    if (!quote)
+        return false;
+    for (i += 2; i < text.n && text.p[i] != quote && text.p[i] != '\n'; i++)
+        continue;
+    while (++i < text.n && text.p[i] == ' ')
+        continue;
+    return i < text.n && strchr("]),", text.p[i]);
+}
+
+static bool is_after(struct str text, struct str word, const char *before)
+{
+    const size_t n = strlen(before), at = (size_t)(word.p - text.p);
+
+    return at >= n && memcmp(word.p - n, before, n) == 0;
+}
+
+/* grains['x'] and salt['grains.get']('x') name a fact; grains[x] may mean any. */
+static bool is_open_choice(struct str text, struct str word, size_t end)
+{
+    const bool is_function = is_after(text, word, "grains.") || is_after(text, word, "facts.") ||
+                             is_after(text, word, "config.");
+
+    if (end < text.n && text.p[end] == '[')
+        return (str_is(word, "grains") || str_is(word, "facts")) && !has_literal(text, end);
+    if (!is_function)
+        return false;
+    while (is_quote(text, end) || (end < text.n && text.p[end] == ']'))
+        end++;
+    return end < text.n && text.p[end] == '(' && !has_literal(text, end) &&
+           !str_is(word, "filter_by");
+}
+
+/* Words for all facts at once, or for one that they do not name. */
 static void note_special_word(struct tree_check *check, struct str text, struct str word,
                               size_t end)
 {
@@ -153,6 +195,10 @@ static void note_special_word(struct tree_check *check, struct str text, struct 
 
     if (str_is(word, "opts") || str_is(word, "minion_id") || str_is(word, "peel_id"))
         (void)map_set(&check->names, STR("id"), check);
+    if (str_is(word, "filter_by")) /* by this one, unless another is named */
+        (void)map_set(&check->names, STR("os_family"), check);
+    if (str_is(word, "match") || is_open_choice(text, word, end))
+        check->all_facts = true;
     if ((str_is(word, "grains") || str_is(word, "facts")) && after != '.' && after != '[')
         check->all_facts = true;
     if (str_is(word, "items") || str_is(word, "keys") || str_is(word, "values") ||
@@ -314,6 +360,7 @@ static bool check_states(struct tree_check *check, struct machine *machine)
         is_unknown = note_diags(check, TREE_CHECK_STATES, "", &diags);
     }
     session_done(&session);
+    machine->session = NULL;
     return is_unknown;
 }
 

@@ -78,6 +78,18 @@ static const struct {
       2 },
     { "the name of the machine counts when it is read", "{{ grains.id }}:\n  test.nop: []\n",
       "a: 1\n", 2 },
+    { "a literal name is one fact",
+      "{{ grains.get('x', 1) }}{{ salt['grains.get']('x') }}:\n  test.nop: []\n", "a: 1\n", 1 },
+    { "a fact whose name is computed may be any", "{{ grains['ro' ~ 'le'] }}:\n  test.nop: []\n",
+      "a: 1\n", 2 },
+    { "so may one in a variable", "{% set x = ['role'] | first %}{{ facts[x] }}:\n  test.nop: []\n",
+      "a: 1\n", 2 },
+    { "and one in an argument", "{{ salt['grains.get']('ro' ~ 'le') }}:\n  test.nop: []\n",
+      "a: 1\n", 2 },
+    { "a target may mean each machine", "{{ salt['match.glob']('one') }}:\n  test.nop: []\n",
+      "a: 1\n", 2 },
+    { "filter_by has a fact of its own",
+      "{{ salt['grains.filter_by']({'a': 'x', 'b': 'y'}) }}:\n  test.nop: []\n", "a: 1\n", 2 },
     { "other settings are other inputs", STATES, "a: {{ facts.role }}\n", 2 },
 };
 
@@ -88,8 +100,11 @@ TEST(machines_with_equal_inputs_are_compiled_once)
         struct yard yard;
 
         open_yard(&yard, groups[i].states, groups[i].settings);
-        check_machine(&yard, "one", "{\"id\": \"one\", \"role\": \"web\", \"rack\": \"a\"}");
-        check_machine(&yard, "two", "{\"id\": \"two\", \"role\": \"db\", \"rack\": \"b\"}");
+        check_machine(
+            &yard, "one",
+            "{\"id\": \"one\", \"role\": \"web\", \"rack\": \"a\", \"os_family\": \"a\"}");
+        check_machine(&yard, "two",
+                      "{\"id\": \"two\", \"role\": \"db\", \"rack\": \"b\", \"os_family\": \"b\"}");
         counts = tree_check_count(yard.check);
         CHECK_STR(tree_check_at(yard.check, 0) ? tree_check_at(yard.check, 0)->text : "", "");
         CHECK_INT(counts.machines, 2);

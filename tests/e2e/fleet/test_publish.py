@@ -152,7 +152,7 @@ def test_mistakes_in_all_trees_are_reported_at_once_and_nothing_is_published(fle
     assert [revision(fleet, tree) for tree in ("states", "settings", "reactor")] == before
     found = fleet.zester_json("fileserver", "update", status=1)["check"]
     assert found["machines"] == found["checked"] == 2 and found["total"] == len(found["mistakes"]) == 4
-    assert {row["trees"] for row in listed(fleet).values()} == {"current"}
+    fleet.wait(lambda: {row["trees"] for row in listed(fleet).values()} == {"current"}, "peels use what is published")
 
 
 def test_a_folder_with_mistakes_is_shown_until_it_is_mended(fleet):

@@ -100,7 +100,7 @@ def test_a_restored_fleet_goes_on_and_repeats_nothing(fleet):
     fleet.wait(lambda: fleet.zester_json("job", "show", ended)["job"]["status"] == "complete", "a job has ended")
     fleet.zester("event", "send", "deploy", "what=before")
     fleet.wait(lambda: read_marks(fleet.marks) == ["before"], "the rule has fired")
-    running = fleet.zester_json("web-02", "cmd.run", f"echo once >> {once}; until [ -e {gate} ]; do sleep 0.1; done",
+    running = fleet.zester_json("web-02", "cmd.run", f"echo once >> {once}; for i in $(seq 600); do [ -e {gate} ] && break; sleep 0.1; done",
                                 "--async", "--timeout", "600s")["jid"]
     fleet.wait(once.exists, "a job runs")
     fleet.master.send(signal.SIGSTOP)  # so that an event waits

@@ -14,6 +14,7 @@ SUFFIX  := $(if $(findstring clang,$(CC)),-clang)
 B       := build/$(V)$(SUFFIX)
 PREFIX  ?= /usr/local
 DESTDIR ?=
+DEBS    ?= build
 PY      := /usr/bin/python3
 # `make VERBOSE=1` shows whole command lines.
 Q       := $(if $(VERBOSE),,@)
@@ -186,6 +187,7 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@KEPLER_ROUNDS=5000 KEPLER_SEED=$$(date +%s) $(PY) tools/run-tests --only e2e -k test_kepler_model --seconds 14400
 	@KEPLER_EDITS=1000 KEPLER_SEED=$$(date +%s) $(PY) tools/run-tests --only e2e -k test_kepler_apply --seconds 7200
 	@UNDO_ROUNDS=1000 $(PY) tools/run-tests --only e2e -k test_undo --seconds 7200
+	@FAULTS=all $(PY) tools/run-tests --only e2e -k test_deb --seconds 7200
 	@ZESTER_RACE_SECONDS=10 $(PY) tools/run-tests --only e2e -k test_paths --seconds 7200
 	@ZESTER_CASES=5000 $(PY) tools/run-tests --only e2e -k jinja_differential --seconds 7200
 	@ZESTER_CASES=20000 $(PY) tools/run-tests --only e2e -k test_state_model --seconds 14400
@@ -220,7 +222,10 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 uninstall: ## remove what install put there
 	@$(INSTALL_FILES) uninstall "$(DESTDIR)$(PREFIX)"
 deb: all ## Debian packages in build/: zester, zester-master, zester-peel, zester-watchdog, kepler
-	@$(PY) tools/make-deb --version $(VERSION) --build $(B) --output build $(PROGRAMS)
+	@$(PY) tools/make-deb --version $(VERSION) --build $(B) --output $(DEBS) $(PROGRAMS)
+deb-source: ## Debian source package (.dsc and tarball) in build/
+	@mkdir -p $(DEBS)
+	@$(PY) tools/make-deb --version $(VERSION) --output $(DEBS) --source
 
 clean: ## remove everything that was built
 	rm -rf build compile_commands.json
@@ -231,5 +236,5 @@ help: ## this list
 version: ## the version of this tree
 	@echo $(VERSION)
 
-.PHONY: FORCE all units threaded-units fuzzers demo test faults soak elsewhere asan tsan fuzz lint lint-all bench docs man install uninstall deb clean help \
+.PHONY: FORCE all units threaded-units fuzzers demo test faults soak elsewhere asan tsan fuzz lint lint-all bench docs man install uninstall deb deb-source clean help \
         version

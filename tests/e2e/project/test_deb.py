@@ -1,4 +1,4 @@
-"""The Debian packages: what is in them, what they need, and a fleet made of them on a Debian of its own."""
+"""The Debian packages: what is in them, what they need, the source package, and a fleet made of them on a Debian of its own."""
 import os
 import pathlib
 import re
@@ -167,6 +167,67 @@ def test_a_file_that_no_package_names_stops_the_build(tmp_path):
     programs = sorted(path.stem for path in (TOP / "src/commands/programs").glob("*.c"))
     result = run("/usr/bin/python3", tree / "tools/make-deb", "--version", "1", "--build", RELEASE, "--output", tmp_path, *programs)
     assert result.returncode == 1 and "bin/kepler-daemon belongs to no package" in result.stderr
+
+
+# --- the source package -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory, version):
+    """Its .dsc."""
+    if not shutil.which("dpkg-source") or not (TOP / ".git").exists():
+        pytest.skip("dpkg-dev is not installed, or this is no checkout")
+    folder = tmp_path_factory.mktemp("source")
+    result = run("/usr/bin/python3", "tools/make-deb", "--version", version, "--output", folder, "--source")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [f"{folder}/zester_{version}.dsc", f"{folder}/zester_{version}.tar.xz"]
+    return folder / f"zester_{version}.dsc"
+
+
+def unpack(source, folder):
+    result = run("dpkg-source", "--extract", source, folder / "tree")
+    assert result.returncode == 0, result.stderr
+    return folder / "tree"
+
+
+def test_the_source_package_holds_the_checkout_and_names_what_builds_it(source, tmp_path):
+    tree = unpack(source, tmp_path)
+    debian = {f"debian/{name}" for name in ("changelog", "control", "copyright", "rules", "source/format")}
+    tracked = {path for path in run("git", "ls-files", "-z").stdout.split("\0") if os.path.lexists(TOP / path) and path and not path.startswith(".git")}
+    assert {str(path.relative_to(tree)) for path in tree.rglob("*") if not path.is_dir()} == tracked | debian
+    hash_, seconds = (tree / "packaging/commit").read_text().split()
+    assert re.fullmatch("[0-9a-f]{40}(-dirty)?", hash_) and seconds.isdigit(), "programs that are built of it name the commit"
+    listed = re.findall(r"^([a-z]\S+) +build ", (TOP / "packaging/packages.txt").read_text(), re.M)
+    control = (tree / "debian/control").read_text()
+    named = re.search("^Build-Depends: (.*)$", control, re.M)[1].split(", ")
+    assert set(listed) - set(named) == {"gcc", "libc6-dev", "make"} and set(named) < set(listed)
+    assert re.findall("^Package: (.*)$", control, re.M) == NAMES and "@" not in control.replace("packages@", "")
+    assert run("dpkg-checkbuilddeps", cwd=tree).returncode == 0
+
+
+def test_lintian_finds_nothing_in_the_source_package(source):
+    if not shutil.which("lintian"):
+        pytest.skip("lintian is not installed")
+    result = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0", source)
+    assert (result.returncode, result.stdout) == (0, ""), result.stdout + result.stderr
+
+
+def shape(package):
+    """What a package says, and what is in it; sizes may differ with the folder in which it was built."""
+    fields = [line for line in run("dpkg-deb", "-f", package).stdout.splitlines() if not line.startswith("Installed-Size")]
+    return fields, [(line.split()[:2], line.split()[5:]) for line in run("dpkg-deb", "-c", package).stdout.splitlines()]
+
+
+@pytest.mark.skipif(os.environ.get("FAULTS") != "all", reason="it compiles everything: make faults")
+def test_the_source_package_builds_the_same_packages(packages, source, tmp_path):
+    tree = unpack(source, tmp_path)
+    result = run("dpkg-buildpackage", "-us", "-uc", "-b", cwd=tree)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-4000:]
+    assert {path.name for path in tmp_path.glob("*.deb")} == {path.name for path in packages.values()}
+    for path in packages.values():
+        assert shape(tmp_path / path.name) == shape(path)
+    assert len(list(tmp_path.glob("zester_*.changes"))) == 1
+    assert run("make", "-f", "debian/rules", "clean", cwd=tree).returncode == 0 and not (tree / "build").exists()
 
 
 # --- on a Debian of its own -------------------------------------------------------------------------

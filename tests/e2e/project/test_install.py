@@ -1,5 +1,6 @@
-"""Installing on a Debian of its own with systemd as its first process: packages, setup beside the nats-server of Debian, a machine
-that joins, work, another name, and an upgrade while a job runs."""
+"""A fleet from an empty Debian with systemd as its first process to its end: packages, setup beside the nats-server of Debian, three
+peels, published states, drift, another name, an upgrade while a job runs, the loss of all that the master had, and removal."""
+import json
 import re
 import subprocess
 import time
@@ -12,6 +13,23 @@ from test_deb import EXPOSURE_MAX, NAMES, RELEASE, make, put, run
 SECONDS = 60
 BOOT_SECONDS = 30
 DAEMONS = ("zester-nats", "zester-master", "zester-peel")
+PEELS = ["box", "web-01", "web-02"]
+# What a master keeps; the first peel lives on the same machine, and keeps its own.
+MASTER_FILES = [*(f"/var/lib/zester/{name}" for name in ("auth", "nats", "states", "settings", "reactor", "orchestrations")),
+                "/etc/zester/master.yaml", "/etc/zester/nats-server.conf"]
+SITE = """app:
+  archive.extracted:
+    - name: /srv/{{ grains.id }}
+    - source: zester://app.tgz
+    - if_missing: /srv/{{ grains.id }}/program
+default:
+  file.absent:
+    - name: /srv/{{ grains.id }}/default.conf
+page:
+  file.managed:
+    - name: /srv/{{ grains.id }}/page
+    - contents: {{ settings.text }}
+"""
 
 pytestmark = pytest.mark.skipif(not RELEASE.exists(), reason="no release build")
 
@@ -106,17 +124,80 @@ def test_setup_takes_the_port_over_and_uses_the_packaged_units(machine):
 
 
 def ping(machine):
-    return "true" in machine.run("zester", "*", "test.ping", check=False).stdout
+    return machine.run("zester", "*", "test.ping", check=False).stdout.count("true") == len(PEELS)
 
 
-def test_a_machine_joins_and_applies_what_is_published(machine):
-    machine.run("zester-peel", "join", "127.0.0.1", machine.token)
+def publish(machine, text):
+    """The text of the page, as a setting: what fileserver update says."""
+    machine.path("/var/lib/zester/settings/all.zy").write_text(text)
+    return machine.run("zester", "fileserver", "update", check=False)
+
+
+def apply(machine, *words):
+    """The states of the site on all peels: the status, which tells whether anything changed."""
+    return machine.run("zester", "*", "state.apply", "site", "--detailed-exitcode", *words, check=False).returncode
+
+
+def pages(machine):
+    return [machine.path(f"/srv/{peel}/page").read_text() for peel in PEELS]
+
+
+def test_three_peels_join(machine):
+    machine.run("zester-peel", "join", "127.0.0.1", machine.token, "--id", PEELS[0])
     path, kill_mode, active = unit(machine, "zester-peel", "FragmentPath", "KillMode", "ActiveState")
     assert path.startswith(("/lib/", "/usr/lib/")) and (kill_mode, active) == ("process", "active")
-    until(lambda: ping(machine), "the peel answers")
-    machine.path("/var/lib/zester/states/hello.zy").write_text("hello:\n  file.managed:\n    - name: /srv/hello\n    - contents: hello\n")
-    until(lambda: machine.run("zester", "*", "state.apply", "hello", check=False).returncode == 0, "the published state is applied")
-    assert machine.path("/srv/hello").read_text() == "hello\n"
+    for number, peel in enumerate(PEELS[1:]):
+        config = f"/etc/zester/{peel}.yaml"
+        machine.run("zester-peel", "join", "127.0.0.1", machine.token, "--id", peel, "--config", config, "--auth-dir", f"/var/lib/{peel}/auth",
+                    "--data-dir", f"/var/lib/{peel}", "--health-addr", f"127.0.0.1:{9093 + number}", "--supervisor", "none")
+        log = f"append:/var/log/{peel}.log"
+        machine.run("systemd-run", f"--unit={peel}", "--property=Restart=always", "--property=KillMode=process", f"--property=StandardOutput={log}",
+                    f"--property=StandardError={log}", "zester-peel", "--config", config)
+    until(lambda: ping(machine), "the peels answer")
+
+
+def test_one_run_of_what_is_published_is_enough(machine):
+    machine.sh("mkdir -p /tmp/app && cd /tmp/app && echo default > default.conf && echo program > program && "
+               "tar -czf /var/lib/zester/states/app.tgz default.conf program")
+    machine.path("/var/lib/zester/states/site.zy").write_text(SITE)
+    machine.path("/var/lib/zester/settings/top.zy").write_text("base: {'*': [all]}\n")
+    assert publish(machine, "text: one\n").returncode == 0
+    assert apply(machine) == 2
+    for peel in PEELS:
+        assert sorted(path.name for path in machine.path(f"/srv/{peel}").iterdir()) == ["page", "program"]
+    assert pages(machine) == ["one\n"] * 3
+    assert apply(machine) == 0, "a second run changes nothing"
+
+
+def test_a_settings_file_with_a_mistake_is_refused_at_its_place_and_the_revision_stays(machine):
+    def revision():
+        return json.loads(machine.run("zester", "fileserver", "history", "settings", "--format", "json"))[0]["revision"]
+
+    before = revision()
+    refused = publish(machine, "text: two\nmore: [1\n")
+    assert refused.returncode == 1 and re.search(r"all\.zy:\d+:\d+: ", refused.stdout + refused.stderr), refused.stdout + refused.stderr
+    assert revision() == before and apply(machine) == 0 and pages(machine) == ["one\n"] * 3
+    assert publish(machine, "text: one\n").returncode == 0
+
+
+def test_a_dry_run_finds_what_was_changed_by_hand_and_the_list_of_peels_shows_it(machine):
+    machine.path("/srv/web-01/page").write_text("by hand\n")
+    assert apply(machine, "--test") == 2
+
+    def drift():
+        return {row["peel_id"]: row["drift"] for row in json.loads(machine.run("zester", "peel", "list", "--format", "json"))}
+
+    until(lambda: drift() == {"box": "none", "web-01": "drifted", "web-02": "none"}, "the list shows it")
+    assert re.search(r"^web-01 .*1 differs: file\.managed:\S*page$", machine.run("zester", "peel", "list"), re.M)
+    assert pages(machine) == ["one\n", "by hand\n", "one\n"], "a dry run changes nothing"
+
+
+def test_a_revert_takes_back_the_last_run_only(machine):
+    assert publish(machine, "text: two\n").returncode == 0
+    assert apply(machine) == 2 and pages(machine) == ["two\n"] * 3
+    machine.run("zester", "*", "state.revert", "site", "yes=True")
+    assert pages(machine) == ["one\n", "by hand\n", "one\n"]
+    assert all(machine.path(f"/srv/{peel}/program").exists() for peel in PEELS)
 
 
 def test_another_name_follows_everywhere_and_the_peel_goes_on(machine):
@@ -131,12 +212,6 @@ def test_another_name_follows_everywhere_and_the_peel_goes_on(machine):
                             capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS).stdout
     assert "m2.example" in names_of(served) and "127.0.0.1" in names_of(served)
     until(lambda: ping(machine), "the peel goes on")
-
-
-def test_keys_that_root_makes_belong_to_the_user_of_the_master(machine):
-    machine.run("zester", "nats-auth", "rotate", "--spread", "1s")
-    assert modes(machine, "/var/lib/zester/auth/account-signing.seed") == ["zester 600"]
-    until(lambda: ping(machine), "the peel goes on with the new key")
 
 
 def test_an_override_of_the_administrator_wins_over_the_drop_in_of_setup(machine):
@@ -156,7 +231,7 @@ def names_of(certificate):
 def test_an_upgrade_leaves_running_jobs_alone_and_starts_the_new_programs(machine, folder, version):
     newer = make(folder, f"{version}+1")
     before = {name: unit(machine, name, "MainPID")[0] for name in DAEMONS}
-    jid = machine.run("zester", "*", "cmd.run", "touch /srv/begun; while ! test -e /srv/go; do sleep 0.1; done; echo done > /srv/done", "--async",
+    jid = machine.run("zester", "box", "cmd.run", "touch /srv/begun; while ! test -e /srv/go; do sleep 0.1; done; echo done > /srv/done", "--async",
                       "--format", "json")
     until(lambda: machine.path("/srv/begun").exists(), "the job runs")
     put(machine, newer)
@@ -172,6 +247,59 @@ def test_an_upgrade_leaves_running_jobs_alone_and_starts_the_new_programs(machin
     until(lambda: '"status": "success"' in machine.run("zester", "job", "show", jid, "--format", "json", check=False).stdout.replace('":"', '": "'),
           "the job is answered")
     until(lambda: ping(machine), "the new agent answers")
+
+
+def owners(machine):
+    """Who may do what with each file of the master, but for the store of the server, which names its files itself."""
+    lines = machine.run("find", "/var/lib/zester", "/etc/zester", *MASTER_FILES, "-maxdepth", "1", "-printf", "%p %u:%g %m\\n").splitlines()
+    return {line for line in lines if line.startswith((*MASTER_FILES, "/etc/zester ", "/var/lib/zester ")) and "/nats/" not in line}
+
+
+def lose_disks(machine):
+    """A new machine has the packages, and nothing that setup has made."""
+    machine.run("systemctl", "kill", "--signal=KILL", *DAEMONS[:2])
+    machine.run("systemctl", "disable", "--now", *DAEMONS[:2])
+    machine.run("rm", "-r", *MASTER_FILES, *(f"/etc/systemd/system/{name}.service.d" for name in DAEMONS[:2]))
+    machine.sh("chown root:root /var/lib/zester; chmod 755 /var/lib/zester; systemctl daemon-reload")
+    machine.run("systemctl", "enable", "--now", "nats-server")
+
+
+def test_after_the_loss_of_all_that_the_master_had_its_backup_brings_the_fleet_back(machine):
+    def rows(*words):
+        return json.loads(machine.run("zester", *words, "--format", "json"))
+
+    machine.sh("umask 077; mkdir /backup; head -c 32 /dev/urandom > /root/backup.key")
+    machine.run("zester-master", "backup", "/backup/fleet.zb", "--key-file", "/root/backup.key")
+    enrolled, jobs, before = rows("enroll", "list", "-s", "all"), {row["jid"] for row in rows("job", "list")}, owners(machine)
+    logged = [machine.path(f"/var/log/{peel}.log").read_text().count("enrollment submitted") for peel in PEELS[1:]]
+    lose_disks(machine)
+    until(lambda: re.search(r":107E \S+ 0A", machine.run("cat", "/proc/net/tcp", "/proc/net/tcp6")), "the server of Debian has the port")
+    restore = "umask 077; zester-master restore /backup/fleet.zb --key-file /root/backup.key"
+    refused = machine.sh(restore, check=False)
+    assert refused.returncode == 1 and re.search(r"port 4222 of nats-server is in use by nats-server \(process \d+, unit nats-server\.service\): "
+                                                 "stop it with 'systemctl disable --now nats-server.service', and run this again", refused.stderr)
+    machine.run("systemctl", "disable", "--now", "nats-server.service")
+    machine.run("systemctl", "reset-failed", "nats-server.service")
+    said = machine.sh(restore)
+    assert "THE FLEET NOW HAS ITS STATE OF" in said and "zester-master setup" in said
+    machine.run("zester-master", "setup")
+    assert [unit(machine, name, "User", "ActiveState") for name in DAEMONS[:2]] == [["zester", "active"]] * 2
+    until(lambda: ping(machine), "the peels answer the restored master")
+    assert owners(machine) == before
+    assert machine.run("find", "/var/lib/zester/nats", "!", "-user", "zester") == ""
+    assert rows("enroll", "list", "-s", "all") == enrolled
+    assert [machine.path(f"/var/log/{peel}.log").read_text().count("enrollment submitted") for peel in PEELS[1:]] == logged
+    assert jobs <= {row["jid"] for row in rows("job", "list")}
+    assert publish(machine, "text: three\n").returncode == 0
+    assert apply(machine) == 2 and pages(machine) == ["three\n"] * 3
+    machine.run("zester", "doctor")
+    assert "Nothing to do" in machine.run("zester-master", "setup")
+
+
+def test_keys_that_root_makes_belong_to_the_user_of_the_master(machine):
+    machine.run("zester", "nats-auth", "rotate", "--spread", "1s")
+    assert modes(machine, "/var/lib/zester/auth/account-signing.seed") == ["zester 600"]
+    until(lambda: ping(machine), "the peels go on")
 
 
 def test_packages_can_be_removed_and_keys_stay(machine):

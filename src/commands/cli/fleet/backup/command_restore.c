@@ -9,6 +9,7 @@
 #include "commands/cli/fleet/backup/restore_streams.h"
 #include "commands/cli/fleet/commands.h"
 #include "commands/cli/fleet/keys/signing_keys.h"
+#include "commands/cli/fleet/setup/reconfigure.h"
 #include "commands/cli/shared/interrupt.h"
 #include "core/base/arena.h"
 #include "core/base/err.h"
@@ -16,6 +17,7 @@
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
+#include "core/sys/port_owner.h"
 #include "core/sys/process.h"
 #include "core/sys/program.h"
 #include "core/sys/site.h"
@@ -187,6 +189,28 @@ static int try_bus(struct restoring *restoring, struct err *err)
     return 0;
 }
 
+/* Such as the server that the package of nats-server starts by itself. What is wrong with a
+ * configuration that setup did not make, the server reports. */
+static int check_own_port(struct restoring *restoring, struct err *err)
+{
+    struct arena *arena = restoring->cli->arena;
+    struct reconfigure conf;
+    struct port_owner owner;
+    struct err ignored;
+
+    if (reconfigure_read(arena, restoring->info->conf, restoring->info->nats_conf, &conf,
+                         &ignored) < 0 ||
+        !port_owner_find(arena, (uint16_t)conf.before.port, &owner))
+        return 0;
+    return err_set(err, ERR_BUSY,
+                   "the files are restored; port %lld of nats-server is in use by %s (process "
+                   "%lld%s%s): stop it%s%s, and run this again",
+                   (long long)conf.before.port, owner.name, (long long)owner.pid,
+                   owner.unit ? ", unit " : "", owner.unit ? owner.unit : "",
+                   owner.unit ? " with 'systemctl disable --now " : "",
+                   owner.unit ? arena_printf(arena, "%s'", owner.unit) : "");
+}
+
 static int reach_bus(struct restoring *restoring, struct err *err)
 {
     const int64_t deadline = clock_after(clock_real(), SERVER_NS);
@@ -197,6 +221,8 @@ static int reach_bus(struct restoring *restoring, struct err *err)
     if (!starts_server(restoring))
         return err_wrap(err, "the files are restored; start nats-server and run this again");
     why = *err;
+    if (check_own_port(restoring, err) < 0)
+        return -1;
     if (start_own_server(restoring, err) < 0)
         return err_wrap(err, "%s", why.text);
     while (try_bus(restoring, err) < 0) {

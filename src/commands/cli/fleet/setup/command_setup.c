@@ -290,8 +290,9 @@ static int make_fleet_keys(struct setup *setup, struct err *err)
 
     hostnames_add(&names, setup->host);
     hostnames_add_own(&names);
-    if (is_new && (fs_mkdirs(path_dirname(arena, want->nats_conf), CONF_FOLDER_MODE, err) < 0 ||
-                   make_own_folders(setup, err) < 0))
+    if (is_new && fs_mkdirs(path_dirname(arena, want->nats_conf), CONF_FOLDER_MODE, err) < 0)
+        return -1;
+    if (make_own_folders(setup, err) < 0) /* a restore brings the keys, and not all of these */
         return -1;
     if (is_new && nats_auth_init(setup->cli,
                                  &(struct nats_auth_args){ .dir = want->auth_dir,

@@ -42,7 +42,8 @@
 #include "language/target/target.h"
 #include "fleet/wire/exec.h"
 
-#define SETTINGS_FOLDER "settings"
+/* Not "settings": a master on the same machine has what it publishes there. */
+#define SETTINGS_FOLDER "published-settings"
 #define SIGNED_FOLDER   "signed" /* which trees were accepted */
 /* How often it is checked whether what runs has ended. */
 #define STOP_LOOK (INT64_C(20) * 1000000)

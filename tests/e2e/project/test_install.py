@@ -119,6 +119,7 @@ def test_setup_takes_the_port_over_and_uses_the_packaged_units(machine):
     assert modes(machine, "/var/lib/zester", "/var/lib/zester/auth") == ["root 750", "zester 700"]
     assert set(modes(machine, *(f"/var/lib/zester/auth/{path.name}" for path in keys.iterdir() if path.suffix in (".seed", ".creds", ".key")))) == {"zester 600"}
     assert unit(machine, "zester-master", "Type", "WatchdogUSec") == ["notify", "2min"]
+    assert modes(machine, "/var/lib/zester/states", "/var/lib/zester/settings") == ["zester 755", "zester 700"]
     again = machine.run("zester-master", "setup", "--host", "127.0.0.1")
     assert "Nothing to do" in again and "created" not in again
 
@@ -154,6 +155,7 @@ def test_three_peels_join(machine):
         machine.run("systemd-run", f"--unit={peel}", "--property=Restart=always", "--property=KillMode=process", f"--property=StandardOutput={log}",
                     f"--property=StandardError={log}", "zester-peel", "--config", config)
     until(lambda: ping(machine), "the peels answer")
+    assert modes(machine, "/var/lib/zester/settings") == ["zester 700"]
 
 
 def test_one_run_of_what_is_published_is_enough(machine):
@@ -167,6 +169,7 @@ def test_one_run_of_what_is_published_is_enough(machine):
         assert sorted(path.name for path in machine.path(f"/srv/{peel}").iterdir()) == ["page", "program"]
     assert pages(machine) == ["one\n"] * 3
     assert apply(machine) == 0, "a second run changes nothing"
+    assert modes(machine, "/var/lib/zester/settings") == ["zester 700"]
 
 
 def test_a_settings_file_with_a_mistake_is_refused_at_its_place_and_the_revision_stays(machine):

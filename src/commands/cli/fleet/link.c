@@ -505,12 +505,6 @@ int fleet_require_admin(const struct fleet *fleet, const char *what, struct err 
 
 /* --- common parts of commands ------------------------------------------------------- */
 
-static bool changes_trees(enum subject_kind subject)
-{
-    return subject == SUBJECT_FILES_UPDATE || subject == SUBJECT_FILES_ROLLBACK ||
-           subject == SUBJECT_FILES_CANARY;
-}
-
 /* When a master has died, nobody publishes until another one gets its lease: what is asked before
  * would be lost. False: nobody has answered in time. */
 static bool await_publisher(struct fleet *fleet, int64_t timeout)
@@ -542,7 +536,7 @@ int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
 
     if (fleet_attach(cli, options) != CLI_OK)
         return CLI_ERROR;
-    if (changes_trees(subject) && !await_publisher(cli->fleet, limit))
+    if (subject == SUBJECT_FILES_UPDATE && !await_publisher(cli->fleet, limit))
         return cli_error(cli,
                          "no master publishes at the moment: none has answered for %lld s; "
                          "'zester doctor' checks the masters",

@@ -101,13 +101,14 @@ static void print_unit_folders(struct buf *out, const struct supervised *service
     }
 }
 
-/* Commands that root runs in the folder of keys, such as a restore, leave files of root there. */
+/* Commands that root runs in the folder of keys, such as a restore, leave files of root there. A
+ * draft that a running daemon renames meanwhile is no reason not to start. */
 static void print_unit_user(struct buf *out, const struct supervised *service)
 {
     if (!service->user)
         return;
     buf_printf(out, "User=%s\nGroup=%s\n", service->user, service->user);
-    buf_printf(out, "ExecStartPre=+/bin/chown -Rh %s:%s ", service->user, service->user);
+    buf_printf(out, "ExecStartPre=-+/bin/chown -Rh %s:%s ", service->user, service->user);
     print_unit_word(out, service->owned, "\"");
     buf_add_char(out, '\n');
 }

@@ -102,7 +102,7 @@ static void print_unit_folders(struct buf *out, const struct supervised *service
 }
 
 /* Commands that root runs in the folder of keys, such as a restore, leave files of root there. A
- * draft that a running daemon renames meanwhile is no reason not to start. */
+ * draft that a running daemon renames meanwhile must not keep the unit from starting. */
 static void print_unit_user(struct buf *out, const struct supervised *service)
 {
     if (!service->user)

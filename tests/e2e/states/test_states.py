@@ -1029,7 +1029,7 @@ def test_what_a_command_leaves_in_the_background_may_go_on_writing(machine):
 app:
   cmd.run:
     - name: |
-        (echo $$; i=0; while test ! -e ROOT/end; do i=$((i+1)); printf '%1000d\\n' $i; printf '%1000d\\n' $i >&2; echo $i > ROOT/new && mv ROOT/new ROOT/count; done; echo done > ROOT/new && mv ROOT/new ROOT/count) &
+        (echo $$; i=0; while test ! -e ROOT/end && test $i -lt 200000; do i=$((i+1)); printf '%1000d\\n' $i; printf '%1000d\\n' $i >&2; echo $i > ROOT/new && mv ROOT/new ROOT/count; done; echo done > ROOT/new && mv ROOT/new ROOT/count) &
         echo $! > ROOT/pid; echo started
 """)
 

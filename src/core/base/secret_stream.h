@@ -45,7 +45,7 @@ struct secret_stream_cost {
 /* Half a second and 256 MiB on a machine of today. */
 #define SECRET_STREAM_PASSES ((uint64_t)3)
 #define SECRET_STREAM_MEMORY ((uint64_t)256 << 20)
-/* What a reader accepts: a forged file must not use all memory. */
+/* Limits of a reader: a forged file must not use all memory. */
 #define SECRET_STREAM_PASSES_MAX ((uint64_t)16)
 #define SECRET_STREAM_MEMORY_MIN ((uint64_t)8 << 10)
 #define SECRET_STREAM_MEMORY_MAX ((uint64_t)1 << 30)

@@ -19,7 +19,7 @@
 #include "fleet/nats/request.h"
 #include "fleet/nats/subject.h"
 
-/* What a server sends without an acknowledgement, with room to spare. */
+/* A server sends less than this without an acknowledgement. */
 #define EARLY_MAX ((size_t)16 << 20)
 /* Statuses above this are errors. */
 #define STATUS_GOOD_MAX 299

@@ -24,7 +24,7 @@ struct arena;
 struct mirror;
 struct peel_settings;
 
-/* What says which published trees are in use. */
+/* The records that say which published trees are in use. */
 struct heartbeat_trees {
     const struct mirror *states, *settings;
     const struct peel_settings *peel_settings;

@@ -28,7 +28,7 @@ struct nats_kv_entry;
 /* Copies of names and of the problem, cut to their limits. */
 struct liveness_trees fleet_trees_copy(struct arena *arena, const struct liveness_trees *from);
 
-/* What is published, as the master with the newest heartbeat says. */
+/* The published trees, by the master with the newest heartbeat. */
 struct fleet_trees {
     struct arena *arena;
     struct liveness_trees published;

@@ -85,7 +85,7 @@ struct fileset_mistakes {
     VEC(struct fileset_mistake) list;
 };
 
-/* What a check of the folders has found. */
+/* The mistakes that a check of the folders found. */
 struct fileset_check {
     int64_t machines, checked; /* known, and checked in time */
     int64_t unknown;           /* where a part can be answered by the machine only */

@@ -482,7 +482,7 @@ static void read_file(struct call *call, call_step_fn *step)
     loader_begin(call, step);
 }
 
-/* What was captured when the config was loaded stays. */
+/* Keeps the environment that was captured when the config was loaded. */
 static void keep_captured(struct call *call)
 {
     const struct project *project = call->project;

@@ -45,7 +45,7 @@ static bool keeps_edges(const struct engine_rebase *change, const struct service
     return has_same_edges(change, service, config) && has_same_states(service, config);
 }
 
-/* What a service was started with stays; what is asked at each use is the new one's. */
+/* Values from the start of a service stay; those read at each use are the new ones. */
 static void update_plan(struct service *service)
 {
     const struct config_service *config = service->config;

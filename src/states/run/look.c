@@ -150,7 +150,7 @@ static bool is_above_change(const struct look *look, const char *path, uint32_t 
     return (uintptr_t)map_find(&look->above, str_from(path)) > level;
 }
 
-/* What was applied as a whole keeps its result until another state changes it. */
+/* A path that was applied as a whole keeps its result until another state changes it. */
 static bool is_place_changed(const struct look *look, const struct look_place *place,
                              const struct plan_state *state)
 {
@@ -179,8 +179,8 @@ static bool has_near_change(struct look *look, const char *path, const struct pl
     return false;
 }
 
-/* What was applied as a whole keeps its result until another state changes it: asking a package
- * manager again may take seconds. */
+/* A state that was applied as a whole keeps its result until another one changes it: asking a
+ * package manager again may take seconds. */
 static int64_t get_last_change_of_anything(const struct look *look, const struct plan_state *state)
 {
     const bool own = look->last == (uint32_t)(state - look->runner->plan->states);

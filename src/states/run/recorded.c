@@ -317,7 +317,7 @@ static int find_by_ref(struct recorded *recorded, const struct recorded_want *wa
     return recorded->nameless.n > 0 ? 0 : explain_unknown_name(recorded->arena, wanted, &near, err);
 }
 
-/* Of a run that is recorded, or that this machine has run as a job. */
+/* A run that is recorded, or that this machine has run as a job. */
 static int find_by_id(struct recorded *recorded, const struct recorded_want *wanted,
                       const struct undo_places *places, struct err *err)
 {

@@ -64,7 +64,7 @@ struct undo_state {
     bool hidden; /* never show its content, in a revert either */
 };
 
-/* What a list of runs tells about a run. All borrowed. */
+/* A run as a list shows it. All borrowed. */
 struct undo_head {
     const char *run_id;
     struct param_strs refs;

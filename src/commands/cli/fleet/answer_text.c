@@ -85,7 +85,7 @@ static void add_answer_field(struct buf *out, const char *name, const char *text
     }
 }
 
-/* Of one of many peels, what a function said and what a command wrote. */
+/* Folded answers keep a function's result and a command's output. */
 static bool is_shared_detail(struct str key)
 {
     return str_is(key, "stdout") || str_is(key, "stderr") || str_is(key, "result");

@@ -14,7 +14,7 @@ struct fleet;
 /* Read all peels that have published facts, sorted. `peels` is empty before. */
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err);
 
-/* What is published, from the heartbeats of masters. */
+/* The published trees, from the heartbeats of masters. */
 struct fleet_trees;
 int fleet_peels_read_trees(struct fleet *fleet, struct fleet_trees *ret, struct err *err);
 

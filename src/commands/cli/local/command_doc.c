@@ -141,7 +141,7 @@ static void search_functions(struct cli *cli, const char *word, struct buf *out)
             buf_printf(out, "  %-32s %s\n", one->name, one->summary);
 }
 
-/* What is known about a word: modules that have it in their names first. False: nothing. */
+/* Finds modules by a word, those with it in their names first. False: none. */
 static bool add_search(struct cli *cli, struct buf *out, const char *word)
 {
     AUTO_BUF struct buf found = BUF_INIT(MANUAL_MAX);

@@ -77,7 +77,7 @@ struct command {
     const struct command *commands;
 };
 
-/* What users of other programs type instead of a command, and what to write here. */
+/* Words of other programs, and the command to write here instead. */
 struct other_word {
     const char *group; /* "event"; NULL: the first word of the line */
     const char *theirs, *ours;

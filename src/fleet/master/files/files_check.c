@@ -100,7 +100,7 @@ static size_t count_all(const struct tree_check_counts *counts)
     return all;
 }
 
-/* Of trees that must not be published when this one is wrong: states are made with settings. */
+/* Trees that must not be published when this one is wrong: states use settings. */
 static size_t count_for(const struct tree_check_counts *counts, enum tree_check_tree tree,
                         enum publisher_check_mode mode)
 {

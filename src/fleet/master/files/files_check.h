@@ -52,7 +52,7 @@ void files_check_renew(struct files_check *check);
 /* This master no longer publishes. */
 void files_check_forget(struct files_check *check);
 
-/* What the last check has found, in the arena. */
+/* The mistakes that the last check found, in the arena. */
 void files_check_show(const struct files_check *check, struct arena *arena,
                       struct fileset_check *ret);
 /* "": no mistakes. */

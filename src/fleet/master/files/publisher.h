@@ -49,7 +49,7 @@ struct publisher_kind {
     const char *history; /* tree name in fleet/master/files/tree_history.h; NULL: not recorded */
 };
 
-/* What mistakes mean for a round. */
+/* Decides what a round does with mistakes. */
 enum publisher_check_mode {
     PUBLISHER_CHECK_TREE,   /* those in this tree end it, and in one that it depends on */
     PUBLISHER_CHECK_ALL,    /* those in any tree end it */

@@ -29,7 +29,7 @@
 #define INPUTS_MAX ((size_t)64 << 20)
 /* Compiling writes nothing. */
 #define NO_DATA_DIR "/nonexistent"
-/* Of compile_top, when no line of the top file means the machine. */
+/* compile_top fails with this when no line of the top file matches the machine. */
 #define NO_STATES "highstate: no states matched"
 /* States are run by their references only. */
 #define NO_TOP "compiler: read state top file: no top.zy"
@@ -225,7 +225,7 @@ static void note_words(struct tree_check *check, struct str text)
         check->all_facts = true;
 }
 
-/* Of the files that are published; a large one is not a file of states. */
+/* Limit on a published file that is checked; a larger one is not a file of states. */
 static int note_folder_words(struct tree_check *check, const char *folder, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

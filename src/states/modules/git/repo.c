@@ -131,7 +131,7 @@ static int refuse_foreign_owner(struct state_run *run, const struct repo_args *a
                    owner ? owner->name : "OWNER", us);
 }
 
-/* What went wrong with a git command. */
+/* Describes the failure of a git command. */
 static int fail_git(struct state_run *run, const struct repo_args *args, const char *word,
                     const struct process_result *result, struct err *err)
 {

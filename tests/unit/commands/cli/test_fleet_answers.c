@@ -36,7 +36,7 @@ static const char *print_styled(struct arena *arena, const struct fleet_answers 
     return text;
 }
 
-/* What a function prints on stdout. */
+/* The output of a function. */
 static const char *print_answers(struct arena *arena, const struct fleet_answers *answers,
                                  const char *function)
 {

@@ -56,7 +56,7 @@ static int check_replaced(const char *path, struct err *err)
     return info.kind == FS_NONE ? 0 : check_backup(path, err);
 }
 
-/* What an earlier, killed backup left there is overwritten. */
+/* Overwrites the file that an earlier, killed backup left there. */
 static int open_part(struct backup_file *file, struct err *err)
 {
     file->fd = open(file->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

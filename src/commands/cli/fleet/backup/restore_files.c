@@ -12,7 +12,7 @@
 #include "core/sys/path.h"
 #include "core/sys/tree.h"
 
-/* What is known of a path of the archive. */
+/* A path of the archive, and what is there now. */
 static const char path_is_same[] = "same", path_is_other[] = "other";
 
 void restore_files_begin(struct restore_files *files, struct arena *arena)

@@ -29,7 +29,7 @@
 #include "core/sys/site.h"
 
 #define CONF_MODE 0644
-/* What the package of nats-server starts by itself. */
+/* The package of nats-server starts this unit by itself. */
 #define SERVER_UNIT "nats-server.service"
 /* Folders that the master publishes, beside the keys. Settings hold secrets: others cannot read
  * them. */
@@ -429,7 +429,7 @@ static int find_setup_programs(struct setup *setup, struct err *err)
     return 0;
 }
 
-/* Who runs them, and what they may write. */
+/* Sets the user of each service and the folders that it may write to. */
 static void describe_sandbox(struct setup *setup)
 {
     const struct setup_args *want = setup->want;

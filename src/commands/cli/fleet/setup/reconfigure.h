@@ -20,7 +20,7 @@
 struct arena;
 struct err;
 
-/* What other machines know of this one. */
+/* Names and addresses by which other machines reach this one. */
 struct reconfigure_values {
     const char *host;
     int64_t port;

@@ -16,7 +16,7 @@
 static const char *const searched[] = { "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
                                         "/lib/systemd/system" };
 
-/* What of the sandbox is in the way of folders in these places. */
+/* Sandbox settings that hide folders in these places. */
 static const struct {
     const char *place, *line;
 } openings[] = {

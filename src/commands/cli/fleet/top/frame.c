@@ -39,7 +39,7 @@ struct list_kind {
     size_t (*count)(const struct top_table *table);
     /* Cells in the arena; returns the colour of the row. */
     enum color (*fill)(const struct top_table *table, size_t row, const char **cells);
-    /* What no other row has, in the arena. */
+    /* unique among the rows, in the arena */
     const char *(*id)(const struct top_table *table, size_t row);
     /* Lines below the cells of a row that is open. */
     void (*more)(const struct top_table *table, size_t row, struct buf *out);

@@ -22,7 +22,7 @@ enum report_detail {
 #define REPORT_DETAIL_WORDS                                                                        \
     "changes|full|terse|mixed|filter|full_id|terse_id|mixed_id|changes_id|filter_id"
 
-/* What the command line says. */
+/* The arguments of the command line. */
 struct report_detail_wish {
     int word; /* of REPORT_DETAIL_WORDS */
     bool is_given;

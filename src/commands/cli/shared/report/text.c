@@ -155,7 +155,7 @@ static void print_skipped(struct printer *printer, const struct state_result *st
                state->cause ? ": " : "", state->cause ? state->cause : "");
 }
 
-/* What the look at the end of the run has found. */
+/* The findings of the look at the end of the run. */
 static void print_again(struct printer *printer, const struct state_result *state)
 {
     if (!state->again)

@@ -263,7 +263,7 @@ static bool is_read_by_managers(struct str path)
     return false;
 }
 
-/* A package that is not installed yet may bring the path that it removes or edits. */
+/* Requires new packages, which may bring the path that it removes or edits. */
 static void need_new_packages(struct implying *w, const struct plan_state *state, struct str path,
                               uint32_t number)
 {
@@ -277,7 +277,7 @@ static void need_new_packages(struct implying *w, const struct plan_state *state
             VEC_PUSH_IN(w->arena, &w->needed.list, *package);
 }
 
-/* Finds the states that fill the folder that it works through. */
+/* Requires the states that fill the folder that it works through. */
 static void need_contents(struct implying *w, struct str path, uint32_t state)
 {
     const struct numbers *numbers;
@@ -290,7 +290,7 @@ static void need_contents(struct implying *w, struct str path, uint32_t state)
             VEC_PUSH_IN(w->arena, &w->needed.list, numbers->list.p[i]);
 }
 
-/* Finds the states that bring, or may bring, the files at its path. */
+/* Requires the states that bring, or may bring, the files at its path. */
 static void need_path(struct implying *w, const struct plan_state *state, uint32_t number)
 {
     const struct str path = find_state_path(state);

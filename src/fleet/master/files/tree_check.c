@@ -225,7 +225,7 @@ static void note_words(struct tree_check *check, struct str text)
         check->all_facts = true;
 }
 
-/* Limit on a published file that is checked; a larger one is not a file of states. */
+/* Notes the words of published files; a large one is not a file of states. */
 static int note_folder_words(struct tree_check *check, const char *folder, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -222,3 +222,20 @@ def test_a_secret_is_not_shown_in_a_mistake(fleet):
     assert not any(daemon.has_logged("hush-hush") or daemon.has_logged("quiet-quiet") for daemon in fleet.daemons)
     write(fleet.folder / "one/states/web.zy", "note:\n  test.nop: []\n")
     publish(fleet)
+
+
+def test_a_canary_begins_and_ends_with_states_that_compile(fleet):
+    web = fleet.folder / "one/states/web.zy"
+    good, broken = web.read_text(), "broken:\n  file.managed:\n    - nmae: /x\n"
+    publish(fleet)
+    web.write_text(broken)
+    assert "not published: " in fleet.zester("fileserver", "canary", "web-01", status=1).stderr
+    assert "No canary" in fleet.zester("fileserver", "canary").stdout
+    web.write_text(good)
+    fleet.zester("fileserver", "canary", "web-01")
+    web.write_text(broken)
+    assert "not published: " in fleet.zester("fileserver", "promote", status=1).stderr
+    web.write_text(good)
+    fleet.zester("fileserver", "canary", "--abort")
+    for peel in fleet.peels:
+        assert (peel.folder / "states/web.zy").read_text() == good
